@@ -1,0 +1,102 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The base of every configuration: transformers' own, strict about what a user could have meant."""
+
+from dataclasses import fields
+from difflib import SequenceMatcher
+from typing import Any, ClassVar
+
+from transformers.configuration_utils import PreTrainedConfig
+
+# Names from this similarity on are taken for a slip of the pen.
+_NEAR_MISS = 0.85
+
+
+class LectureConfig(PreTrainedConfig):
+    """A configuration that refuses unknown values, contradictions and misspelt names.
+
+    Subclasses are decorated with huggingface_hub's `@strict`, which checks the types of the fields, and fill in the
+    class variables below. They state contradictions between fields in `check_fields`.
+
+    Raises:
+        ValueError: at construction and at assignment, naming the field and what it allows.
+    """
+
+    foreign_model_types: ClassVar[tuple[str, ...]] = ()
+    """Model types of official checkpoints that this configuration reads; their unknown fields are dropped."""
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    """Field -> the values that it may take."""
+    positive_fields: ClassVar[tuple[str, ...]] = ()
+    """Integer fields that must be at least 1 (None, where the type admits it, passes)."""
+    largest_values: ClassVar[dict[str, int]] = {"num_hidden_layers": 1024, "vocab_size": 2**31 - 1}
+    """Field -> a bound that no honest configuration reaches, checked before anything is allocated."""
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        model_type = kwargs.pop("model_type", self.model_type)
+        if model_type in self.foreign_model_types:
+            kwargs = {name: value for name, value in kwargs.items() if self._is_known(name)}
+        elif model_type != self.model_type:
+            accepted = ", ".join((self.model_type, *self.foreign_model_types))
+            raise ValueError(
+                f"{type(self).__name__} cannot read a checkpoint of model_type {model_type!r}; it reads {accepted}. "
+                "Load the checkpoint with its own class, or with an Auto class."
+            )
+        else:
+            self._refuse_near_misses(kwargs)
+        super().__post_init__(**kwargs)
+        for name in self.__dataclass_fields__:
+            self._check_value(name, getattr(self, name))
+        self._check_token_ids()
+        self.check_fields()
+
+    def check_fields(self) -> None:
+        """Raise a ValueError where fields contradict each other; called at construction, after each field's checks."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # At construction every field is set first and checked together in __post_init__.
+        if getattr(self, "_post_init_done", False):
+            self._check_value(self.attribute_map.get(name, name), value)
+        super().__setattr__(name, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As transformers', without `auto_map`: only `hub.export` writes it, together with the code it names."""
+        values = super().to_dict()
+        # A flattened copy of this class lives under another module name and must keep pointing at its code.
+        if type(self).__module__.startswith("hf_lecture_models."):
+            values.pop("auto_map", None)
+        return values
+
+    @classmethod
+    def _is_known(cls, name: str) -> bool:
+        return name in cls.attribute_map or hasattr(cls, name) or name in {f.name for f in fields(cls)}
+
+    def _refuse_near_misses(self, kwargs: dict[str, Any]) -> None:
+        names = {f.name for f in fields(self)} | set(self.attribute_map)
+        for given in kwargs:
+            if given.startswith("_") or self._is_known(given):
+                continue
+            nearest = max(names, key=lambda name: (SequenceMatcher(None, given, name).ratio(), name))
+            if SequenceMatcher(None, given, nearest).ratio() >= _NEAR_MISS:
+                raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
+
+    def _check_value(self, name: str, value: Any) -> None:
+        if name in self.allowed_values and value not in self.allowed_values[name]:
+            allowed = ", ".join(repr(choice) for choice in self.allowed_values[name])
+            raise ValueError(f"{type(self).__name__}.{name} is {value!r}; it must be one of {allowed}")
+        if isinstance(value, int):
+            if name in self.positive_fields and value < 1:
+                raise ValueError(f"{type(self).__name__}.{name} is {value}; it must be at least 1")
+            if value > self.largest_values.get(name, value):
+                raise ValueError(
+                    f"{type(self).__name__}.{name} is {value}; at most {self.largest_values[name]} is allowed"
+                )
+
+    def _check_token_ids(self) -> None:
+        vocab_size = getattr(self, "vocab_size", None)
+        for name in ("bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id"):
+            given = getattr(self, name, None)
+            for value in given if isinstance(given, list) else [given]:
+                if value is not None and vocab_size is not None and not 0 <= value < vocab_size:
+                    raise ValueError(
+                        f"{type(self).__name__}.{name} is {value}, outside the vocabulary of {vocab_size} "
+                        f"(ids 0 to {vocab_size - 1}); give the tokenizer's own id and vocab_size=len(tokenizer)"
+                    )

@@ -1,0 +1,36 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Telling transformers of a model, so that Auto classes, pipelines and other programs find it."""
+
+import sys
+from typing import Any
+
+# Importing processing_utils runs transformers/__init__ again and replaces the module object; afterwards it stays.
+import transformers.processing_utils  # noqa: F401
+from transformers import AutoConfig
+
+from hf_lecture_models.base.configuration import LectureConfig
+
+
+def register(config_class: type[LectureConfig], models: list[tuple[Any, type]]) -> None:
+    """Register a configuration and its models, given as pairs (Auto class, model class).
+
+    The classes also become attributes of the `transformers` module: `transformers serve`, TRL and others look up
+    `getattr(transformers, config.architectures[0])`.
+
+    Raises:
+        ValueError: the model type or a class name is already transformers' own.
+    """
+    AutoConfig.register(config_class.model_type, config_class)
+    for auto_class, model_class in models:
+        auto_class.register(config_class, model_class)
+    for cls in (config_class, *(model_class for _, model_class in models)):
+        expose(cls)
+
+
+def expose(cls: type) -> None:
+    """Make `cls` an attribute of the `transformers` module, refusing a name that transformers owns."""
+    module = sys.modules["transformers"]
+    current = getattr(module, cls.__name__, cls)
+    if current is not cls and not current.__module__.startswith("hf_lecture_models"):
+        raise ValueError(f"transformers has a class {cls.__name__} of its own; give ours a prefix, as DESIGN says")
+    setattr(module, cls.__name__, cls)
