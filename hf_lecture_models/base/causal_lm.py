@@ -9,7 +9,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
-def causal_lm_loss(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None) -> Tensor:
+def causal_lm_loss(
+    logits: Tensor,
+    labels: Tensor | None = None,
+    num_items_in_batch: Tensor | int | None = None,
+    shift_labels: Tensor | None = None,
+) -> Tensor:
     """Cross-entropy in nats of each label given the tokens before it; position t is predicted by `logits[:, t - 1]`.
 
     Args:
@@ -17,12 +22,18 @@ def causal_lm_loss(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | 
         labels: (batch, seq); -100 is not counted.
         num_items_in_batch: divide the sum by this instead of by the number of labels counted in this batch (gradient
             accumulation).
+        shift_labels: (batch, seq), in place of `labels`: what `logits[:, t]` itself predicts. A segment of a longer
+            stream is given so, for its last position predicts the first token of the next.
 
     Returns:
         A scalar in float32; 0 where no label counts.
     """
-    predictions = logits[:, :-1].flatten(0, 1).float()  # (batch * (seq - 1), vocab)
-    targets = labels[:, 1:].flatten().to(logits.device)
+    if shift_labels is None:
+        if labels is None:
+            raise ValueError("a loss needs labels or shift_labels")
+        logits, shift_labels = logits[:, :-1], labels[:, 1:]
+    predictions = logits.flatten(0, 1).float()  # (batch * positions, vocab)
+    targets = shift_labels.flatten().to(logits.device)
     total = F.cross_entropy(predictions, targets, ignore_index=-100, reduction="sum")
     count = (targets != -100).sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch
     return total / count
@@ -37,15 +48,22 @@ def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_
     return input_ids != pad_token_id
 
 
-def scored_positions(real: Tensor, input_ids: Tensor, bos_token_id: int | None) -> Tensor:
-    """(batch, seq) bool: the tokens that have a probability, i.e. real ones but the first of a row and every `<s>`."""
+def scored_positions(real: Tensor, input_ids: Tensor, config: Any) -> Tensor:
+    """(batch, seq) bool: the tokens that have a probability, i.e. real ones but the first of a row and every `<s>`.
+
+    Where one token both begins and ends texts (GPT-2), it counts as the end and has a probability.
+    """
     later = real & (real.cumsum(dim=1) > 1)
-    return later if bos_token_id is None else later & (input_ids != bos_token_id)
+    bos_token_id = getattr(config, "bos_token_id", None)
+    if bos_token_id is None or bos_token_id == getattr(config, "eos_token_id", None):
+        return later
+    return later & (input_ids != bos_token_id)
 
 
 def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> Tensor:
     """Score tokens by a forward pass of any causal LM of transformers; see `CausalLMMixin.score`."""
-    real = real_token_mask(input_ids, attention_mask, model.config.pad_token_id)
+    config = model.config
+    real = real_token_mask(input_ids, attention_mask, getattr(config, "pad_token_id", None))
     # A row that is padded on the left needs its positions counted from its own first token; models that know no
     # position_ids swallow or lack the argument, so it goes only to those that name it.
     if "position_ids" not in kwargs and not bool(real.all()) and _names_argument(model, "position_ids"):
@@ -58,7 +76,7 @@ def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | No
     rows = torch.arange(input_ids.shape[0], device=input_ids.device)[:, None]
     normalisers = logits.float().logsumexp(dim=-1).gather(1, before)
     scores = logits[rows, before, input_ids].float() - normalisers
-    return scores.masked_fill(~scored_positions(real, input_ids, model.config.bos_token_id), 0.0)
+    return scores.masked_fill(~scored_positions(real, input_ids, config), 0.0)
 
 
 def _names_argument(model: Any, name: str) -> bool:

@@ -265,6 +265,21 @@ def test_loss_of_accumulated_halves_is_the_loss_of_the_whole(model):
     assert model(ids, labels=torch.full_like(ids, -100)).loss == 0
 
 
+def test_shifted_labels_cover_a_stream_cut_in_segments(model):
+    ids = torch.randint(0, 9, (2, 9))
+    logits = model(ids).logits
+    whole = causal_lm_loss(logits, ids, num_items_in_batch=1)
+    segments = [causal_lm_loss(logits[:, s : s + 4], None, 1, shift_labels=ids[:, s + 1 : s + 5]) for s in (0, 4)]
+    torch.testing.assert_close(sum(segments), whole)
+    with pytest.raises(ValueError, match="needs labels or shift_labels"):
+        causal_lm_loss(logits)
+
+
+def test_a_token_that_begins_and_ends_texts_has_a_probability(model):
+    model.config.eos_token_id = 9
+    assert (model.score(torch.tensor([[9, 1, 9]]))[0, 1:] < 0).all()
+
+
 class _Tokens:
     bos_token_id, eos_token_id = 9, None
 
