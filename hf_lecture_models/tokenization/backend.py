@@ -1,0 +1,153 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What the tokenizers share: the special tokens of a language model, and loading that names the file at fault."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from tokenizers import AddedToken, Tokenizer
+from transformers import TokenizersBackend
+
+from hf_lecture_models.tokenization.splitting import refuse_surrogates
+
+SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+
+
+class LectureTokenizer(TokenizersBackend):
+    """A tokenizer of the Rust library `tokenizers` with `<s>` in front of a text and nothing behind.
+
+    `<s>`, `</s>` and `<pad>` are added tokens, not words of the vocabulary: their ids come last, in this order, and
+    with `split_special_tokens=True` their spellings in a text are plain text. `add_bos_token` and `add_eos_token` say
+    which of them surround a text, or each text of a pair; both survive saving. Padding is on the left.
+
+    Subclasses have no `__init__` of their own: transformers then loads `tokenizer.json` as it is, so that the generic
+    class, which serves where this package is not installed, gives the same ids.
+
+    Args:
+        tokenizer_file: a `tokenizer.json`.
+        tokenizer_object: a `tokenizers.Tokenizer`; the new tokenizer takes it over.
+        kwargs: options of `transformers.TokenizersBackend`.
+
+    Raises:
+        ValueError: the file is damaged or holds another kind of tokenizer.
+    """
+
+    vocab_files_names: ClassVar[dict[str, str]] = {"tokenizer_file": "tokenizer.json"}
+    padding_side = "left"
+    model_class: ClassVar[type]
+    pre_tokenizer_class: ClassVar[type]
+
+    def __init__(
+        self, tokenizer_file: str | None = None, tokenizer_object: Tokenizer | None = None, **kwargs: Any
+    ) -> None:
+        for name, token in SPECIAL_TOKENS.items():
+            kwargs.setdefault(name, token)
+        kwargs.setdefault("padding_side", self.padding_side)
+        if tokenizer_file is not None:
+            backend = self._read_backend(tokenizer_file)
+        else:
+            backend = self._new_backend() if tokenizer_object is None else tokenizer_object
+            backend.add_special_tokens([_special(kwargs[name]) for name in SPECIAL_TOKENS if kwargs[name] is not None])
+        adds = _surrounding_tokens(backend, kwargs)
+        if backend.post_processor is None or adds.keys() & kwargs.keys():
+            kwargs = adds | kwargs
+        self._tokenizer = backend
+        super().__init__(**kwargs)
+        # transformers does not read these two from the file and would report False.
+        self._add_bos_token, self._add_eos_token = (kwargs.get(name, value) for name, value in adds.items())
+
+    @classmethod
+    def _new_backend(cls) -> Tokenizer:
+        raise TypeError(
+            f"{cls.__name__}() has no vocabulary: use {cls.__name__}.train(texts) or .from_pretrained(folder)"
+        )
+
+    @classmethod
+    def _read_backend(cls, path: str) -> Tokenizer:
+        try:
+            backend = Tokenizer.from_file(str(path))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic in Rust is not an Exception
+            raise ValueError(f"{path} is not a whole tokenizer.json ({error}); copy or save it again") from None
+        if not isinstance(backend.model, cls.model_class):
+            kind = type(backend.model).__name__
+            raise ValueError(f"{path} holds a {kind} tokenizer, not a {cls.__name__}; load it with AutoTokenizer")
+        ids = backend.get_vocab().values()
+        if len(set(ids)) != len(ids) or max(ids, default=-1) != len(ids) - 1:
+            raise ValueError(f"{path}: the token ids are not 0 to {len(ids) - 1}, each once; save the tokenizer again")
+        return backend
+
+    @classmethod
+    def _from_pretrained(
+        cls, resolved_vocab_files: dict[str, str | None], folder: str, *args: Any, **kwargs: Any
+    ) -> Any:
+        paths = [resolved_vocab_files.get(name) for name in ("tokenizer_config_file", "tokenizer_file")]
+        if paths[1] is None:
+            raise FileNotFoundError(f"{folder} has no tokenizer.json; name a folder written by save_pretrained")
+        try:
+            return super()._from_pretrained(resolved_vocab_files, folder, *args, **kwargs)
+        except Exception:
+            for path in filter(None, paths):
+                _check_json(path)
+            raise
+
+    def is_as_built(self) -> bool:
+        """Whether nobody changed the backend, so that the corpus paths that go round it give its ids."""
+        backend = self.backend_tokenizer
+        return (
+            backend.normalizer is None
+            and isinstance(backend.model, self.model_class)
+            and isinstance(backend.pre_tokenizer, self.pre_tokenizer_class)
+            and all(token.special for token in self.added_tokens_decoder.values())
+        )
+
+    def check_text(self, text: str) -> None:
+        """Raise a ValueError that says why `text` cannot be encoded; return if it can."""
+        refuse_surrogates(text)
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> Any:
+        # Every way of encoding a text leads through here: tokenizer(...), encode, tokenize, batches, split words.
+        try:
+            return super()._encode_plus(text, text_pair=text_pair, **kwargs)
+        except Exception:
+            for string in _strings([text, text_pair]):
+                self.check_text(string)
+            raise
+
+    def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
+        """Save `tokenizer.json` and `tokenizer_config.json` as transformers does, but refuse a file as the folder."""
+        if os.path.isfile(save_directory):
+            raise NotADirectoryError(f"cannot save to {save_directory}: it is a file; name a folder, or move it away")
+        return super().save_pretrained(save_directory, *args, **kwargs)
+
+
+def _special(token: str | AddedToken) -> AddedToken:
+    return token if isinstance(token, AddedToken) else AddedToken(token, special=True, normalized=False)
+
+
+def _surrounding_tokens(backend: Tokenizer, options: dict[str, Any]) -> dict[str, bool]:
+    """Return whether `<s>` and `</s>` stand around a text: as the file has it, else the default of a language model."""
+    if backend.post_processor is None:
+        return {"add_bos_token": True, "add_eos_token": False}
+    tokens = backend.post_processor.process(backend.encode("", add_special_tokens=False)).tokens
+    return {f"add_{end}_token": str(options[f"{end}_token"]) in tokens for end in ("bos", "eos")}
+
+
+def _check_json(path: str) -> None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            json.load(file)
+    except ValueError as error:
+        raise ValueError(f"{path} is not whole JSON ({error}); copy or save it again") from None
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _strings(part)

@@ -1,0 +1,62 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The 256 bytes of UTF-8: no unknown words, and every text comes back exactly (slides R and Y: the open world)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tokenizers import Tokenizer
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+
+from hf_lecture_models.tokenization.backend import SPECIAL_TOKENS, LectureTokenizer
+
+
+def byte_names() -> list[str]:
+    """Return the visible character by which the Rust library writes each byte, in the order of the bytes.
+
+    A byte that is a printable Latin-1 character stands for itself; the others take the characters from U+0100 on.
+
+    >>> byte_names()[ord("A")], byte_names()[ord(" ")]
+    ('A', 'Ġ')
+    """
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    hidden = [byte for byte in range(256) if byte not in printable]
+    return [chr(byte if byte in printable else 0x100 + hidden.index(byte)) for byte in range(256)]
+
+
+class ByteTokenizer(LectureTokenizer):
+    """Bytes: the id of a byte is its value, then `<s>` 256, `</s>` 257, `<pad>` 258.
+
+    Offsets count characters: all bytes of one character have its place. With `is_split_into_words=True` the words are
+    joined without a space. Bytes that are no UTF-8, as a model may generate, are decoded to U+FFFD.
+
+    >>> tokenizer = ByteTokenizer()
+    >>> tokenizer("né").input_ids
+    [256, 110, 195, 169]
+    >>> tokenizer.decode([256, 110, 195, 169], skip_special_tokens=True)
+    'né'
+    """
+
+    model_class = BPE
+    pre_tokenizer_class = ByteLevel
+
+    @classmethod
+    def train(cls, texts: Iterable[str] | None = None, vocab_size: int | None = None, **kwargs: Any) -> ByteTokenizer:
+        """Return the tokenizer; there is nothing to learn, so `texts` are not read.
+
+        Raises:
+            ValueError: `vocab_size`, the largest number of tokens, is less than 259.
+        """
+        if vocab_size is not None and vocab_size < 256 + len(SPECIAL_TOKENS):
+            raise ValueError(f"vocab_size must be at least {256 + len(SPECIAL_TOKENS)} for bytes, not {vocab_size}")
+        return cls(**kwargs)
+
+    @classmethod
+    def _new_backend(cls) -> Tokenizer:
+        backend = Tokenizer(BPE({name: byte for byte, name in enumerate(byte_names())}, merges=[]))
+        backend.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=False)
+        backend.decoder = ByteLevelDecoder()
+        return backend

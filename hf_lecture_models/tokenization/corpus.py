@@ -1,0 +1,117 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Whole corpora: files to texts, texts to one flat array of ids."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.splitting import CHUNK_CHARACTERS, chunk_texts, code_words, refuse_surrogates
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+Encoder = Callable[[list[str]], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class EncodedCorpus:
+    """Texts as ids, without special tokens.
+
+    Attributes:
+        ids: (tokens,) int32, text after text.
+        lengths: (texts,) int64, tokens in each text; 0 for an empty one.
+    """
+
+    ids: np.ndarray
+    lengths: np.ndarray
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Yield the ids of each text, as views."""
+        return iter(np.split(self.ids, np.cumsum(self.lengths)[:-1]) if len(self.lengths) else ())
+
+
+def encode_corpus(
+    tokenizer: Any, texts: Iterable[str], progress: bool = False, desc: str = "encoding"
+) -> EncodedCorpus:
+    """Encode `texts` with any tokenizer of transformers, without special tokens and in bounded memory.
+
+    The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. `WordTokenizer` and
+    `ByteTokenizer` take a path of their own past the Rust library, with the same ids.
+
+    >>> encode_corpus(ByteTokenizer(), ["ab", "", "<s>"])
+    EncodedCorpus(ids=array([ 97,  98,  60, 115,  62], dtype=int32), lengths=array([2, 0, 3]))
+
+    Raises:
+        TypeError: `texts` is one str or holds something that is not a str.
+        ValueError: a text holds a lone surrogate, or (`UnknownWordError`) a word that has no id.
+    """
+    encode, characters = _encoder(tokenizer)
+    ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    for chunk in chunk_texts(texts, progress, desc, characters):
+        chunk_ids, chunk_lengths = encode(chunk)
+        ids.append(chunk_ids)
+        lengths.append(chunk_lengths)
+    return EncodedCorpus(np.concatenate(ids), np.concatenate(lengths))
+
+
+def read_texts(path: str | os.PathLike[str]) -> Iterator[str]:
+    r"""Yield the lines of a UTF-8 file, plain or gzip (`.gz`), each as one text; blank lines are texts.
+
+    Only the line's end, `\n` or `\r\n`, is removed.
+
+    Raises:
+        ValueError: a line is not UTF-8; its number is named.
+        OSError: the file cannot be opened, or is a damaged gzip file.
+    """
+    opener = gzip.open if os.fspath(path).endswith(".gz") else open
+    number = 0
+    with opener(path, "rb") as file:
+        try:
+            for line in file:
+                number += 1
+                text = line[:-1] if line.endswith(b"\n") else line
+                yield (text[:-1] if line.endswith(b"\r\n") else text).decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}, line {number}: not UTF-8 ({error}); convert the file to UTF-8") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise OSError(f"{path}, after line {number}: damaged gzip file ({error}); copy it again") from None
+
+
+def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
+    """Return the function that encodes a list of texts, and how many characters it should be given at once."""
+    if isinstance(tokenizer, WordTokenizer) and tokenizer.is_as_built():
+        return lambda texts: _encode_words(tokenizer, texts), CHUNK_CHARACTERS
+    if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_as_built():
+        return _encode_bytes, CHUNK_CHARACTERS
+    # The Rust library holds a hundred bytes and more per token until the batch is done.
+    return lambda texts: _encode_any(tokenizer, texts), CHUNK_CHARACTERS >> 3
+
+
+def _encode_words(tokenizer: WordTokenizer, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    coded = code_words(texts)
+    return tokenizer.word_ids_of(coded.words)[coded.codes], coded.lengths
+
+
+def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        rows = [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        for text in texts:
+            refuse_surrogates(text)
+        raise
+    ids = np.frombuffer(b"".join(rows), np.uint8).astype(np.int32)
+    return ids, np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def _encode_any(tokenizer: Any, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    rows = tokenizer(
+        texts, add_special_tokens=False, split_special_tokens=True, return_attention_mask=False, verbose=False
+    )["input_ids"]
+    ids = np.fromiter((token for row in rows for token in row), np.int32)
+    return ids, np.fromiter(map(len, rows), np.int64, len(rows))

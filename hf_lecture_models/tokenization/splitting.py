@@ -1,0 +1,167 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Texts to words at white space: the Rust library's `WhitespaceSplit`, rebuilt for whole corpora.
+
+Three ways lead to the same words, which the tests prove over all of Unicode: the Rust pre-tokenizer inside a
+tokenizer, `split_words` in Python, and Arrow's compute kernels, which are several times faster and used by `code_words`
+where pyarrow is installed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+# Unicode's property White_Space, which Rust splits at. str.split() also splits at the ASCII separators U+001C-U+001F.
+WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WORD = re.compile(f"[^{WHITE_SPACE}]+")
+_BEYOND_ASCII = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_ASCII_SEPARATORS = ("\x1c", "\x1d", "\x1e", "\x1f")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+# Each chunk pays anew for its distinct words, so few large chunks are fast; this one needs about 150 MB.
+CHUNK_CHARACTERS = 1 << 24
+
+
+@dataclass(frozen=True)
+class CodedWords:
+    """The words of some texts, each distinct word written once.
+
+    Attributes:
+        words: the distinct words, in the order of their first occurrence.
+        codes: (number of words,) int32, positions in `words`, text after text.
+        lengths: (number of texts,) int64, words in each text; 0 for a blank one.
+    """
+
+    words: list[str]
+    codes: np.ndarray
+    lengths: np.ndarray
+
+
+def split_words(text: str) -> list[str]:
+    r"""Split `text` at white space as the Rust library does.
+
+    >>> split_words(" a\tb\u3000c\x1fd ")
+    ['a', 'b', 'c\x1fd']
+    """
+    if any(separator in text for separator in _ASCII_SEPARATORS):
+        return _WORD.findall(text)
+    return text.split()
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Quote `text` for an error message, cut at `length` characters.
+
+    >>> shorten("word"), shorten("x" * 99, 3)
+    ("'word'", "'xxx'...")
+    """
+    return ascii(text[:length]) + ("..." if len(text) > length else "")
+
+
+def refuse_surrogates(text: str) -> None:
+    """Raise a ValueError if `text` holds a lone surrogate, half of a UTF-16 pair, which UTF-8 cannot write."""
+    if found := _SURROGATE.search(text):
+        raise ValueError(
+            f"character {found.start()} of the text {shorten(text)} is the lone surrogate U+{ord(found[0]):04X}, which "
+            "is no Unicode text; decode the source as UTF-16, or replace it with text.encode('utf-8', 'replace')"
+        )
+
+
+def chunk_texts(
+    texts: Iterable[str], progress: bool = False, desc: str | None = None, characters: int = CHUNK_CHARACTERS
+) -> Iterator[list[str]]:
+    """Yield `texts` in lists of about `characters` characters, so that a streamed corpus needs bounded memory.
+
+    With `progress`, a bar counts the texts on a terminal.
+
+    Raises:
+        TypeError: `texts` is one str, is not iterable, or holds something that is not a str.
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
+    total = len(texts) if isinstance(texts, Sized) else None
+    chunk: list[str] = []
+    size = 0
+    # disable=None: silent unless standard error is a terminal.
+    with tqdm(total=total, desc=desc, unit=" texts", unit_scale=True, disable=None if progress else True) as bar:
+        for position, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise TypeError(f"texts must hold str only, but text {position} (from 0) is a {_kind(text)}")
+            chunk.append(text)
+            size += len(text) + 1
+            if size >= characters:
+                yield chunk
+                bar.update(len(chunk))
+                chunk, size = [], 0
+        if chunk:
+            yield chunk
+            bar.update(len(chunk))
+
+
+def code_words(texts: list[str]) -> CodedWords:
+    r"""Split `texts` and number their distinct words: through Arrow where it is installed, else in Python.
+
+    >>> coded = code_words(["b a b", "", "a\n"])
+    >>> coded.words, coded.codes.tolist(), coded.lengths.tolist()
+    (['b', 'a'], [0, 1, 0, 1], [3, 0, 1])
+
+    Raises:
+        ValueError: a text holds a lone surrogate.
+    """
+    try:
+        return _code_with_arrow(texts) if arrow() else _code_in_python(texts)
+    except UnicodeEncodeError:
+        for text in texts:
+            refuse_surrogates(text)
+        raise
+
+
+@cache
+def arrow() -> Any:
+    """Return the module pyarrow with its compute kernels, or None where it is not installed."""
+    try:
+        import pyarrow.compute
+    except ImportError:
+        return None
+    return pyarrow
+
+
+def _code_with_arrow(texts: list[str]) -> CodedWords:
+    # Arrow's ASCII kernel knows exactly Rust's six ASCII spaces; the others, none of them printable, become one first.
+    texts = [text if text.isascii() or text.isprintable() else _BEYOND_ASCII.sub(" ", text) for text in texts]
+    pieces = arrow().compute.ascii_split_whitespace(arrow().array(texts, arrow().large_string()))
+    coded = pieces.flatten().dictionary_encode()
+    words, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy()
+    bounds = pieces.offsets.to_numpy().astype(np.int64)
+    if "" in words:
+        # A text that is empty, or begins or ends with white space, has an empty piece there: it is no word.
+        empty = words.index("")
+        is_word = codes != empty
+        bounds -= np.searchsorted(np.flatnonzero(~is_word), bounds)
+        codes = codes[is_word]
+        codes -= codes > empty
+        del words[empty]
+    return CodedWords(words, codes.astype(np.int32, copy=False), np.diff(bounds))
+
+
+def _code_in_python(texts: list[str]) -> CodedWords:
+    positions: defaultdict[str, int] = defaultdict()
+    positions.default_factory = positions.__len__
+    codes: list[int] = []
+    lengths = np.zeros(len(texts), np.int64)
+    for row, text in enumerate(texts):
+        words = split_words(text)
+        lengths[row] = len(words)
+        codes.extend(map(positions.__getitem__, words))
+    "".join(positions).encode()  # raises UnicodeEncodeError at a lone surrogate, as Arrow does
+    return CodedWords(list(positions), np.array(codes, np.int32), lengths)
+
+
+def _kind(value: object) -> str:
+    return "single str" if isinstance(value, str) else type(value).__name__
