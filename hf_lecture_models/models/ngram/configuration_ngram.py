@@ -1,0 +1,89 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Configuration of the n-gram language model."""
+
+import math
+from itertools import pairwise
+
+from huggingface_hub.dataclasses import strict
+
+from hf_lecture_models.base.configuration import LectureConfig
+
+SMOOTHINGS = (
+    "maximum_likelihood",
+    "add_alpha",
+    "jelinek_mercer",
+    "absolute_discounting",
+    "kneser_ney",
+    "modified_kneser_ney",
+)
+
+
+@strict
+class NGramConfig(LectureConfig):
+    """How an n-gram model was estimated, and how large its tables are.
+
+    Args:
+        vocab_size: number of tokens, special ones included.
+        order: words in the longest n-gram; 1 is a unigram.
+        smoothing: how the probabilities were estimated, one of `SMOOTHINGS`.
+        alpha: what add-alpha smoothing adds to every count; 1 is Laplace.
+        prune: per order, n-grams that occurred at most so often are not stored; the last value holds for all higher
+            orders (as `lmplz --prune`). None stores all.
+        discounts: estimated: what was subtracted from the counts of each order, one number (absolute discounting,
+            Kneser-Ney) or three (modified Kneser-Ney: from counts of 1, 2, 3 and more).
+        interpolation_weights: estimated: the weight of each order against the shorter ones (Jelinek-Mercer).
+        table_sizes: number of stored n-grams of each order; None is a model that has not been fitted.
+        bos_token_id: `<s>`, context only: its probability is 0.
+        eos_token_id: `</s>`, an event like any word.
+        pad_token_id: `<pad>`, neither event nor context.
+        unk_token_id: `<unk>`, an event like any word.
+    """
+
+    model_type = "lecture_ngram"
+    allowed_values = {"smoothing": SMOOTHINGS}
+    positive_fields = ("vocab_size", "order")
+    largest_values = {**LectureConfig.largest_values, "order": 64}
+
+    vocab_size: int = 1000
+    order: int = 5
+    smoothing: str = "modified_kneser_ney"
+    alpha: float | int = 1.0
+    prune: list[int] | None = None
+    discounts: list[list[float]] | None = None
+    interpolation_weights: list[float] | None = None
+    table_sizes: list[int] | None = None
+    bos_token_id: int | None = None
+    eos_token_id: int | None = None
+    pad_token_id: int | None = None
+    unk_token_id: int | None = None
+
+    def check_fields(self) -> None:
+        """Check alpha, the pruning thresholds and the table sizes."""
+        if not 0 < self.alpha < math.inf:
+            raise ValueError(f"NGramConfig.alpha is {self.alpha}; it must be a positive number (1 is Laplace's)")
+        prune = self.prune or [0]
+        if len(prune) > self.order or prune[0] != 0 or sorted(prune) != prune:
+            raise ValueError(
+                f"NGramConfig.prune is {self.prune}; give at most order={self.order} thresholds that begin with 0 "
+                "(1-grams are never pruned) and do not decrease, such as [0, 1, 2]"
+            )
+        sizes = self.table_sizes
+        if sizes is not None:
+            if len(sizes) != self.order or sizes[0] != self.vocab_size:
+                raise ValueError(
+                    f"NGramConfig.table_sizes is {sizes}; it must be {self.order} numbers, one for each order, "
+                    f"the first of them vocab_size={self.vocab_size}"
+                )
+            for n, (shorter, longer) in enumerate(pairwise(sizes), 2):
+                if not 0 <= longer <= shorter * self.vocab_size < 2**63:
+                    raise ValueError(f"NGramConfig.table_sizes: there cannot be {longer} different {n}-grams")
+
+    @property
+    def sizes(self) -> list[int]:
+        """`table_sizes`, or those of a model that has not been fitted."""
+        return self.table_sizes or [self.vocab_size] + [0] * (self.order - 1)
+
+    @property
+    def non_events(self) -> list[int]:
+        """Ids that never follow anything: `<s>` and `<pad>`, unless `</s>` is the same token."""
+        return sorted({self.bos_token_id, self.pad_token_id} - {self.eos_token_id, None})  # type: ignore[arg-type]

@@ -1,0 +1,186 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Estimating an n-gram model: texts to ids, ids to counts, counts to probabilities (`smoothing_ngram.py`).
+
+Every text is the stream `<s> w_1 ... w_L </s>`, and n-grams do not cross texts. The n-grams that end at each position
+of the stream are numbered order by order, from the number of the (n-1)-gram one place to the left and the word (the
+keys of `NGramTrie`): one sort per order gives the table, the counts and the numbers for the next order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from hf_lecture_models.layers.sorted_search import sort_with_positions
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.smoothing_ngram import NGramCounts, held_out_events, smooth
+from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A corpus with `<s>` and `</s>` around each text: (tokens,) ids, and (tokens,) places in their text from 0."""
+
+    words: np.ndarray
+    places: np.ndarray
+
+
+def fit(
+    cls: type[NGramForCausalLM],
+    texts: Iterable[str] | str | os.PathLike[str],
+    tokenizer: Any,
+    order: int = 5,
+    smoothing: str = "modified_kneser_ney",
+    alpha: float = 1.0,
+    held_out: Iterable[str] | str | os.PathLike[str] | None = None,
+    prune: list[int] | None = None,
+    progress: bool = True,
+) -> NGramForCausalLM:
+    """Estimate an n-gram model.
+
+    Args:
+        texts: any iterable of str, or the path of a file with one text per line (blank lines are texts; `.gz` too).
+        tokenizer: any tokenizer of transformers with a beginning and an end of text; its ids go into the configuration.
+        order: words in the longest n-gram.
+        smoothing: one of `SMOOTHINGS`.
+        alpha: for add-alpha.
+        held_out: for Jelinek-Mercer, whose weights are those that make these texts most probable; given as `texts` is.
+        prune: thresholds per order; n-grams that occur at most so often are dropped, as by `lmplz --prune`.
+        progress: show progress bars on a terminal.
+
+    Raises:
+        ValueError: an argument is not allowed, the corpus is empty or has no text as long as the order, held_out is
+            missing for Jelinek-Mercer, or the tokenizer marks no beginning or end of text.
+        OSError: the file cannot be read.
+    """
+    for name in ("bos_token_id", "eos_token_id"):
+        if getattr(tokenizer, name, None) is None:
+            raise ValueError(
+                f"the tokenizer has no {name}; set its {name[:-9]}_token, which marks where texts begin or end"
+            )
+    config = NGramConfig(
+        vocab_size=len(tokenizer),
+        order=order,
+        smoothing=smoothing,
+        alpha=alpha,
+        prune=prune,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        unk_token_id=tokenizer.unk_token_id,
+    )
+    _check_held_out(config, held_out)
+    corpus = encode_corpus(tokenizer, _texts(texts), progress=progress)
+    other = None
+    if smoothing == "jelinek_mercer" and held_out is not None:
+        other = encode_corpus(tokenizer, _texts(held_out), progress=progress, desc="encoding held-out texts")
+    ids_and_lengths = None if other is None else (other.ids, other.lengths)
+    return fit_ids(corpus.ids, corpus.lengths, config, ids_and_lengths, progress=progress, model_class=cls)
+
+
+def fit_ids(
+    ids: np.ndarray,
+    lengths: np.ndarray,
+    config: NGramConfig,
+    held_out: tuple[np.ndarray, np.ndarray] | None = None,
+    progress: bool = False,
+    model_class: type[NGramForCausalLM] = NGramForCausalLM,
+) -> NGramForCausalLM:
+    """Estimate an n-gram model from token ids.
+
+    Args:
+        ids: (tokens,) integers, text after text, without special tokens.
+        lengths: (texts,) number of tokens in each text.
+        config: order, smoothing and its options, vocabulary size, token ids; estimated values are written into it.
+        held_out: ids and lengths of held-out texts, for Jelinek-Mercer.
+        progress: show a progress bar on a terminal.
+        model_class: what to build.
+
+    Raises:
+        ValueError: as `fit`.
+    """
+    _check_held_out(config, held_out)
+    stream = make_stream(ids, lengths, config)
+    longest = int(stream.places.max()) + 1
+    if longest < config.order:
+        raise ValueError(
+            f"the corpus is shorter than the order: its longest text has {longest} tokens with <s> and </s>, "
+            f"no {config.order}-gram; give longer texts or order={longest} at most"
+        )
+    with tqdm(total=2 * config.order, desc="counting, smoothing", disable=None if progress else True) as bar:
+        counts = count_ngrams(stream, config, bar)
+        events = None
+        if config.smoothing == "jelinek_mercer" and held_out is not None:
+            other = make_stream(*held_out, config)
+            events = held_out_events(counts, other.words, other.places, config)
+        tables = smooth(counts, config, events, bar)
+    return model_class.from_tables(tables, config)
+
+
+def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> Stream:
+    """Put `<s>` and `</s>` around each text.
+
+    Raises:
+        ValueError: there is no text, the lengths do not add up, or an id is outside the vocabulary or a special token.
+    """
+    ids, lengths = np.asarray(ids), np.asarray(lengths, np.int64)
+    if len(lengths) == 0:
+        raise ValueError("the corpus is empty: there is no text to count; check the path or the iterable")
+    if lengths.min() < 0 or lengths.sum() != len(ids):
+        raise ValueError(f"the lengths add up to {lengths.sum()} tokens, but there are {len(ids)} ids")
+    if len(ids) and not 0 <= ids.min() <= ids.max() < config.vocab_size:
+        raise ValueError(f"a token id is outside the vocabulary of {config.vocab_size}; use the model's own tokenizer")
+    if config.bos_token_id is None or config.eos_token_id is None:
+        raise ValueError("NGramConfig.bos_token_id and eos_token_id are needed to mark where texts begin and end")
+    for special in {config.bos_token_id, config.eos_token_id, config.pad_token_id} - {None}:
+        if (ids == special).any():
+            raise ValueError(f"special token {special} stands inside a text; encode texts without special tokens")
+    before = np.cumsum(lengths + 2) - (lengths + 2)  # where each text's <s> stands
+    places = np.arange(lengths.sum() + 2 * len(lengths)) - np.repeat(before, lengths + 2)
+    words = np.full(len(places), config.bos_token_id, np.int64)
+    words[before + lengths + 1] = config.eos_token_id
+    words[np.arange(len(ids)) + np.repeat(2 * np.arange(len(lengths)) + 1, lengths)] = ids
+    return Stream(words, places)
+
+
+def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -> list[NGramCounts]:
+    """Count the n-grams of a stream, of orders 1 to `config.order`."""
+    vocab_size = config.vocab_size
+    unigrams = np.arange(vocab_size)
+    events = np.bincount(stream.words[stream.places > 0], minlength=vocab_size)
+    counts = [NGramCounts(unigrams, events, unigrams, unigrams == config.bos_token_id)]
+    shorter = stream.words  # the (n-1)-grams that end at each position
+    ends = np.flatnonzero(stream.places)
+    for n in range(2, config.order + 1):
+        ends = ends[stream.places[ends] >= n - 1]
+        keys, origins = sort_with_positions(shorter[ends - 1] * vocab_size + stream.words[ends])
+        new = np.ones(len(keys), bool)
+        np.not_equal(keys[1:], keys[:-1], out=new[1:])
+        first = np.flatnonzero(new)
+        firsts = ends[origins[first]]
+        occurrences = np.diff(first, append=len(keys))
+        counts.append(NGramCounts(keys[first], occurrences, shorter[firsts], stream.places[firsts] == n - 1))
+        longer = np.empty_like(shorter)
+        longer[ends[origins]] = np.cumsum(new) - 1
+        shorter = longer
+        if bar is not None:
+            bar.update()
+    return counts
+
+
+def _check_held_out(config: NGramConfig, held_out: Any) -> None:
+    if config.smoothing == "jelinek_mercer" and held_out is None:
+        raise ValueError(
+            "smoothing='jelinek_mercer' needs held_out: texts, apart from the others, to set its weights by"
+        )
+
+
+def _texts(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[str]:
+    return read_texts(Path(texts)) if isinstance(texts, str | os.PathLike) else texts

@@ -1,0 +1,242 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The n-gram language model (Markov 1913, Shannon 1948), with its smoothings.
+
+Slide Y:75-225 (equations 1-3, the art of smoothing). With h the n-1 words before w, and h' = h without its first word:
+
+    P(w_1 ... w_L) = prod_i P(w_i | w_{i-n+1} ... w_{i-1})                               (2)
+    P_ML(w | h) = c(hw) / sum_w' c(hw')                                                  (3)
+    P_+a(w | h) = (c(hw) + a) / (a |V| + c(h))                                           Laplace: a = 1
+
+The other smoothings (S. F. Chen and J. Goodman, An Empirical Study of Smoothing Techniques for Language Modeling, 1999,
+sections 2 and 3; R. Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) interpolate:
+
+    P(w | h) = u(hw) + gamma(h) P(w | h'),    P(w | no context) = u(w) + gamma / |V|
+
+with u and gamma from `smoothing_ngram.py`. All are stored as S. Katz's back-off (1987), the form of ARPA files, where
+p*(hw) = P(w | h) for each stored hw and bow(h) = gamma(h) for each stored h (1 if h is not stored):
+
+    P(w | h) = p*(hw)  if hw is stored,  else  bow(h) P(w | h')
+
+so there is one look-up, in the sorted tables of `NGramTrie`.
+
+Deviations:
+    - Slide (1) leaves the end of a text out; here `</s>` is an event, so the probabilities of all texts sum to 1.
+    - Slide Y:115 draws w_1 uniformly; here it is drawn from P(. | `<s>`).
+    - The sum in (3) is over all events: all of the vocabulary but `<s>` and `<pad>`; |V| counts these.
+    - Further ones of single smoothings stand in `smoothing_ngram.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import initialization as init
+from transformers.generation import GenerationMixin
+from transformers.modeling_outputs import CausalLMOutput
+from transformers.modeling_utils import slice_logits_to_keep
+from transformers.utils.generic import can_return_tuple
+
+from hf_lecture_models.base.causal_lm import CausalLMMixin, real_token_mask, scored_positions
+from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.layers.ngram_trie import NGramTables, NGramTrie
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+
+
+class NGramPreTrainedModel(LecturePreTrainedModel):
+    """A model of count tables: buffers only, no parameters."""
+
+    config: NGramConfig
+    config_class = NGramConfig
+    base_model_prefix = "ngram"
+    _no_split_modules = ["NGramTrie"]
+    # Float buffers alone: transformers would cast the integer keys of a named module too.
+    _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tables are."""
+        return next(self.buffers()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the probabilities, always float32."""
+        return torch.float32
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Load as transformers does.
+
+        Raises:
+            ValueError: also where a table is damaged: unsorted keys, a prefix out of range, NaN, a probability over 1.
+        """
+        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+        model = loaded[0] if isinstance(loaded, tuple) else loaded
+        try:
+            model.trie.tables().check()
+        except ValueError as error:
+            raise ValueError(f"the checkpoint {pretrained_model_name_or_path}: {error}") from error
+        return loaded
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, NGramTrie):
+            fresh = NGramTrie(module.vocab_size, module.sizes, self.config.non_events)
+            for name, value in fresh.named_buffers():
+                init.copy_(module.get_buffer(name), value)
+
+
+class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
+    """An n-gram language model. `NGramForCausalLM.fit` estimates one; a new one is uniform over the events."""
+
+    def __init__(self, config: NGramConfig) -> None:
+        super().__init__(config)
+        self.trie = NGramTrie(config.vocab_size, config.sizes, config.non_events)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        logits_to_keep: int | Tensor | None = None,
+        **kwargs: Any,
+    ) -> CausalLMOutput:
+        """Distribution of the next token at each position.
+
+        Args:
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 = real token; others are skipped, wherever they are.
+            labels: (batch, seq); the loss is the mean of -ln p(`labels[:, t + 1]` | `input_ids[:, :t + 1]`) over labels
+                other than -100 (their sum over `num_items_in_batch`, where that is given).
+            logits_to_keep: the last so many positions (0 = all), or which; left out, all, or with labels none.
+
+        Returns:
+            `logits` (batch, kept, vocab): natural log-probabilities, normalised; None with labels alone. `loss`.
+        """
+        real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
+        words = self._checked(input_ids[real])
+        # The entry at the end stands for "no context", which index -1 finds.
+        contexts = [F.pad(c, (0, 1), value=-1) for c in self.trie.contexts(words, _row_starts(real))]
+        # (batch, seq): the last real token up to each position, as an index into the flat words.
+        states = (real.flatten().cumsum(0).view_as(real) - 1).masked_fill(real.cumsum(1) == 0, -1)
+        loss = self._loss(contexts, states, labels, **kwargs)
+        if loss is not None and logits_to_keep is None:
+            return CausalLMOutput(loss=loss)
+        kept = slice_logits_to_keep(states[..., None], 0 if logits_to_keep is None else logits_to_keep)[..., 0]
+        rows = self.trie.distributions([c[kept.flatten()] for c in contexts], kept.numel())
+        return CausalLMOutput(loss=loss, logits=rows.view(*kept.shape, -1))
+
+    def _loss(
+        self,
+        contexts: list[Tensor],
+        states: Tensor,
+        labels: Tensor | None,
+        num_items_in_batch: Tensor | int | None = None,
+        shift_labels: Tensor | None = None,
+        **kwargs: Any,
+    ) -> Tensor | None:
+        if shift_labels is None:
+            if labels is None:
+                return None
+            shift_labels = F.pad(labels[:, 1:], (0, 1), value=-100)
+        counted = shift_labels != -100
+        words = self._checked(shift_labels[counted])
+        log_probs = self.trie.log_probs([c[states[counted]] for c in contexts], words)
+        count = counted.sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch
+        return -log_probs.sum() / count
+
+    @torch.no_grad()
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """See `CausalLMMixin.score`; looked up, without a row over the vocabulary."""
+        real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
+        scores = torch.zeros(input_ids.shape, device=input_ids.device)
+        scores[real] = self.trie.score(self._checked(input_ids[real]), _row_starts(real))
+        return scores.masked_fill_(~scored_positions(real, input_ids, self.config), 0.0)
+
+    def _checked(self, words: Tensor) -> Tensor:
+        # A word outside the vocabulary would be a key of another n-gram.
+        if words.numel() and not 0 <= int(words.min()) <= int(words.max()) < self.config.vocab_size:
+            raise ValueError(f"a token id is outside the model's vocabulary of {self.config.vocab_size}")
+        return words.long()
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False
+
+    def prepare_inputs_for_generation(  # type: ignore[override]
+        self, input_ids: Any, next_sequence_length: int | None = None, attention_mask: Any = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Keep the last order-1 words only: the model has no other state."""
+        kwargs.pop("past_key_values", None)
+        keep = max(self.config.order - 1, 1)
+        if attention_mask is not None:
+            # Columns from the end until every row has its order-1 real words.
+            keep = int((attention_mask.flip(1).cumsum(1) < keep).sum(1).max()) + 1
+            attention_mask = attention_mask[:, -keep:]
+        inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
+        return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
+
+    @classmethod
+    def from_tables(cls, tables: NGramTables, config: NGramConfig) -> NGramForCausalLM:
+        """A model of these tables, whose sizes are written into `config`.
+
+        Raises:
+            ValueError: the tables are damaged, or do not fit the configuration.
+        """
+        tables.check()
+        if (tables.order, tables.vocab_size) != (config.order, config.vocab_size):
+            raise ValueError(
+                f"tables of order {tables.order} over {tables.vocab_size} words do not fit a configuration "
+                f"of order {config.order} over {config.vocab_size}"
+            )
+        config.table_sizes = tables.sizes
+        with torch.device("meta"):
+            model = cls(config)
+        model.trie.load_tables(tables)
+        return model.eval()
+
+    def tables(self) -> NGramTables:
+        """The tables as numpy arrays; on the CPU they share memory with the model."""
+        return self.trie.tables()
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Iterable[str] | str | os.PathLike[str],
+        tokenizer: Any,
+        order: int = 5,
+        smoothing: str = "modified_kneser_ney",
+        alpha: float = 1.0,
+        held_out: Iterable[str] | None = None,
+        prune: list[int] | None = None,
+        progress: bool = True,
+    ) -> NGramForCausalLM:
+        """Estimate a model from texts; see `hf_lecture_models.models.ngram.estimation_ngram.fit`."""
+        raise RuntimeError(_NEEDS_THE_PACKAGE.format("fit"))
+
+    @classmethod
+    def from_arpa(cls, path: str | os.PathLike[str]) -> tuple[NGramForCausalLM, Any]:
+        """Read an ARPA file, gzip-compressed or not; returns the model and its tokenizer."""
+        raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_arpa"))
+
+    def save_arpa(self, path: str | os.PathLike[str], tokenizer: Any) -> None:
+        """Write an ARPA file, gzip-compressed if its name ends in `.gz`."""
+        raise RuntimeError(_NEEDS_THE_PACKAGE.format("save_arpa"))
+
+
+_NEEDS_THE_PACKAGE = (
+    "NGramForCausalLM.{} needs the package: `pip install hf-lecture-models`, then `import hf_lecture_models`; "
+    "this copy of the model was loaded from a repository's own code"
+)
+
+
+def _row_starts(real: Tensor) -> Tensor:
+    """(real tokens,) bool: which of `input_ids[real]` is the first of its row."""
+    return (real.cumsum(1) == 1)[real]
