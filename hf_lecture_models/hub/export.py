@@ -1,0 +1,79 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Write a model so that it needs nothing of this package: its own code travels in the folder."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedModel
+from transformers.models.auto import modeling_auto
+
+from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.hub.card import write_card
+from hf_lecture_models.hub.flatten import flat_name, flatten
+
+# What an earlier export to the same folder may have left and this one may not need.
+_REPLACED = ("model*.safetensors", "model*.safetensors.index.json", "*.py")
+
+
+def export(
+    model: PreTrainedModel,
+    processing_class: Any,
+    folder: str | os.PathLike[str],
+    facts: Mapping[str, Any] | None = None,
+) -> None:
+    """Save a self-contained folder, as published: weights, configuration, tokenizer, code, card.
+
+    It loads with `trust_remote_code=True` where this package is absent; where the package is imported, the package's
+    own classes serve and no flag is needed.
+
+    Args:
+        model: an instance of a registered class.
+        processing_class: its tokenizer or image processor, or None.
+        folder: replaced file by file, or created; untouched when anything fails.
+        facts: what `hub.card.collect_facts` gathered; a card is written when given.
+
+    Raises:
+        ValueError: the model's class is not registered, or its code cannot travel (see `hub.flatten`).
+        OSError: the folder cannot be written.
+    """
+    classes = registered_classes(model)
+    code = flatten(classes.values())
+    auto_map = {auto: f"{flat_name(cls.__module__)}.{cls.__name__}" for auto, cls in classes.items()}
+    with staged_folder(folder, replaces=_REPLACED) as stage:
+        model.save_pretrained(stage)
+        if processing_class is not None:
+            processing_class.save_pretrained(stage)
+        for name, source in code.items():
+            (stage / f"{name}.py").write_text(source, encoding="utf-8")
+        _add_auto_map(stage / "config.json", auto_map)
+        if facts is not None:
+            write_card(stage, facts)
+
+
+def registered_classes(model: PreTrainedModel) -> dict[str, type]:
+    """Auto class name -> the class that it gives for this model's configuration, the configuration's own included.
+
+    Raises:
+        ValueError: the model's class is not among them.
+    """
+    config_class = type(model.config)
+    classes: dict[str, type] = {"AutoConfig": config_class}
+    for name, auto_class in vars(modeling_auto).items():
+        mapping = getattr(auto_class, "_model_mapping", None)
+        if name.startswith("AutoModel") and mapping is not None and config_class in mapping:
+            classes[name] = mapping[config_class]
+    if type(model) not in classes.values():
+        raise ValueError(
+            f"{type(model).__name__} is not registered with an Auto class; call hf_lecture_models.base.registration."
+            "register for it (a model's __init__.py does) before exporting it"
+        )
+    return classes
+
+
+def _add_auto_map(path: Path, auto_map: dict[str, str]) -> None:
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["auto_map"] = auto_map
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")

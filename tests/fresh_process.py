@@ -1,0 +1,88 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What a stranger does with the saved models, in a new interpreter: `python fresh_process.py ROOT with|without`.
+
+Every folder in ROOT is one model's (see `ModelTests.export`). "without" makes the package unimportable first. Beside
+the model it leaves PLACE.json, with what pipelines said or an "error", and tensors as PLACE.NAME.safetensors.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import traceback
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from typing import Any
+
+
+class Absent(MetaPathFinder):
+    """A machine on which the package is not installed."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name.split(".")[0] == "hf_lecture_models":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def visit(folder: Path, place: str) -> dict[str, Any]:
+    """Load one model as `place` allows, run it, and run its pipeline on a batch."""
+    import torch
+    import transformers
+    from safetensors.torch import load_file, save_file
+
+    task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+    inputs = load_file(folder / "inputs.safetensors")
+    auto_class = getattr(transformers, task["auto_class"])
+
+    def run(model: Any, name: str) -> None:
+        with torch.no_grad():
+            outputs = model(**inputs)
+        tensors = {key: value.contiguous() for key, value in outputs.items() if isinstance(value, torch.Tensor)}
+        save_file(tensors, folder / f"{place}.{name}.safetensors")
+
+    found: dict[str, Any] = {}
+    if place == "with":
+        importlib.import_module(task["registered_by"])
+        model = auto_class.from_pretrained(folder / "saved")
+        found["module"] = type(model).__module__
+        run(model, "outputs")
+        run(auto_class.from_pretrained(folder / "exported"), "outputs_exported")
+        source, trust = folder / "saved", {}
+    else:
+        source, trust = folder / "exported", {"trust_remote_code": True}
+        modules = set(sys.modules)
+        try:
+            auto_class.from_pretrained(source)
+            found["refusal"] = "none"
+        except ValueError as error:
+            found["refusal"] = str(error)
+        found["executed_untrusted"] = [name for name in set(sys.modules) - modules if "transformers_modules." in name]
+        model = auto_class.from_pretrained(source, **trust)
+        run(model, "outputs")
+        model.save_pretrained(folder / "again")
+        run(auto_class.from_pretrained(folder / "again", **trust), "outputs_saved_again")
+    if task["task"]:
+        pipe = transformers.pipeline(task["task"], model=str(source), **trust)
+        found["pipeline"] = pipe(task["pipeline_inputs"], batch_size=2, **task["pipeline_arguments"])
+    return found
+
+
+def main(root: Path, place: str) -> None:
+    """Visit every model; an error is that model's own."""
+    if place == "without":
+        sys.meta_path.insert(0, Absent())
+    else:
+        sys.path.insert(0, str(Path(__file__).parents[1]))
+    import torch
+
+    torch.set_num_threads(1)
+    for folder in sorted(path for path in root.iterdir() if (path / "task.json").is_file()):
+        try:
+            found = visit(folder, place)
+        except Exception:
+            found = {"error": traceback.format_exc()}
+        (folder / f"{place}.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,836 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The checks that every registered model must pass.
+
+A model joins by a test class that declares a tiny configuration, its inputs and its reference:
+
+    class TestLSTM(CausalLMTests):
+        model_class = RecurrentForCausalLM
+
+        def config(self): return RecurrentConfig(cell_type="lstm", vocab_size=32, ...)
+        def reference(self, model, inputs): return {"logits": ...}  # independent, from the model's parameters
+        def processing_class(self): return WordTokenizer.train([...])
+
+`ModelTests` holds what is true of any model; it knows no vocabulary and no generation. `CausalLMTests` adds what is
+true of language models that predict the next token. A feature that a model lacks is told by overriding the check with
+`@pytest.mark.xfail(strict=True, reason=...)`; there are no lists of exclusions. The checks themselves are checked, by
+models that are broken on purpose, in test_model_tests.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.testing import assert_close
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, PreTrainedModel, set_seed
+
+Tensors = dict[str, Tensor]
+
+
+def token_inputs(config: Any, lengths: Sequence[int], seed: int = 0) -> Tensors:
+    """Random ordinary token ids, padded on the right, and their mask: (batch, longest length)."""
+    names = ("bos_token_id", "eos_token_id", "pad_token_id")
+    special = {getattr(config, name, None) for name in names}
+    ordinary = torch.tensor([token for token in range(config.vocab_size) if token not in special])
+    pad = 0 if config.pad_token_id is None else config.pad_token_id
+    ids = torch.full((len(lengths), max(lengths)), pad)
+    mask = torch.zeros_like(ids)
+    for row, length in enumerate(lengths):
+        # A row keeps its tokens when others join the batch or it is cut shorter.
+        generator = torch.Generator().manual_seed(1000 * seed + row)
+        tokens = ordinary[torch.randint(len(ordinary), (64,), generator=generator)]
+        ids[row, :length] = tokens[:length]
+        mask[row, :length] = 1
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def perturb(model: nn.Module, scale: float, seed: int = 0) -> None:
+    """Replace every parameter by noise: zero biases and a zero padding embedding would hide mistakes."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * scale)
+
+
+def left_padded(inputs: Tensors, names: Sequence[str], lengths: Sequence[int]) -> Tensors:
+    """The same rows with their padding moved from the right to the left."""
+    moved = dict(inputs)
+    for name in names:
+        width = inputs[name].shape[1]
+        rows = [row.roll(width - length, 0) for row, length in zip(inputs[name], lengths, strict=True)]
+        moved[name] = torch.stack(rows)
+    return moved
+
+
+@contextmanager
+def uninitialised_memory_is_nan() -> Iterator[None]:
+    """Within it, torch.empty gives NaN or the largest integer instead of whatever the memory held."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def named_tensors(model: nn.Module) -> Tensors:
+    """Parameters and all buffers, those that are not saved included."""
+    return dict(model.named_parameters()) | dict(model.named_buffers())
+
+
+def assert_initialised(model: nn.Module) -> None:
+    for name, tensor in named_tensors(model).items():
+        assert not tensor.is_meta, f"{name} was left without memory"
+        if tensor.is_floating_point():
+            assert not tensor.isnan().any(), f"{name} holds uninitialised memory"
+        elif tensor.dtype != torch.bool:
+            assert not (tensor == torch.iinfo(tensor.dtype).max).any(), f"{name} holds uninitialised memory"
+
+
+def attributes_with_tensors(model: nn.Module) -> dict[str, list[tuple[int, int]]]:
+    """For every module, which tensors hang on it (identity and version), however deep in lists, dicts and objects."""
+    found: dict[str, list[tuple[int, int]]] = {}
+
+    def visit(value: Any, path: str, depth: int) -> None:
+        if isinstance(value, Tensor):
+            found.setdefault(path, []).append((id(value), value._version))
+        elif isinstance(value, nn.Module) or depth > 4:
+            return
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                visit(item, f"{path}.{key}", depth + 1)
+        elif isinstance(value, list | tuple | set):
+            for item in value:
+                visit(item, path, depth + 1)
+        elif hasattr(value, "__dict__") and not isinstance(value, type | Callable):
+            visit(vars(value), path, depth + 1)
+
+    for name, module in model.named_modules():
+        visit(vars(module), name, 0)
+    return found
+
+
+def equal_json(ours: Any, theirs: Any, tolerance: float = 1e-4) -> bool:
+    """Whether two values read from JSON are equal, numbers to a relative tolerance."""
+    if isinstance(ours, float | int) and isinstance(theirs, float | int):
+        return math.isclose(ours, theirs, rel_tol=tolerance, abs_tol=tolerance)
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(equal_json(*pair) for pair in zip(ours, theirs, strict=True))
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(equal_json(ours[key], theirs[key]) for key in ours)
+    return ours == theirs
+
+
+def public(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a configuration says of the model, without where it was loaded from."""
+    return {name: value for name, value in values.items() if not name.startswith("_") and value is not None}
+
+
+def own_fields(config: Any) -> list[str]:
+    """The fields that the configuration class declares itself, not those of transformers."""
+    classes = [cls for cls in type(config).__mro__ if not cls.__module__.startswith(("transformers", "builtins"))]
+    declared = {name for cls in classes for name in vars(cls).get("__annotations__", {})}
+    return sorted(declared & set(config.to_dict()))
+
+
+class ModelTests:
+    """What any model must do."""
+
+    model_class: ClassVar[type[PreTrainedModel]]
+    auto_class: ClassVar[Any] = AutoModel
+    trainable: ClassVar[bool] = True
+    """False for count models: `fit` then takes the place of a training step."""
+    sequence_inputs: ClassVar[Sequence[str]] = ()
+    """The inputs of shape (batch, seq); empty where nothing is padded."""
+    mask_input: ClassVar[str] = "attention_mask"
+    zero_gradients: ClassVar[Mapping[str, str]] = {}
+    """Pattern of parameter names -> the reason why their gradient is mathematically zero."""
+    contradictory_configs: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    perturbation: ClassVar[float] = 0.5
+    overfit: ClassVar[Mapping[str, float]] = {}
+    tolerance: ClassVar[float] = 1e-5
+    pipeline_task: ClassVar[str | None] = None
+    pipeline_arguments: ClassVar[Mapping[str, Any]] = {}
+    registered_by: ClassVar[str] = "hf_lecture_models"
+    """The module whose import registers the model."""
+
+    # What a model declares
+
+    def config(self) -> Any:
+        """A tiny configuration, a fresh one per call."""
+        raise TypeError(f"{type(self).__name__} must declare config()")
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        """The forward arguments for `batch` rows of these lengths, padded on the right; the same at every call."""
+        raise TypeError(f"{type(self).__name__} must declare make_inputs(batch, lengths)")
+
+    def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        """Outputs of an independent implementation, computed from the model's own parameters (gradients flow)."""
+        raise TypeError(f"{type(self).__name__} must declare reference(model, inputs)")
+
+    def fit(self) -> tuple[PreTrainedModel, Tensors]:
+        """Count models: a fitted model, and the text that it was fitted on as inputs."""
+        raise TypeError(f"{type(self).__name__} is not trainable and must declare fit()")
+
+    def processing_class(self) -> Any:
+        """The tokenizer or image processor that belongs to the model; None where it has no pipeline."""
+        return None
+
+    def pipeline_inputs(self) -> list[Any]:
+        """What the pipeline is given."""
+        return []
+
+    def training_loss(self, model: PreTrainedModel, inputs: Tensors) -> Tensor:
+        """Squared distance of the first output to a fixed target, for models that have no loss of their own."""
+        output = next(iter(self.outputs(model, inputs).values()))
+        target = torch.rand(output.shape, generator=torch.Generator().manual_seed(5)) - 0.5
+        return (output - target).square().mean()
+
+    # How the checks use it
+
+    @classmethod
+    @functools.cache
+    def _fitted(cls) -> tuple[PreTrainedModel, Tensors]:
+        return cls().fit()
+
+    def build(self) -> PreTrainedModel:
+        """A model in evaluation mode whose weights are far from freshly initialised ones."""
+        if not self.trainable:
+            return copy.deepcopy(self._fitted()[0]).eval()
+        set_seed(0)
+        model = self.model_class(self.config())
+        perturb(model, self.perturbation)
+        model.tie_weights()
+        return model.eval()
+
+    def outputs(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        """The floating tensors that the model returns, by name."""
+        return {name: value for name, value in model(**inputs).items() if isinstance(value, Tensor)}
+
+    def at_real(self, outputs: Tensors, inputs: Tensors) -> Tensors:
+        """The outputs with zeros where the inputs are padding."""
+        if not self.sequence_inputs:
+            return outputs
+        real = inputs[self.mask_input].bool()
+
+        def keep(tensor: Tensor) -> Tensor:
+            if tensor.shape[:2] != real.shape:
+                return tensor
+            shape = (*real.shape, *(1 for _ in tensor.shape[2:]))
+            return torch.where(real.view(shape), tensor, torch.zeros_like(tensor))
+
+        return {name: keep(tensor) for name, tensor in outputs.items()}
+
+    def single(self, inputs: Tensors, row: int, length: int) -> Tensors:
+        """One row of right-padded inputs, without its padding."""
+        return {
+            name: tensor[row : row + 1, :length] if name in self.sequence_inputs else tensor[row : row + 1]
+            for name, tensor in inputs.items()
+        }
+
+    def assert_equal(self, ours: Tensors, theirs: Tensors, what: str, tolerance: float | None = None) -> None:
+        assert theirs, "there is nothing to compare"
+        for name, expected in theirs.items():
+            assert_close(
+                ours[name],
+                expected,
+                rtol=0,
+                atol=self.tolerance if tolerance is None else tolerance,
+                msg=lambda message, name=name: f"{what}: {name}: {message}",
+            )
+
+    def export(self, folder: Path) -> None:
+        """Write what the fresh processes load: a saved and an exported folder, inputs, and what to do with them."""
+        from hf_lecture_models.hub import export
+
+        model, processing_class = self.build(), self.processing_class()
+        model.save_pretrained(folder / "saved")
+        if processing_class is not None:
+            processing_class.save_pretrained(folder / "saved")
+        export(model, processing_class, folder / "exported")
+        inputs = {name: tensor.contiguous() for name, tensor in self.make_inputs(3, (5, 3, 4)).items()}
+        save_file(inputs, folder / "inputs.safetensors")
+        task = {
+            "registered_by": self.registered_by,
+            "auto_class": self.auto_class.__name__,
+            "task": self.pipeline_task,
+            "pipeline_inputs": self.pipeline_inputs() if self.pipeline_task else [],
+            "pipeline_arguments": dict(self.pipeline_arguments),
+        }
+        (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
+
+    # Mathematics
+
+    @torch.no_grad()
+    def test_outputs_equal_reference(self) -> None:
+        model = self.build()
+        for lengths in ((7, 7, 7), (1, 1)):
+            inputs = self.make_inputs(len(lengths), lengths)
+            theirs = self.at_real(self.reference(model, inputs), inputs)
+            self.assert_equal(self.at_real(self.outputs(model, inputs), inputs), theirs, f"lengths {lengths}")
+
+    def test_gradients_equal_reference(self) -> None:
+        model = self.build()
+        if not self.trainable:
+            assert not any(parameter.requires_grad for parameter in model.parameters())
+            return
+        inputs = self.make_inputs(3, (7, 7, 7))
+        names = list(self.reference(model, inputs))
+
+        def gradients(outputs: Tensors) -> list[Tensor | None]:
+            generator = torch.Generator().manual_seed(3)
+            loss = sum((outputs[name] * torch.randn(outputs[name].shape, generator=generator)).sum() for name in names)
+            return list(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True))
+
+        ours = gradients(self.outputs(model, inputs))
+        theirs = gradients(self.reference(model, inputs))
+        for (name, parameter), our, their in zip(model.named_parameters(), ours, theirs, strict=True):
+            our, their = (torch.zeros_like(parameter) if g is None else g for g in (our, their))
+            scale = their.abs().max().clamp(min=1e-3).item()
+            assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
+
+    @torch.no_grad()
+    def test_same_input_twice_gives_same_output(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        first = self.outputs(model, inputs)
+        self.outputs(model, self.make_inputs(3, (2, 6, 4)))
+        self.assert_equal(self.outputs(model, inputs), first, "second call", tolerance=0)
+
+    @torch.no_grad()
+    def test_no_tensor_is_stored_between_calls(self) -> None:
+        model = self.build()
+        before = attributes_with_tensors(model)
+        self.run_everything(model)
+        assert attributes_with_tensors(model) == before, "a call left a tensor on a module, or changed one"
+
+    def run_everything(self, model: PreTrainedModel) -> None:
+        """Use the model in every way in which it could keep something."""
+        self.outputs(model, self.make_inputs(2, (5, 3)))
+
+    # Padding
+
+    @pytest.mark.parametrize("side", ["right", "left"])
+    @torch.no_grad()
+    def test_batch_equals_single_rows(self, side: str) -> None:
+        model, lengths = self.build(), (4, 7, 1, 5, 2)
+        inputs = self.make_inputs(len(lengths), lengths)
+        batch = left_padded(inputs, self.sequence_inputs, lengths) if side == "left" else inputs
+        outputs = self.outputs(model, batch)
+        for row, length in enumerate(lengths):
+            begin = max(lengths) - length if side == "left" else 0
+            alone = self.outputs(model, self.single(inputs, row, length))
+            ours = {name: self.real_part(outputs[name][row : row + 1], begin, length, max(lengths)) for name in alone}
+            self.assert_equal(ours, alone, f"row {row} of a batch padded on the {side}")
+
+    def real_part(self, tensor: Tensor, begin: int, length: int, width: int) -> Tensor:
+        if self.sequence_inputs and tensor.dim() > 1 and tensor.shape[1] == width:
+            return tensor[:, begin : begin + length]
+        return tensor
+
+    @torch.no_grad()
+    def test_rows_of_padding_only(self) -> None:
+        model, lengths = self.build(), (5, 0, 3)
+        inputs = self.make_inputs(3, lengths if self.sequence_inputs else (5, 5, 3))
+        outputs = self.outputs(model, inputs)
+        for name, tensor in outputs.items():
+            assert not tensor.isnan().any(), f"{name} has NaN beside a row of padding"
+        for row in (0, 2):
+            alone = self.outputs(model, self.single(inputs, row, lengths[row]))
+            ours = {name: self.real_part(outputs[name][row : row + 1], 0, lengths[row], 5) for name in alone}
+            self.assert_equal(ours, alone, f"row {row} beside a row of padding")
+
+    # Training
+
+    def test_every_parameter_learns(self) -> None:
+        if not self.trainable:
+            self.check_fit()
+            return
+        model = self.build().train()
+        before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+        self.training_loss(model, self.make_inputs(4, (6, 6, 6, 6))).backward()
+        largest = max(parameter.grad.abs().max() for parameter in model.parameters() if parameter.grad is not None)
+        declared = set()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad is not None, f"{name} gets no gradient"
+            patterns = [pattern for pattern in self.zero_gradients if fnmatch(name, pattern)]
+            declared.update(patterns)
+            size = parameter.grad.abs().max()
+            if patterns:
+                assert size <= 1e-6 * largest, f"the gradient of {name} is declared zero and is {size}"
+            else:
+                assert size > 0, f"the gradient of {name} is zero"
+        assert declared == set(self.zero_gradients), "zero_gradients names parameters that do not exist"
+        torch.optim.SGD(model.parameters(), lr=0.1).step()
+        for name, parameter in model.named_parameters():
+            declared_zero = any(fnmatch(name, pattern) for pattern in self.zero_gradients)
+            assert declared_zero or not torch.equal(parameter, before[name]), f"a step leaves {name} as it was"
+
+    @torch.no_grad()
+    def check_fit(self) -> None:
+        """Fitting changes the tables, and the text itself becomes far more likely than to the unfitted model."""
+        model, inputs = self._fitted()
+        unfitted = self.model_class(self.config()).eval()
+        loss, start = self.training_loss(model, inputs), self.training_loss(unfitted, inputs)
+        assert torch.isfinite(start), "an unfitted model is a valid one"
+        assert loss < 0.5 * start, f"fitting brought the loss from {start} to {loss} only"
+
+    def test_overfits_one_batch(self) -> None:
+        if not self.trainable:
+            self.check_fit()
+            return
+        settings = {"steps": 150, "learning_rate": 0.02, "remaining": 0.1, **self.overfit}
+        set_seed(0)
+        model, inputs = self.model_class(self.config()).train(), self.make_inputs(4, (6, 6, 6, 6))
+        optimizer = torch.optim.Adam(model.parameters(), lr=settings["learning_rate"])
+        losses = []
+        for _ in range(int(settings["steps"])):
+            optimizer.zero_grad()
+            loss = self.training_loss(model, inputs)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            losses.append(loss.item())
+            if losses[-1] < settings["remaining"] * losses[0]:
+                return
+        pytest.fail(f"the loss of one batch fell from {losses[0]:.3f} to {losses[-1]:.3f} only")
+
+    def test_gradient_checkpointing(self) -> None:
+        """Where claimed, the gradients stay the same; where not, asking for it is refused."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        if not model.supports_gradient_checkpointing:
+            with pytest.raises(ValueError, match="checkpointing"):
+                model.activation_checkpointing_enable()
+            return
+        gradients = []
+        for _ in range(2):
+            model.train().zero_grad()
+            set_seed(0)
+            self.training_loss(model, inputs).backward()
+            gradients.append({name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
+            model.activation_checkpointing_enable()
+        assert model.is_gradient_checkpointing
+        self.assert_equal(gradients[1], gradients[0], "gradients under checkpointing")
+
+    def test_bf16_autocast(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        exact = self.at_real(self.outputs(model, inputs), inputs)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            rounded = self.at_real(self.outputs(model, inputs), inputs)
+            loss = self.training_loss(model, inputs)
+        for name, tensor in exact.items():
+            assert torch.equal(rounded[name].isfinite(), tensor.isfinite()), f"{name} overflows in bf16"
+            finite = tensor.isfinite()
+            scale = tensor[finite].abs().max().item()
+            assert_close(rounded[name][finite].float(), tensor[finite].float(), rtol=0, atol=0.1 * scale)
+        if self.trainable:
+            loss.backward()
+            assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+
+    # Files
+
+    @torch.no_grad()
+    def test_save_and_reload(self, tmp_path: Path) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        model.save_pretrained(tmp_path)
+        names = {path.name for path in tmp_path.iterdir()}
+        assert {"config.json", "model.safetensors"} <= names
+        assert not [name for name in names if name.endswith((".bin", ".pt", ".pkl", ".py"))]
+        assert set(load_file(tmp_path / "model.safetensors")) <= set(model.state_dict())
+        with uninitialised_memory_is_nan():
+            loaded = self.auto_class.from_pretrained(tmp_path)
+        assert type(loaded) is self.model_class
+        assert not loaded.training
+        assert loaded.config.model_type == self.config().model_type
+        ours, theirs = named_tensors(loaded), named_tensors(model)
+        assert ours.keys() == theirs.keys()
+        for name, tensor in theirs.items():
+            assert ours[name].dtype == tensor.dtype, name
+            assert torch.equal(ours[name], tensor), f"{name} changed on the way through the file"
+        self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", tolerance=0)
+
+    def test_loading_leaves_nothing_uninitialised(self) -> None:
+        """Built without memory and loaded from nothing, as `from_pretrained` does it, every tensor gets a value."""
+        load = PreTrainedModel.from_pretrained.__func__  # below our own refusal of incomplete checkpoints
+        with uninitialised_memory_is_nan():
+            loaded = load(self.model_class, None, config=self.config(), state_dict={})
+        assert_initialised(loaded)
+        built = self.model_class(self.config())
+        for name, buffer in built.named_buffers():
+            assert torch.equal(loaded.get_buffer(name), buffer), f"_init_weights gives {name} another value"
+
+    def test_checkpoint_that_lacks_a_tensor_is_refused(self, tmp_path: Path) -> None:
+        model = self.build()
+        model.save_pretrained(tmp_path)
+        tensors = load_file(tmp_path / "model.safetensors")
+        for name in list(tensors)[:3]:
+            rest = {other: tensor for other, tensor in tensors.items() if other != name}
+            save_file(rest, tmp_path / "model.safetensors", metadata={"format": "pt"})
+            with pytest.raises(ValueError, match=name):
+                self.auto_class.from_pretrained(tmp_path)
+
+    # Configuration
+
+    def test_config_survives_json(self, tmp_path: Path) -> None:
+        config = self.config()
+        copied = type(config).from_dict(json.loads(config.to_json_string(use_diff=False)))
+        assert copied.to_dict() == config.to_dict()
+        config.save_pretrained(tmp_path)
+        loaded = AutoConfig.from_pretrained(tmp_path)
+        assert type(loaded) is type(config)
+        assert public(loaded.to_dict()) == public(config.to_dict())
+
+    def test_config_refuses_unknown_values(self) -> None:
+        config = self.config()
+        fields = own_fields(config)
+        assert fields, "the configuration declares no field"
+        for name in fields:
+            value = getattr(config, name)
+            rubbish = "no such value" if isinstance(value, str) else -1 if type(value) is int else None
+            if rubbish is None:
+                continue
+            with pytest.raises(ValueError, match=name):
+                type(config)(**self.changed(config, **{name: rubbish}))
+            if not name.endswith("_token_id"):
+                with pytest.raises(ValueError, match=name):
+                    setattr(config, name, rubbish)
+
+    def changed(self, config: Any, **fields: Any) -> dict[str, Any]:
+        return {name: getattr(config, name) for name in own_fields(config)} | fields
+
+    def test_config_refuses_misspelt_names(self, tmp_path: Path) -> None:
+        config = self.config()
+        for name in own_fields(config):
+            if len(name) < 8:  # of shorter names, one letter is more than 15 %
+                continue
+            misspelt = name[:3] + name[4:]
+            with pytest.raises(ValueError, match=name):
+                type(config)(**{misspelt: getattr(config, name)})
+            values = config.to_dict()
+            values[misspelt] = values.pop(name)
+            (tmp_path / "config.json").write_text(json.dumps(values), encoding="utf-8")
+            with pytest.raises(ValueError, match=name):
+                AutoConfig.from_pretrained(tmp_path)
+
+    def test_config_refuses_contradictions(self) -> None:
+        config = self.config()
+        contradictions = [dict(fields) for fields in self.contradictory_configs]
+        if hasattr(config, "vocab_size"):
+            ids = [name for name in own_fields(config) if name.endswith("_token_id")]
+            contradictions += [{name: config.vocab_size} for name in ids]
+        for fields in contradictions:
+            with pytest.raises(ValueError, match="|".join(fields)):
+                type(config)(**self.changed(config, **fields))
+
+    # Elsewhere
+
+    def test_exported_folder_without_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
+        found = fresh_process(type(self), "without")
+        assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
+        assert not found["executed_untrusted"], "code ran without the flag"
+        self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", tolerance=0)
+        self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", tolerance=0)
+
+    def test_saved_and_exported_folder_with_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
+        found = fresh_process(type(self), "with")
+        assert found["module"] == self.model_class.__module__, "the package's own class should serve"
+        self.assert_equal(found["outputs"], self.expected_outputs(), "the saved folder", tolerance=0)
+        self.assert_equal(found["outputs_exported"], self.expected_outputs(), "the exported folder", tolerance=0)
+
+    @torch.no_grad()
+    def expected_outputs(self) -> Tensors:
+        return self.outputs(self.build(), self.make_inputs(3, (5, 3, 4)))
+
+    def test_pipeline_in_a_fresh_process(
+        self, fresh_process: Callable[..., dict[str, Any]], model_folder: Callable[..., Path]
+    ) -> None:
+        if self.pipeline_task is None:
+            assert self.processing_class() is None, "a model with a processing class has a pipeline to declare"
+            return
+        from transformers import pipeline
+
+        pipe = pipeline(self.pipeline_task, model=str(model_folder(type(self)) / "saved"))
+        expected = [pipe(item, **self.pipeline_arguments) for item in self.pipeline_inputs()]
+        assert len(expected) > 1, "a batch needs two inputs"
+        for place in ("with", "without"):
+            found = fresh_process(type(self), place)["pipeline"]
+            assert equal_json(found, json.loads(json.dumps(expected))), f"{place} the package: {found}, not {expected}"
+
+
+class CausalLMTests(ModelTests):
+    """What a language model that predicts the next token must do beside."""
+
+    auto_class = AutoModelForCausalLM
+    sequence_inputs = ("input_ids", "attention_mask")
+    context_length: ClassVar[int | None] = None
+    """For models without a cache: how many of the last tokens a prediction can depend on."""
+    pipeline_task = "text-generation"
+    pipeline_arguments: ClassVar[Mapping[str, Any]] = {"do_sample": False, "max_new_tokens": 5}
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        assert batch == len(lengths)
+        return token_inputs(self.config(), lengths)
+
+    def pipeline_inputs(self) -> list[Any]:
+        tokenizer = self.processing_class()
+        inputs = self.make_inputs(3, (3, 1, 2))
+        return [tokenizer.decode(row[row_mask.bool()]) for row, row_mask in zip(*inputs.values(), strict=True)]
+
+    def training_loss(self, model: PreTrainedModel, inputs: Tensors) -> Tensor:
+        labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, -100)
+        return model(**inputs, labels=labels).loss
+
+    def run_everything(self, model: PreTrainedModel) -> None:
+        super().run_everything(model)
+        inputs = self.make_inputs(2, (5, 3))
+        self.training_loss(model, inputs)
+        model.score(**inputs)
+        model(**inputs, use_cache=True)
+        self.generate(model, inputs, num_beams=2)
+
+    # How the checks use it
+
+    def generate(self, model: PreTrainedModel, inputs: Tensors, **options: Any) -> Any:
+        """Generate without an end token, so that all rows grow to the same length."""
+        model.generation_config.eos_token_id = None
+        options = {"max_new_tokens": 6, "do_sample": False, "num_beams": 1, **options}
+        pad = self.config().pad_token_id
+        return model.generate(**inputs, pad_token_id=0 if pad is None else pad, **options)
+
+    def prompts(self) -> Tensors:
+        """Ragged prompts, padded on the left as generation needs them."""
+        lengths = (4, 2, 5)
+        return left_padded(self.make_inputs(3, lengths), self.sequence_inputs, lengths)
+
+    def log_probs(self, logits: Tensor) -> Tensor:
+        return logits.double().log_softmax(dim=-1)
+
+    def stepwise(self, model: PreTrainedModel, inputs: Tensors, sizes: Sequence[int]) -> Iterator[Tensor]:
+        """Logits of successive pieces of the given sizes, each from the cache that the one before returned.
+
+        A model without a cache reads `context_length` tokens back instead.
+        """
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        cache, end = None, 0
+        for size in sizes:
+            begin, end = end, end + size
+            if self.context_length is None:
+                output = model(
+                    input_ids=ids[:, begin:end], attention_mask=mask[:, :end], past_key_values=cache, use_cache=True
+                )
+                cache = output.past_key_values
+                assert cache is not None, "use_cache=True returned no cache"
+                assert cache.get_seq_length() == end, "the cache counts its tokens wrongly"
+            else:
+                first = max(0, begin - max(self.context_length - 1, 0))
+                output = model(input_ids=ids[:, first:end], attention_mask=mask[:, first:end], use_cache=True)
+                assert output.get("past_key_values") is None, "a model without a cache returned one"
+            yield output.logits[:, -size:]
+
+    def check_stepwise(self, inputs: Tensors, sizes: Sequence[int], what: str) -> None:
+        model = self.build()
+        pieces = torch.cat(list(self.stepwise(model, inputs, sizes)), dim=1)
+        whole = model(**inputs, use_cache=False).logits
+        ours, theirs = (self.at_real({"logits": logits}, inputs) for logits in (pieces, whole))
+        self.assert_equal(ours, theirs, what)
+
+    # Order
+
+    @torch.no_grad()
+    def test_causality(self) -> None:
+        """A later token changes no earlier prediction, on every attention implementation that the class claims."""
+        model, length = self.build(), 6
+        first, second = self.make_inputs(2, (length, length))["input_ids"]
+        changed = first.repeat(length, 1)
+        changed.diagonal().copy_(torch.where(first == second, (first + 1) % 7, second))
+        for implementation in self.attention_implementations(model):
+            if implementation is not None:
+                model.set_attn_implementation(implementation)
+            original = model(input_ids=first[None]).logits
+            logits = model(input_ids=changed).logits
+            reacts = 0
+            for position in range(length):
+                earlier = {"logits": logits[position, :position]}
+                expected = {"logits": original[0, :position]}
+                self.assert_equal(earlier, expected, f"token {position} changed, {implementation}")
+                reacts += int(not torch.allclose(logits[position, position:], original[0, position:]))
+            assert reacts, "the model does not read its input"
+
+    def attention_implementations(self, model: PreTrainedModel) -> list[str | None]:
+        claimed = [("sdpa", model._supports_sdpa), ("flex_attention", model._supports_flex_attn)]
+        names: list[str | None] = [name for name, supported in claimed if supported]
+        return ["eager", *names] if names else [None]
+
+    # Caches
+
+    @pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 1, 1, 1, 1), (4, 1, 1, 1, 1), (3, 2, 3), (1, 7)], ids=str)
+    @torch.no_grad()
+    def test_cache_equals_no_cache(self, sizes: Sequence[int]) -> None:
+        self.check_stepwise(self.make_inputs(2, (8, 8)), sizes, f"in pieces of {sizes}")
+
+    @pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 1, 1, 1, 1), (5, 1, 1, 1), (2, 3, 3)], ids=str)
+    @torch.no_grad()
+    def test_cache_with_left_padding(self, sizes: Sequence[int]) -> None:
+        lengths = (8, 3, 6)
+        inputs = left_padded(self.make_inputs(3, lengths), self.sequence_inputs, lengths)
+        self.check_stepwise(inputs, sizes, f"padded on the left, in pieces of {sizes}")
+
+    @torch.no_grad()
+    def test_cache_in_beam_search(self) -> None:
+        """With a cache, beams are those of no cache, and their scores are the model's own for what they say."""
+        model, inputs = self.build(), self.prompts()
+        options = {"num_beams": 4, "num_return_sequences": 4, "length_penalty": 0.0, "max_new_tokens": 7}
+        options |= {"return_dict_in_generate": True, "output_scores": True}
+        cached = self.generate(model, inputs, use_cache=True, **options)
+        whole = self.generate(model, inputs, use_cache=False, **options)
+        moved = cached.beam_indices[:, 1:] != cached.beam_indices[:, :-1]
+        assert moved.any(), "no beam changed its place: this search proves nothing"
+        assert_close(cached.sequences_scores, whole.sequences_scores, rtol=0, atol=1e-4)
+        assert torch.equal(cached.sequences, whole.sequences)
+        prompt = inputs["input_ids"].shape[1]
+        mask = torch.cat([inputs["attention_mask"].repeat_interleave(4, 0), torch.ones(12, 7, dtype=torch.long)], dim=1)
+        logits = model(input_ids=cached.sequences, attention_mask=mask).logits[:, prompt - 1 : -1]
+        chosen = self.log_probs(logits).gather(2, cached.sequences[:, prompt:, None]).sum(dim=(1, 2))
+        assert_close(cached.sequences_scores.double(), chosen, rtol=0, atol=1e-3)
+        for row, length in enumerate(inputs["attention_mask"].sum(dim=1).tolist()):
+            alone = {name: tensor[row : row + 1, -length:] for name, tensor in inputs.items()}
+            beams = self.generate(model, alone, use_cache=True, **options).sequences[:, length:]
+            assert torch.equal(beams, cached.sequences[4 * row : 4 * row + 4, prompt:]), f"prompt {row} without padding"
+
+    @torch.no_grad()
+    def test_two_interleaved_generations_do_not_mix(self) -> None:
+        model = self.build()
+        texts = [token_inputs(self.config(), (8, 8), seed=seed) for seed in (1, 2)]
+        sizes = (3, 1, 1, 1, 1, 1)
+        apart = [list(self.stepwise(model, text, sizes)) for text in texts]
+        mixed = zip_longest(*(self.stepwise(model, text, sizes) for text in texts))
+        for number, pair in enumerate(mixed):
+            for text, logits in enumerate(pair):
+                self.assert_equal({"logits": logits}, {"logits": apart[text][number]}, f"text {text}", tolerance=0)
+
+    # Generation
+
+    @torch.no_grad()
+    def test_generate_greedy(self) -> None:
+        model, inputs = self.build(), self.prompts()
+        generated = self.generate(model, inputs)
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        for _ in range(6):
+            best = model(input_ids=ids, attention_mask=mask, use_cache=False).logits[:, -1].argmax(dim=-1, keepdim=True)
+            ids = torch.cat([ids, best], dim=1)
+            mask = torch.cat([mask, torch.ones_like(best)], dim=1)
+        assert torch.equal(generated, ids)
+        again = self.generate(model, inputs)
+        assert torch.equal(again, generated), "the second generation differs from the first"
+
+    @torch.no_grad()
+    def test_generate_stops_at_the_end_token(self) -> None:
+        model, inputs = self.build(), self.make_inputs(1, (4,))
+        endless = self.generate(model, inputs)
+        end = endless[0, 5].item()
+        model.generation_config.eos_token_id = end
+        stopped = model.generate(**inputs, do_sample=False, max_new_tokens=6, pad_token_id=0)
+        first = 4 + endless[0, 4:].tolist().index(end)
+        assert stopped[0].tolist() == endless[0, : first + 1].tolist()
+
+    @torch.no_grad()
+    def test_generate_samples(self) -> None:
+        model, inputs = self.build(), self.prompts()
+        samples = []
+        for seed in (0, 0, 1):
+            set_seed(seed)
+            options = {"do_sample": True, "num_return_sequences": 3, "top_k": 0}
+            samples.append(self.generate(model, inputs, **options))
+        assert torch.equal(samples[0], samples[1]), "the same seed gave another text"
+        assert not torch.equal(samples[0], samples[2]), "another seed gave the same texts"
+        prompt = inputs["input_ids"].shape[1]
+        mask = torch.cat([inputs["attention_mask"].repeat_interleave(3, 0), torch.ones(9, 6, dtype=torch.long)], dim=1)
+        logits = model(input_ids=samples[0], attention_mask=mask).logits[:, prompt - 1 : -1]
+        chosen = self.log_probs(logits).gather(2, samples[0][:, prompt:, None])
+        assert chosen.isfinite().all(), "a token of probability zero was drawn"
+
+    @torch.no_grad()
+    def test_generate_beams_beat_greedy_search(self) -> None:
+        """Wide enough to hold every prefix of two tokens, the search finds the best pair there is."""
+        model, inputs = self.build(), self.make_inputs(1, (3,))
+        vocab = self.config().vocab_size
+        found = self.generate(model, inputs, num_beams=vocab, max_new_tokens=2, length_penalty=0.0)
+        ids = inputs["input_ids"]
+        first = self.log_probs(model(input_ids=ids).logits[0, -1])
+        longer = torch.cat([ids.expand(vocab, -1), torch.arange(vocab)[:, None]], dim=1)
+        second = self.log_probs(model(input_ids=longer, attention_mask=torch.ones_like(longer)).logits[:, -1])
+        best = (first[:, None] + second).max()
+        chosen = first[found[0, -2]] + second[found[0, -2], found[0, -1]]
+        assert_close(chosen, best, rtol=0, atol=1e-4)
+
+    # Arguments and losses
+
+    @torch.no_grad()
+    def test_logits_to_keep(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (6, 6))
+        whole = model(**inputs).logits
+        assert whole.shape == (2, 6, self.config().vocab_size)
+        for keep, expected in (
+            (0, whole),
+            (1, whole[:, -1:]),
+            (3, whole[:, -3:]),
+            (torch.tensor([0, 3, 4]), whole[:, [0, 3, 4]]),
+        ):
+            kept = model(**inputs, logits_to_keep=keep).logits
+            self.assert_equal({"logits": kept}, {"logits": expected}, f"logits_to_keep={keep}")
+
+    def labelled(self) -> tuple[Tensors, Tensor]:
+        """Ragged inputs with labels, of which padding and two tokens within do not count."""
+        inputs = self.make_inputs(3, (6, 4, 5))
+        labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, -100)
+        labels[0, 2] = labels[2, 1] = -100
+        return inputs, labels
+
+    @torch.no_grad()
+    def test_labels_and_num_items_in_batch(self) -> None:
+        model = self.build()
+        inputs, labels = self.labelled()
+        log_probs = self.log_probs(model(**inputs).logits)[:, :-1]
+        targets = labels[:, 1:]
+        counted = targets != -100
+        chosen = log_probs.gather(2, targets.clamp(min=0)[..., None])[..., 0]
+        total, count = -chosen[counted].sum(), int(counted.sum())
+        assert count < inputs["attention_mask"][:, 1:].sum(), "labels of -100 within the text are part of this check"
+        loss = model(**inputs, labels=labels).loss
+        assert loss.dim() == 0
+        assert_close(loss.double(), total / count, rtol=1e-5, atol=1e-5)
+        for items in (7, torch.tensor(7)):
+            loss = model(**inputs, labels=labels, num_items_in_batch=items).loss
+            assert_close(loss.double(), total / 7, rtol=1e-5, atol=1e-5)
+
+    @torch.no_grad()
+    def test_score_equals_logits(self) -> None:
+        config, model, lengths = self.config(), self.build(), (6, 3, 5)
+        inputs = self.make_inputs(3, lengths)
+        if config.bos_token_id is not None:
+            inputs["input_ids"][0, 3] = config.bos_token_id
+        log_probs = self.log_probs(model(**inputs).logits)[:, :-1]
+        chosen = log_probs.gather(2, inputs["input_ids"][:, 1:, None])[..., 0].float()
+        expected = torch.nn.functional.pad(chosen, (1, 0))
+        silent = (inputs["attention_mask"] == 0) | (inputs["input_ids"] == config.bos_token_id)
+        expected = expected.masked_fill(silent, 0.0)
+        left, expected_left = (
+            left_padded(tensors, tuple(tensors), lengths) for tensors in (inputs, {"score": expected})
+        )
+        for given, theirs in ((inputs, expected), (left, expected_left["score"])):
+            scores = model.score(**given)
+            assert scores.dtype == torch.float32
+            self.assert_equal({"score": scores}, {"score": theirs}, "score")
+            if config.pad_token_id is not None:
+                self.assert_equal({"score": model.score(given["input_ids"])}, {"score": theirs}, "score without a mask")

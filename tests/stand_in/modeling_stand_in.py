@@ -1,0 +1,104 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The smallest recurrent language model that passes every check; test_model_tests.py breaks it on purpose."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from transformers import GenerationMixin
+from transformers import initialization as init
+from transformers.modeling_outputs import ModelOutput
+
+from hf_lecture_models.base.causal_lm import CausalLMMixin, causal_lm_loss
+from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.modeling import LecturePreTrainedModel
+
+
+@strict
+class StandInConfig(LectureConfig):
+    model_type = "lecture_stand_in"
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"activation": ("tanh", "sigmoid")}
+    positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size", "hidden_size")
+
+    vocab_size: int = 20
+    hidden_size: int = 8
+    activation: str = "tanh"
+    pad_token_id: int | None = 19
+    bos_token_id: int | None = 17
+    eos_token_id: int | None = 18
+
+
+@dataclass
+class StandInOutput(ModelOutput):
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    past_key_values: Any = None
+
+
+class StandInCache:
+    """The state after the tokens seen so far: (batch, hidden)."""
+
+    def __init__(self, state: Tensor, seen: int) -> None:
+        self.state, self.seen = state, seen
+
+    def get_seq_length(self) -> int:
+        return self.seen
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        self.state = self.state.index_select(0, beam_idx)
+
+
+class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
+    config: StandInConfig
+    base_model_prefix = "model"
+    _is_stateful = True
+
+    def __init__(self, config: StandInConfig) -> None:
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.recurrent = nn.Linear(config.hidden_size, config.hidden_size)
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.register_buffer("scale", torch.ones(config.hidden_size), persistent=False)
+        self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if module is self:
+            init.ones_(self.scale)
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        past_key_values: StandInCache | None = None,
+        labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        logits_to_keep: int | Tensor = 0,
+        **kwargs: Any,
+    ) -> StandInOutput:
+        real = self.real_tokens(input_ids, attention_mask)
+        state = torch.zeros(len(input_ids), self.config.hidden_size)
+        state = state if past_key_values is None else past_key_values.state
+        activation = getattr(torch, self.config.activation)
+        states = []
+        for position, embedding in enumerate((self.embed_tokens(input_ids) * self.scale).unbind(dim=1)):
+            new = activation(embedding + self.recurrent(state))
+            state = torch.where(real[:, position, None], new, state)
+            states.append(state)
+        kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
+        logits = self.lm_head(torch.stack(states, dim=1)[:, kept])
+        loss = None if labels is None else causal_lm_loss(logits, labels, kwargs.get("num_items_in_batch"))
+        seen = input_ids.shape[1] + (0 if past_key_values is None else past_key_values.get_seq_length())
+        return StandInOutput(loss, logits, StandInCache(state, seen) if use_cache else None)
+
+    def real_tokens(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
+        if attention_mask is None:
+            return torch.ones_like(input_ids, dtype=torch.bool)
+        return attention_mask[:, -input_ids.shape[1] :].bool()

@@ -1,0 +1,292 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The checks of model_tests.py pass for a right model, and each fails for the model that breaks its promise."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedTokenizerFast
+
+from tests.model_tests import CausalLMTests, Tensors
+from tests.stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput
+
+
+class TestStandIn(CausalLMTests):
+    model_class = StandInForCausalLM
+    registered_by = "tests.stand_in"
+
+    def config(self) -> StandInConfig:
+        return StandInConfig()
+
+    def reference(self, model: StandInForCausalLM, inputs: Tensors) -> Tensors:
+        cell = nn.RNN(8, 8, batch_first=True)
+        weights = {
+            "weight_ih_l0": torch.eye(8),
+            "bias_ih_l0": torch.zeros(8),
+            "weight_hh_l0": model.get_parameter("recurrent.weight"),
+            "bias_hh_l0": model.get_parameter("recurrent.bias"),
+        }
+        embedded = model.get_parameter("embed_tokens.weight")[inputs["input_ids"]]
+        states, _ = torch.func.functional_call(cell, weights, (embedded,))
+        return {"logits": states @ model.get_parameter("lm_head.weight").T}
+
+    def processing_class(self) -> PreTrainedTokenizerFast:
+        from tokenizers import Tokenizer
+        from tokenizers.models import WordLevel
+        from tokenizers.pre_tokenizers import WhitespaceSplit
+
+        words = {f"w{number}": number for number in range(17)} | {"<s>": 17, "</s>": 18, "<pad>": 19}
+        backend = Tokenizer(WordLevel(words))
+        backend.pre_tokenizer = WhitespaceSplit()
+        special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+        return PreTrainedTokenizerFast(tokenizer_object=backend, padding_side="left", **special)
+
+
+class LooksAhead(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        output.logits = output.logits + 0.01 * self.embed_tokens(input_ids).mean()
+        return output
+
+
+class Deaf(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        return super().forward(torch.zeros_like(input_ids), **kwargs)
+
+
+class ForgetsPadding(StandInForCausalLM):
+    def real_tokens(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
+        return torch.ones_like(input_ids, dtype=torch.bool)
+
+
+class ReadsTheMasksBeginning(StandInForCausalLM):
+    def real_tokens(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
+        return super().real_tokens(input_ids, attention_mask[:, : input_ids.shape[1]])
+
+
+class FailsOnPadding(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, attention_mask, **kwargs)
+        if attention_mask is not None:
+            output.logits = output.logits / (attention_mask.sum(dim=1) > 0)[:, None, None]
+        return output
+
+
+class ForgetfulCache(StandInCache):
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        pass
+
+
+class ForgetsToReorder(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        if output.past_key_values is not None:
+            output.past_key_values = ForgetfulCache(output.past_key_values.state, output.past_key_values.seen)
+        return output
+
+
+class LosesItsState(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, past_key_values: Any = None, **kwargs: Any) -> StandInOutput:
+        if past_key_values is not None:
+            past_key_values.state = torch.zeros_like(past_key_values.state)
+        return super().forward(input_ids, past_key_values=past_key_values, **kwargs)
+
+
+class CountsWrongly(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        if output.past_key_values is not None:
+            output.past_key_values.seen = 1
+        return output
+
+
+class SharesOneCache(StandInForCausalLM):
+    shared: ClassVar[StandInCache] = StandInCache(torch.zeros(1), 0)
+
+    def forward(self, input_ids: Tensor, past_key_values: Any = None, **kwargs: Any) -> StandInOutput:
+        if past_key_values is not None:
+            past_key_values = StandInCache(self.shared.state, past_key_values.seen)
+        output = super().forward(input_ids, past_key_values=past_key_values, **kwargs)
+        if output.past_key_values is not None:
+            self.shared.state = output.past_key_values.state
+        return output
+
+
+class KeepsState(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        self.last = {"logits": [output.logits]}
+        return output
+
+
+class GrowsWithUse(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        self.scale *= 1.01
+        return super().forward(input_ids, **kwargs)
+
+
+class BufferWithoutRule(StandInForCausalLM):
+    def _init_weights(self, module: nn.Module) -> None:
+        super(StandInForCausalLM, self)._init_weights(module)
+
+
+class UnsavedBuffer(StandInForCausalLM):
+    def __init__(self, config: StandInConfig) -> None:
+        super().__init__(config)
+        if not self.scale.is_meta:
+            self.scale.mul_(2.0)
+
+
+class UnusedParameter(StandInForCausalLM):
+    def __init__(self, config: StandInConfig) -> None:
+        super().__init__(config)
+        self.unused = nn.Linear(2, 2)
+
+
+class StopsGradients(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, past_key_values: Any = None, **kwargs: Any) -> StandInOutput:
+        first = super().forward(input_ids[:, :2], use_cache=True).past_key_values
+        rest = super().forward(input_ids[:, 2:], past_key_values=StandInCache(first.state.detach(), 2))
+        logits = torch.cat([super().forward(input_ids[:, :2]).logits, rest.logits], dim=1)
+        return StandInOutput(logits=logits)
+
+
+class WrongEquation(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        output.logits = 1.001 * output.logits
+        return output
+
+
+class RandomAtEvaluation(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        output.logits = nn.functional.dropout(output.logits, 0.1)
+        return output
+
+
+class NeverLearns(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        if output.loss is not None:
+            output.loss = output.loss + 10.0
+        return output
+
+
+class KeepsAllLogits(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, logits_to_keep: Any = 0, **kwargs: Any) -> StandInOutput:
+        return super().forward(input_ids, **kwargs)
+
+
+class CountsItsOwnItems(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, num_items_in_batch: Any = None, **kwargs: Any) -> StandInOutput:
+        return super().forward(input_ids, **kwargs)
+
+
+class DoesNotShiftLabels(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, labels: Tensor | None = None, **kwargs: Any) -> StandInOutput:
+        shifted = None if labels is None else nn.functional.pad(labels, (1, 0), value=-100)[:, :-1]
+        return super().forward(input_ids, labels=shifted, **kwargs)
+
+
+class ScoresEverything(StandInForCausalLM):
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        log_probs = self(input_ids, attention_mask).logits.log_softmax(dim=-1)[:, :-1]
+        chosen = log_probs.gather(2, input_ids[:, 1:, None])[..., 0]
+        return nn.functional.pad(chosen, (1, 0))
+
+
+BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
+    (LooksAhead, "test_causality", ()),
+    (Deaf, "test_causality", ()),
+    (ForgetsPadding, "test_batch_equals_single_rows", ("left",)),
+    (ForgetsPadding, "test_cache_in_beam_search", ()),
+    (ReadsTheMasksBeginning, "test_cache_with_left_padding", ((5, 1, 1, 1),)),
+    (FailsOnPadding, "test_rows_of_padding_only", ()),
+    (ForgetsToReorder, "test_cache_in_beam_search", ()),
+    (LosesItsState, "test_cache_equals_no_cache", ((4, 1, 1, 1, 1),)),
+    (LosesItsState, "test_generate_greedy", ()),
+    (CountsWrongly, "test_cache_equals_no_cache", ((3, 2, 3),)),
+    (SharesOneCache, "test_two_interleaved_generations_do_not_mix", ()),
+    (KeepsState, "test_no_tensor_is_stored_between_calls", ()),
+    (GrowsWithUse, "test_no_tensor_is_stored_between_calls", ()),
+    (GrowsWithUse, "test_same_input_twice_gives_same_output", ()),
+    (RandomAtEvaluation, "test_same_input_twice_gives_same_output", ()),
+    (BufferWithoutRule, "test_loading_leaves_nothing_uninitialised", ()),
+    (UnsavedBuffer, "test_loading_leaves_nothing_uninitialised", ()),
+    (UnusedParameter, "test_every_parameter_learns", ()),
+    (StopsGradients, "test_gradients_equal_reference", ()),
+    (WrongEquation, "test_outputs_equal_reference", ()),
+    (NeverLearns, "test_overfits_one_batch", ()),
+    (KeepsAllLogits, "test_logits_to_keep", ()),
+    (CountsItsOwnItems, "test_labels_and_num_items_in_batch", ()),
+    (DoesNotShiftLabels, "test_labels_and_num_items_in_batch", ()),
+    (ScoresEverything, "test_score_equals_logits", ()),
+]
+
+
+@pytest.mark.parametrize(
+    ("model_class", "check", "arguments"), BROKEN, ids=lambda value: getattr(value, "__name__", None)
+)
+def test_broken_models_fail(model_class: type[StandInForCausalLM], check: str, arguments: tuple[Any, ...]) -> None:
+    class Tests(TestStandIn):
+        pass
+
+    Tests.model_class = model_class
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        getattr(Tests(), check)(*arguments)
+
+
+@pytest.mark.parametrize("model_class", [BufferWithoutRule, UnsavedBuffer])
+def test_buffers_that_are_not_saved_fail(model_class: type[StandInForCausalLM], tmp_path: Path) -> None:
+    class Tests(TestStandIn):
+        auto_class = model_class
+
+    Tests.model_class = model_class
+    with pytest.raises(AssertionError, match="scale"):
+        Tests().test_save_and_reload(tmp_path)
+
+
+def test_declared_zero_gradients_are_checked() -> None:
+    class Tests(TestStandIn):
+        zero_gradients: ClassVar = {"lm_head.*": "not so"}
+
+    with pytest.raises(AssertionError, match="declared zero"):
+        Tests().test_every_parameter_learns()
+    Tests.zero_gradients = {"no.such.parameter": "none"}
+    with pytest.raises(AssertionError, match="do not exist"):
+        Tests().test_every_parameter_learns()
+
+
+class LaxConfig(PreTrainedConfig):
+    """Takes any value and any name."""
+
+    model_type = "lecture_lax"
+    vocab_size: int = 20
+    hidden_size: int = 8
+    activation: str = "tanh"
+    pad_token_id: int | None = 19
+
+
+class TestLaxConfig:
+    """A configuration without the rules fails every check of them."""
+
+    class Tests(TestStandIn):
+        __test__ = False
+
+        def config(self) -> Any:
+            return LaxConfig()
+
+    def test_unknown_values(self) -> None:
+        with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+            self.Tests().test_config_refuses_unknown_values()
+
+    def test_misspelt_names(self, tmp_path: Path) -> None:
+        with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+            self.Tests().test_config_refuses_misspelt_names(tmp_path)
+
+    def test_contradictions(self) -> None:
+        with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+            self.Tests().test_config_refuses_contradictions()
