@@ -1,0 +1,88 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Cross-entropy of softmax(W h + b) over a large vocabulary, in pieces: the logits of all positions never coexist.
+
+With p = softmax(W h + b) and target w the loss is -ln p[w], and its gradient with respect to the logits p - onehot(w)
+is known as soon as p is. So the forward pass computes the gradients too, piece by piece, and keeps only those. That
+also spares the passes over memory which a separate softmax and its backward take.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+# Logits of one piece: at most so many rows, and about so many elements (64 MB in float32).
+_ROWS, _ELEMENTS = 512, 2**24
+
+
+def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignore_index: int = -100) -> Tensor:
+    """The sum of -ln softmax(head(hidden))[target] in nats.
+
+    Args:
+        hidden: (positions, hidden).
+        head: the output layer. Only a plain `nn.Linear` with a bias goes in pieces; any other (an adapter around one,
+            say) is called as it is, on all counted positions at once.
+        targets: (positions,) ids; `ignore_index` is not counted.
+
+    Returns:
+        A scalar, float32 or wider.
+    """
+    counted = (targets != ignore_index).nonzero().squeeze(1)
+    hidden, targets = hidden.index_select(0, counted), targets.index_select(0, counted)
+    if type(head) is not nn.Linear or head.bias is None:
+        return F.cross_entropy(_at_least_float32(head(hidden)), targets, reduction="sum")
+    return _LinearCrossEntropy.apply(hidden, head.weight, head.bias, targets)
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+        device = hidden.device.type
+        low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+        with torch.autocast(device, enabled=False):
+            wanted = any(ctx.needs_input_grad)
+            loss, *gradients = _loss_and_gradients(hidden.to(low), weight.to(low), bias, targets, wanted)
+        if gradients:
+            dtypes = (hidden.dtype, weight.dtype, bias.dtype)
+            ctx.save_for_backward(*(g.to(dtype) for g, dtype in zip(gradients, dtypes, strict=True)))
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        scale = grad_outputs[0]
+        return *(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors), None
+
+
+def _loss_and_gradients(
+    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, with_gradients: bool
+) -> tuple[Tensor, ...]:
+    wide = torch.promote_types(hidden.dtype, torch.float32)
+    loss = torch.zeros((), dtype=wide, device=hidden.device)
+    by_hidden = torch.empty_like(hidden, dtype=wide)
+    by_weight = torch.zeros_like(weight, dtype=wide)
+    by_bias = torch.zeros_like(bias, dtype=wide)
+    rows = max(1, min(_ROWS, _ELEMENTS // len(weight)))
+    for start in range(0, len(hidden), rows):
+        piece, target = hidden[start : start + rows], targets[start : start + rows, None]
+        z = torch.mm(piece, weight.t()).to(wide).add_(bias)  # (rows, vocab)
+        z.sub_(z.amax(1, keepdim=True))
+        right = z.gather(1, target)
+        z.exp_()
+        norm = z.sum(1, keepdim=True)
+        loss += (norm.log() - right).sum()
+        if not with_gradients:
+            continue
+        # z / norm is the softmax; dividing the narrow hidden rows instead of z saves a pass over the vocabulary.
+        z.scatter_add_(1, target, -norm)
+        low = z.to(hidden.dtype)
+        by_hidden[start : start + rows] = torch.mm(low, weight) / norm
+        by_weight += torch.mm(low.t(), (piece / norm).to(hidden.dtype))
+        by_bias.addmv_(z.t(), norm.reciprocal().squeeze(1))
+    return (loss, by_hidden, by_weight, by_bias) if with_gradients else (loss,)
+
+
+def _at_least_float32(logits: Tensor) -> Tensor:
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))

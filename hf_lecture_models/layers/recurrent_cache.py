@@ -1,0 +1,120 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The state that recurrent models carry from call to call, in the form that transformers' `generate()` works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache
+
+State = tuple[Tensor, ...]
+
+
+class RecurrentCache(Cache):
+    """Per layer a tuple of tensors of any shape, batch first, and the number of tokens seen.
+
+    Its size does not grow with the text. Models never write into a cache that they are given: they return a new one.
+    The methods that `generate()` calls on its own cache (`reorder_cache`, ...) replace tensors, and never change one
+    in place, so tensors that another cache holds too keep their values.
+    """
+
+    def __init__(self, num_layers: int):
+        super().__init__(layers=[])
+        self.states: list[State | None] = [None] * num_layers
+        self.seen_tokens = 0
+
+    @classmethod
+    def from_states(cls, states: Iterable[State | None], seen_tokens: int) -> RecurrentCache:
+        """A cache that holds `states`, one per layer."""
+        states = list(states)
+        cache = cls(len(states))
+        cache.states, cache.seen_tokens = states, seen_tokens
+        return cache
+
+    def detach(self) -> RecurrentCache:
+        """A new cache of the same values, cut from the graph: what truncated back-propagation starts from."""
+        return self.from_states(self._mapped(torch.Tensor.detach), self.seen_tokens)
+
+    def to_tensors(self) -> dict[str, Tensor]:
+        """Everything as named tensors, for a checkpoint: "<layer>.<index in the layer's tuple>", and the counts."""
+        tensors = {"num_layers": torch.tensor(len(self.states)), "seen_tokens": torch.tensor(self.seen_tokens)}
+        for layer, state in enumerate(self.states):
+            for index, tensor in enumerate(state or ()):
+                tensors[f"{layer}.{index}"] = tensor.detach().contiguous()
+        return tensors
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> RecurrentCache:
+        """The cache that `to_tensors` wrote.
+
+        Raises:
+            ValueError: the tensors are not those of a RecurrentCache.
+        """
+        missing = {"num_layers", "seen_tokens"} - tensors.keys()
+        if missing:
+            raise ValueError(f"not the tensors of a RecurrentCache: {', '.join(sorted(missing))} missing")
+        states: list[State | None] = []
+        for layer in range(int(tensors["num_layers"])):
+            names = sorted((n for n in tensors if n.startswith(f"{layer}.")), key=lambda n: int(n.split(".")[1]))
+            states.append(tuple(tensors[name] for name in names) or None)
+        return cls.from_states(states, int(tensors["seen_tokens"]))
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Let row i continue from row `beam_idx[i]`, in all tensors of all layers."""
+        self.states = self._mapped(lambda tensor: tensor.index_select(0, beam_idx.to(tensor.device)))
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep the rows `indices`."""
+        self.states = self._mapped(lambda tensor: tensor[indices.to(tensor.device)])
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Repeat each row `repeats` times, side by side."""
+        self.states = self._mapped(lambda tensor: tensor.repeat_interleave(repeats, dim=0))
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.states = [None] * len(self.states)
+        self.seen_tokens = 0
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Refuse to go back: the states before the last one are gone.
+
+        Raises:
+            ValueError: `tokens_to_remove` is not 0.
+        """
+        if tokens_to_remove != 0:
+            raise ValueError("a recurrent state cannot be rolled back; keep a cache from before and continue from that")
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        """Number of tokens seen, padding included."""
+        return self.seen_tokens
+
+    def get_max_length(self, layer_idx: int | None = None) -> int:
+        """-1: there is no maximum."""
+        return -1
+
+    def get_mask_sizes(self, query_length: int, layer_idx: int = 0) -> tuple[int, int]:
+        """Length and offset of a mask over all tokens, seen and new."""
+        return self.seen_tokens + query_length, 0
+
+    @property
+    def batch_size(self) -> int:
+        """Number of rows, -1 before the first step."""
+        return next((len(tensor) for state in self.states for tensor in state or ()), -1)
+
+    @property
+    def is_croppable(self) -> bool:
+        """False; see `crop`."""
+        return False
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __repr__(self) -> str:
+        return f"RecurrentCache(num_layers={len(self.states)}, seen_tokens={self.seen_tokens})"
+
+    def _mapped(self, change: Callable[[Any], Any]) -> list[State | None]:
+        return [None if state is None else tuple(change(tensor) for tensor in state) for state in self.states]

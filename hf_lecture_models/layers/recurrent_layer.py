@@ -1,0 +1,130 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""One recurrent layer on a batch of sequences of unequal lengths, run by torch's fused kernels.
+
+The real tokens of each row are read in their order, wherever the padding stands (left, right, in between): padding
+yields zeros and carries the state over unchanged. Without padding the kernel gets the batch as it is.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+State = tuple[Tensor, ...]
+
+
+class RecurrentLayer(nn.Module):
+    """A forward-reading layer around `kernel`: a one-layer, batch-first `nn.RNN`, `nn.GRU` or `nn.LSTM`.
+
+    The state is a tuple of tensors (batch, size): (h,), or (h, c) for an LSTM.
+    """
+
+    def __init__(self, kernel: nn.RNNBase):
+        super().__init__()
+        self.rnn = kernel
+
+    def forward(
+        self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, State | None]:
+        """Read the sequences from left to right.
+
+        Args:
+            hidden: (batch, seq, input_size).
+            state: the state before the first step; None for zeros.
+            mask: (batch, seq) bool, True = real token; None where all are real.
+
+        Returns:
+            The outputs (batch, seq, output_size) and the state after each row's last real token. Under `torch.export`
+            with a mask that state is None: only packing gives it, and packing needs the lengths' values.
+        """
+        if mask is None:
+            return _run(self.rnn, hidden, state)
+        if torch.compiler.is_compiling():
+            return _run_shifted(self.rnn, hidden, state, mask), None
+        return _run_packed(self.rnn, hidden, state, mask)
+
+
+class BidirectionalLayer(nn.Module):
+    """Two layers, one of which reads backwards; their outputs side by side: [h→; h←] (slide R:610, Y:443)."""
+
+    def __init__(self, forwards: RecurrentLayer, backwards: RecurrentLayer):
+        super().__init__()
+        self.forwards = forwards
+        self.backwards = backwards
+
+    def forward(self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None) -> tuple[Tensor, State]:
+        """Read the sequences both ways.
+
+        Args and returns are `RecurrentLayer`'s, but the outputs are (batch, seq, 2 * output_size), and there is no
+        state to go on from, since a sequence read backwards cannot be continued: `state` must be None, () comes back.
+        """
+        if state:
+            raise ValueError("a bidirectional layer starts from no state: it reads the whole sequence at once")
+        ahead, _ = self.forwards(hidden, None, mask)
+        # Flipped, the last real token of a row comes first, whatever padding stands before it.
+        back, _ = self.backwards(hidden.flip(1), None, None if mask is None else mask.flip(1))
+        return torch.cat((ahead, back.flip(1)), -1), ()
+
+
+def _run(kernel: nn.RNNBase, inputs: Tensor | PackedSequence, state: State | None) -> tuple[Tensor, State]:
+    """Call the kernel, whose own states are (1, batch, size), and only an LSTM's are a tuple."""
+    initial = None if state is None else tuple(tensor.unsqueeze(0) for tensor in state)
+    outputs, final = kernel(inputs, initial if initial is None or isinstance(kernel, nn.LSTM) else initial[0])
+    final = final if isinstance(final, tuple) else (final,)
+    return outputs, tuple(tensor.squeeze(0) for tensor in final)
+
+
+def _run_packed(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: Tensor) -> tuple[Tensor, State]:
+    batch, seq, _ = hidden.shape
+    rows, where, sizes = _packing(mask)
+    if len(rows) == 0:
+        return _nothing_read(kernel, hidden, state)
+    packed = PackedSequence(hidden.flatten(0, 1).index_select(0, where), sizes)
+    before = None if state is None else tuple(tensor.index_select(0, rows) for tensor in state)
+    outputs, after = _run(kernel, packed, before)
+    spread = outputs.data.new_zeros(batch * seq, outputs.data.shape[-1]).index_copy(0, where, outputs.data)
+    if state is None:
+        state = tuple(tensor.new_zeros(batch, tensor.shape[-1]) for tensor in after)
+    # Rows without a real token are not among `rows` and keep their state.
+    final = tuple(old.index_copy(0, rows, new.to(old.dtype)) for old, new in zip(state, after, strict=True))
+    return spread.view(batch, seq, -1), final
+
+
+def _packing(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What a `PackedSequence` of the real tokens needs.
+
+    Returns:
+        The rows that have real tokens, longest first; the places of all real tokens in the flattened batch, step by
+        step over those rows; and (on the CPU) the number of rows that are still running at each step.
+
+    >>> rows, where, sizes = _packing(torch.tensor([[False, True, True], [True, True, True], [False, False, False]]))
+    >>> rows.tolist(), where.tolist(), sizes.tolist()
+    ([1, 0], [3, 1, 4, 2, 5], [2, 2, 1])
+    """
+    lengths = mask.sum(1)
+    rows = lengths.argsort(descending=True, stable=True)[: int((lengths > 0).sum())]
+    chosen = mask[rows]
+    step = (chosen.cumsum(1) - 1)[chosen]  # each real token's own step, holes not counted
+    places = (rows[:, None] * mask.shape[1] + torch.arange(mask.shape[1], device=mask.device))[chosen]
+    return rows, places[step.argsort(stable=True)], step.bincount().cpu()
+
+
+def _nothing_read(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tuple[Tensor, State]:
+    batch, seq, _ = hidden.shape
+    sizes = [kernel.proj_size or kernel.hidden_size] + [kernel.hidden_size] * isinstance(kernel, nn.LSTM)
+    outputs = hidden.new_zeros(batch, seq, sizes[0])
+    return outputs, state or tuple(hidden.new_zeros(batch, size) for size in sizes)
+
+
+def _run_shifted(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: Tensor) -> Tensor:
+    """Without packing: real tokens move to the front of their row, padding behind them, where nothing reads it after.
+
+    Returns:
+        The outputs, moved back (batch, seq, output_size).
+    """
+    place = torch.where(mask, mask.cumsum(1), mask.sum(1, keepdim=True) + (~mask).cumsum(1)) - 1
+    place = place.unsqueeze(-1)
+    shifted = torch.zeros_like(hidden).scatter(1, place.expand_as(hidden), hidden)
+    outputs, _ = _run(kernel, shifted, state)
+    return outputs.gather(1, place.expand_as(outputs)).masked_fill(~mask.unsqueeze(-1), 0.0)

@@ -1,0 +1,98 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Configuration of the recurrent networks."""
+
+from typing import Any, ClassVar
+
+from huggingface_hub.dataclasses import strict
+
+from hf_lecture_models.base.configuration import LectureConfig
+
+
+@strict
+class RecurrentConfig(LectureConfig):
+    """Shape of an Elman network, a GRU or an LSTM.
+
+    Args:
+        vocab_size: number of tokens, `len(tokenizer)`.
+        cell_type: "elman", "gru" or "lstm".
+        hidden_size: width of each layer's inner state.
+        num_hidden_layers: number of stacked layers.
+        embedding_size: width of the word vectors; None makes it `hidden_size`.
+        bidirectional: read each layer's input both ways and put the outputs side by side (`RecurrentModel` only).
+        projection_size: an LSTM's output is projected down to this width, and the next step reads that; None for no
+            projection.
+        output_projection_size: the last layer's output is projected to this width, as a rule up; the recurrence does
+            not see it. None for no projection.
+        tie_word_embeddings: use the word vectors as the output matrix; `embedding_size` must equal `output_size`.
+        dropout: share of the elements zeroed in the embeddings and in each layer's output; never in the recurrence.
+        initializer_range: standard deviation of the initial word vectors and linear layers. The recurrent matrices and
+            biases start uniform within 1/sqrt(hidden_size).
+        use_cache: return the state, to go on from.
+
+    Raises:
+        ValueError: an unknown value, or fields that contradict each other.
+    """
+
+    model_type = "lecture_recurrent"
+    keys_to_ignore_at_inference = ["past_key_values"]
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"cell_type": ("elman", "gru", "lstm")}
+    positive_fields: ClassVar[tuple[str, ...]] = (
+        "vocab_size",
+        "hidden_size",
+        "num_hidden_layers",
+        "embedding_size",
+        "projection_size",
+        "output_projection_size",
+    )
+
+    vocab_size: int = 10_000
+    cell_type: str = "lstm"
+    hidden_size: int = 256
+    num_hidden_layers: int = 2
+    embedding_size: int | None = None
+    bidirectional: bool = False
+    projection_size: int | None = None
+    output_projection_size: int | None = None
+    tie_word_embeddings: bool = False
+    dropout: float | int = 0.0
+    initializer_range: float | int = 0.05
+    use_cache: bool = True
+    pad_token_id: int | None = None
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+
+    @property
+    def input_size(self) -> int:
+        """Width of the word vectors."""
+        return self.embedding_size or self.hidden_size
+
+    @property
+    def layer_output_size(self) -> int:
+        """Width of what one layer hands to the next."""
+        return (self.projection_size or self.hidden_size) * (2 if self.bidirectional else 1)
+
+    @property
+    def output_size(self) -> int:
+        """Width of `last_hidden_state`."""
+        return self.output_projection_size or self.layer_output_size
+
+    def check_fields(self) -> None:
+        """Refuse a projection without an LSTM or not downwards, untieable sizes, an impossible dropout."""
+        if self.projection_size is not None and self.cell_type != "lstm":
+            raise ValueError(
+                f"RecurrentConfig.projection_size is {self.projection_size} with cell_type={self.cell_type!r}; only an "
+                "LSTM recurs on a projection: set cell_type='lstm', or projection_size=None"
+            )
+        if self.projection_size is not None and self.projection_size >= self.hidden_size:
+            raise ValueError(
+                f"RecurrentConfig.projection_size is {self.projection_size}; it projects down and must be smaller than "
+                f"hidden_size={self.hidden_size} (output_projection_size projects up)"
+            )
+        if self.tie_word_embeddings and self.input_size != self.output_size:
+            raise ValueError(
+                f"RecurrentConfig.tie_word_embeddings needs word vectors as wide as the output, but embedding_size is "
+                f"{self.input_size} and the output {self.output_size}; set embedding_size={self.output_size}, or "
+                f"output_projection_size={self.input_size}, or tie_word_embeddings=False"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"RecurrentConfig.dropout is {self.dropout}; it must be at least 0 and below 1")

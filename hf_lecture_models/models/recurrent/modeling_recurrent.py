@@ -1,0 +1,248 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Recurrent networks and the recurrent language model.
+
+Elman, "Finding structure in time", Cognitive Science 14, 1990; Mikolov et al., "Recurrent neural network based language
+model", Interspeech 2010; Hochreiter & Schmidhuber, "Long short-term memory", Neural Computation 9, 1997, with the
+forget gate of Gers, Schmidhuber & Cummins, Neural Computation 12, 2000; Cho et al., "Learning phrase representations
+using RNN encoder-decoder", EMNLP 2014, section 2.3 (GRU); Sak, Senior & Beaufays, "Long short-term memory recurrent
+neural network architectures for large scale acoustic modeling", Interspeech 2014 (recurrent projection); Zaremba,
+Sutskever & Vinyals, "Recurrent neural network regularization", 2014 (dropout). Slides R:340-670, Y:405-450.
+
+With word vectors u_1, ..., u_L, K layers and h_l^0 = u_l:
+
+    h_l^k = q_k(h_{l-1}^k, h_l^{k-1}),  h_0^k = 0                    (stacked recurrence)
+    P(w_{l+1} | w_1 ... w_l) = softmax(W_o h_l^K + b_o)              (language model)
+
+where q is one of (`layers/recurrent_cells.py` holds them as code)
+
+    Elman: h = tanh(W [h; u] + b)
+    GRU:   z, r = σ(W [h; u] + b);  n = tanh(A u + a + r ⊙ (B h + b'));  h = (1 - z) ⊙ n + z ⊙ h
+    LSTM:  f, i, g, o = W [h; u] + b;  c = σ(f) ⊙ c + σ(i) ⊙ tanh(g);  h = σ(o) ⊙ tanh(c)
+           with `projection_size`: h = P (σ(o) ⊙ tanh(c))
+
+and `output_projection_size` puts V h + v in the place of the last layer's h, outside the recurrence. Dropout acts on
+u_l and on every h_l^k on its way up, never on its way to the next step.
+
+Deviations:
+- From the slides: the loss acts on the logits W_o h + b_o, not on h (R:635), and also counts the first word and the
+  end, given `<s>` (R:636); the LSTM joins h and u along the feature axis and splits the four gates along it (R:530
+  names the batch axis); its cell has an input gate (R:497 has c ⊙ f + g); the logarithm of the softmax is
+  o[w] - log Σ exp o (Y:425).
+- torch's kernels keep two biases whose sum is the b above, and order the gates r, z, n and i, f, g, o.
+- The GRU's reset gate acts after the matrix product, as in torch and cuDNN; Cho et al. write it before: B (r ⊙ h).
+- No peephole connections, and no extra forget bias: all recurrent weights and biases start uniform within
+  1/sqrt(hidden_size), torch's rule.
+- Elman's and Mikolov's hidden units are logistic; here, as on the slide Y:416, tanh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers.generation import GenerationMixin
+from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutputWithPast
+from transformers.modeling_utils import slice_logits_to_keep
+from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
+
+from hf_lecture_models.base.causal_lm import CausalLMMixin
+from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
+from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
+
+KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+class RecurrentPreTrainedModel(LecturePreTrainedModel):
+    """What all recurrent models share."""
+
+    config: RecurrentConfig
+    config_class = RecurrentConfig
+    base_model_prefix = "model"
+    _is_stateful = True
+    _no_split_modules = ["RecurrentLayer", "BidirectionalLayer"]
+    _skip_keys_device_placement = ["past_key_values"]
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False
+
+
+class RecurrentModel(RecurrentPreTrainedModel):
+    """Word vectors, a stack of recurrent layers, and, if `output_projection_size` is set, a linear map at the end."""
+
+    def __init__(self, config: RecurrentConfig):
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.input_size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList()
+        input_size = config.input_size
+        for _ in range(config.num_hidden_layers):
+            if config.bidirectional:
+                self.layers.append(BidirectionalLayer(_layer(config, input_size), _layer(config, input_size)))
+            else:
+                self.layers.append(_layer(config, input_size))
+            input_size = config.layer_output_size
+        self.output_projection: nn.Module = nn.Identity()
+        if config.output_projection_size is not None:
+            self.output_projection = nn.Linear(input_size, config.output_projection_size)
+        self.post_init()
+
+    @can_return_tuple
+    @merge_with_config_defaults
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        past_key_values: RecurrentCache | None = None,
+        inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_hidden_states: bool | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutputWithPast:
+        """Read the sequences, from zero states or from those in `past_key_values`.
+
+        Args:
+            input_ids: (batch, seq); or `inputs_embeds` (batch, seq, embedding_size).
+            attention_mask: (batch, seq), 1 = real token; a mask that also covers what the cache has seen is cut to the
+                last `seq` steps. Padding, wherever it stands, outputs zeros and leaves the state as it was.
+            past_key_values: the state to start from; it is not changed.
+            use_cache: return the state after the last step as a new `RecurrentCache` (not if bidirectional).
+
+        Returns:
+            `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`: the
+            word vectors and each layer's output, the last one being `last_hidden_state`.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("give either input_ids or inputs_embeds")
+        hidden = self.dropout(self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds)
+        mask = _padding_mask(attention_mask, hidden)
+        states, seen_tokens = self._states_before(past_key_values, hidden)
+        use_cache = use_cache and not self.config.bidirectional
+        all_hidden, after = [hidden], []
+        for layer, state in zip(self.layers, states, strict=True):
+            hidden, state = layer(hidden, state, mask)
+            hidden = self.dropout(hidden)
+            all_hidden.append(hidden)
+            after.append(state)
+        all_hidden[-1] = hidden = self.output_projection(hidden)
+        if use_cache and None in after:
+            raise ValueError("a traced model with an attention_mask returns no state: export it with use_cache=False")
+        if output_hidden_states is None:
+            output_hidden_states = self.config.output_hidden_states
+        return BaseModelOutputWithPast(
+            last_hidden_state=hidden,
+            past_key_values=RecurrentCache.from_states(after, seen_tokens + hidden.shape[1]) if use_cache else None,
+            hidden_states=tuple(all_hidden) if output_hidden_states else None,
+        )
+
+    def _states_before(self, cache: Any, hidden: Tensor) -> tuple[list[tuple[Tensor, ...] | None], int]:
+        if cache is None:
+            return [None] * len(self.layers), 0
+        if self.config.bidirectional:
+            raise ValueError("a bidirectional model cannot go on from past_key_values: it reads the whole text at once")
+        if not isinstance(cache, RecurrentCache):
+            raise TypeError(
+                f"past_key_values is a {type(cache).__name__}, but a recurrent model's state is a RecurrentCache: pass "
+                "the one that an earlier call returned, or None"
+            )
+        if len(cache) != len(self.layers) or cache.batch_size not in (-1, len(hidden)):
+            raise ValueError(
+                f"past_key_values holds {len(cache)} layers of {cache.batch_size} rows; the model has "
+                f"{len(self.layers)} layers and the input {len(hidden)} rows"
+            )
+        return cache.states, cache.seen_tokens
+
+
+class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMixin):
+    """The recurrent language model: the next word's probability from the state after all words before it."""
+
+    _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
+
+    def __init__(self, config: RecurrentConfig):
+        super().__init__(config)
+        if config.bidirectional:
+            raise ValueError(
+                "RecurrentForCausalLM predicts from the left context only: set bidirectional=False "
+                "(RecurrentModel takes bidirectional=True)"
+            )
+        self.model = RecurrentModel(config)
+        self.lm_head = nn.Linear(config.output_size, config.vocab_size)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        past_key_values: RecurrentCache | None = None,
+        inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_hidden_states: bool | None = None,
+        logits_to_keep: int | Tensor = 0,
+        **kwargs: Any,
+    ) -> CausalLMOutputWithPast:
+        """As `RecurrentModel.forward`, and:
+
+        Args:
+            labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
+                before t. As keyword `shift_labels` (batch, seq): `shift_labels[:, t]` is what comes after t.
+            logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The
+                loss always counts all labels; if not all logits are kept, it is computed in pieces, and logits of
+                all positions never exist at once.
+            num_items_in_batch: (keyword) number to divide the summed loss by; without it, the number of labels.
+
+        Returns:
+            `loss` (scalar, nats, float32), `logits` (batch, positions kept, vocab_size), and the model's outputs.
+        """
+        outputs = self.model(
+            input_ids, attention_mask, past_key_values, inputs_embeds, use_cache, output_hidden_states, return_dict=True
+        )
+        hidden = outputs.last_hidden_state
+        logits = self.lm_head(slice_logits_to_keep(hidden, logits_to_keep))
+        targets = kwargs.get("shift_labels")
+        if targets is None and labels is not None:
+            targets = F.pad(labels[:, 1:], (0, 1), value=-100)
+        return CausalLMOutputWithPast(
+            loss=None if targets is None else self._loss(hidden, logits, targets, kwargs.get("num_items_in_batch")),
+            logits=logits,
+            past_key_values=outputs.past_key_values,
+            hidden_states=outputs.hidden_states,
+        )
+
+    def _loss(self, hidden: Tensor, logits: Tensor, targets: Tensor, num_items: Tensor | int | None) -> Tensor:
+        """Cross-entropy of `targets` (batch, seq), from the logits where they are complete."""
+        targets = targets.flatten().to(hidden.device)
+        if logits.shape[:-1] == hidden.shape[:-1]:
+            total = F.cross_entropy(logits.flatten(0, 1).float(), targets, ignore_index=-100, reduction="sum")
+        else:
+            total = linear_cross_entropy(hidden.flatten(0, 1), self.lm_head, targets)
+        return total / ((targets != -100).sum().clamp(min=1) if num_items is None else num_items)
+
+
+def _layer(config: RecurrentConfig, input_size: int) -> RecurrentLayer:
+    projection = {} if config.projection_size is None else {"proj_size": config.projection_size}
+    return RecurrentLayer(KERNELS[config.cell_type](input_size, config.hidden_size, batch_first=True, **projection))
+
+
+def _padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | None:
+    """(batch, seq) bool for the steps of this call; None where nothing is padded."""
+    if attention_mask is None:
+        return None
+    batch, seq, _ = hidden.shape
+    if attention_mask.dim() != 2 or len(attention_mask) != batch or attention_mask.shape[1] < seq:
+        raise ValueError(
+            f"attention_mask has shape {tuple(attention_mask.shape)}; the input needs (batch, seq) = {(batch, seq)}, "
+            "or a longer mask that also covers what the cache has seen"
+        )
+    mask = attention_mask[:, -seq:].bool()
+    # Tracing cannot ask for values, and the layers handle a mask without padding all the same.
+    if not torch.compiler.is_compiling() and bool(mask.all()):
+        return None
+    return mask

@@ -1,0 +1,75 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The loss in pieces equals torch's cross-entropy of the whole logits, gradients included."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from hf_lecture_models.layers import linear_cross_entropy as module
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+
+
+def problem(positions: int = 23, ignored: int = 5) -> tuple[torch.Tensor, nn.Linear, torch.Tensor]:
+    hidden = torch.randn(positions, 8, dtype=torch.double, requires_grad=True)
+    head = nn.Linear(8, 11).double()
+    targets = torch.randint(11, (positions,))
+    targets[torch.randperm(positions)[:ignored]] = -100
+    return hidden, head, targets
+
+
+@pytest.mark.parametrize("rows", [1, 4, 512])
+@pytest.mark.parametrize("ignored", [0, 5, 23])
+def test_equals_cross_entropy(rows: int, ignored: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_ROWS", rows)
+    hidden, head, targets = problem(ignored=ignored)
+    wanted = [hidden, head.weight, head.bias]
+    ours = linear_cross_entropy(hidden, head, targets)
+    theirs = F.cross_entropy(head(hidden), targets, reduction="sum")
+    assert_close(ours, theirs)
+    assert_close(torch.autograd.grad(ours * 0.3, wanted), torch.autograd.grad(theirs * 0.3, wanted))
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    hidden, head, targets = problem(positions=4, ignored=1)
+    assert torch.autograd.gradcheck(lambda h: linear_cross_entropy(h, head, targets), (hidden,))
+
+
+def test_large_logits_stay_finite() -> None:
+    hidden, head, targets = problem()
+    hidden = (hidden.detach() * 1e4).requires_grad_()
+    ours = linear_cross_entropy(hidden, head, targets)
+    assert_close(ours, F.cross_entropy(head(hidden), targets, reduction="sum"))
+    assert torch.autograd.grad(ours, hidden)[0].isfinite().all()
+
+
+def test_other_heads_are_called_whole() -> None:
+    hidden, head, targets = problem()
+    twice = nn.Sequential(head, nn.Identity())
+    assert_close(linear_cross_entropy(hidden, twice, targets), linear_cross_entropy(hidden, head, targets))
+
+
+def test_bfloat16_autocast_stays_near_float32() -> None:
+    hidden, head, targets = problem()
+    hidden, head = hidden.detach().float().requires_grad_(), head.float()
+    wanted = [hidden, head.weight, head.bias]
+    exact = linear_cross_entropy(hidden, head, targets)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rough = linear_cross_entropy(hidden, head, targets)
+    assert rough.dtype == torch.float32
+    assert_close(rough, exact, rtol=0.01, atol=0)
+    pairs = zip(torch.autograd.grad(rough, wanted), torch.autograd.grad(exact, wanted), strict=True)
+    for ours, theirs in pairs:
+        assert ours.dtype == theirs.dtype
+        assert_close(ours, theirs, rtol=0, atol=0.05)
+
+
+def test_without_gradients() -> None:
+    hidden, head, targets = problem()
+    with torch.no_grad():
+        assert_close(
+            linear_cross_entropy(hidden, head, targets), F.cross_entropy(head(hidden), targets, reduction="sum")
+        )
