@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 from tokenizers import AddedToken, Tokenizer
 from transformers import TokenizersBackend
 
+from hf_lecture_models.base.files import staged_folder
 from hf_lecture_models.tokenization.splitting import refuse_surrogates
 
 SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
@@ -35,7 +37,7 @@ class LectureTokenizer(TokenizersBackend):
         ValueError: the file is damaged or holds another kind of tokenizer.
     """
 
-    vocab_files_names: ClassVar[dict[str, str]] = {"tokenizer_file": "tokenizer.json"}
+    vocab_files_names = {"tokenizer_file": "tokenizer.json"}
     padding_side = "left"
     model_class: ClassVar[type]
     pre_tokenizer_class: ClassVar[type]
@@ -82,17 +84,17 @@ class LectureTokenizer(TokenizersBackend):
         return backend
 
     @classmethod
-    def _from_pretrained(
-        cls, resolved_vocab_files: dict[str, str | None], folder: str, *args: Any, **kwargs: Any
-    ) -> Any:
-        paths = [resolved_vocab_files.get(name) for name in ("tokenizer_config_file", "tokenizer_file")]
-        if paths[1] is None:
-            raise FileNotFoundError(f"{folder} has no tokenizer.json; name a folder written by save_pretrained")
+    def from_pretrained(cls, folder: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Load a tokenizer from a folder or the Hub as transformers does, but name a damaged file of a local folder."""
+        local = Path(folder, kwargs.get("subfolder") or "")
+        if local.is_dir() and not (local / "tokenizer.json").is_file():
+            raise FileNotFoundError(f"{local} has no tokenizer.json; name a folder written by save_pretrained")
         try:
-            return super()._from_pretrained(resolved_vocab_files, folder, *args, **kwargs)
+            return super().from_pretrained(folder, *args, **kwargs)
         except Exception:
-            for path in filter(None, paths):
-                _check_json(path)
+            if local.is_dir():
+                _check_json(local / "tokenizer_config.json")
+                cls._read_backend(str(local / "tokenizer.json"))
             raise
 
     def is_as_built(self) -> bool:
@@ -109,7 +111,7 @@ class LectureTokenizer(TokenizersBackend):
         """Raise a ValueError that says why `text` cannot be encoded; return if it can."""
         refuse_surrogates(text)
 
-    def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> Any:
+    def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
         # Every way of encoding a text leads through here: tokenizer(...), encode, tokenize, batches, split words.
         try:
             return super()._encode_plus(text, text_pair=text_pair, **kwargs)
@@ -119,10 +121,23 @@ class LectureTokenizer(TokenizersBackend):
             raise
 
     def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
-        """Save `tokenizer.json` and `tokenizer_config.json` as transformers does, but refuse a file as the folder."""
-        if os.path.isfile(save_directory):
-            raise NotADirectoryError(f"cannot save to {save_directory}: it is a file; name a folder, or move it away")
-        return super().save_pretrained(save_directory, *args, **kwargs)
+        """Save `tokenizer.json` and `tokenizer_config.json`, written beside and renamed into place; return their paths.
+
+        Raises:
+            NotADirectoryError: `save_directory` is a file.
+            OSError: the folder cannot be written; what it held before is untouched.
+        """
+        if kwargs.get("push_to_hub"):
+            kwargs.setdefault("repo_id", os.path.basename(os.path.normpath(save_directory)))
+        with staged_folder(save_directory) as stage:
+            try:
+                files = super().save_pretrained(stage, *args, **kwargs)
+            except Exception as error:
+                if type(error) is not Exception:
+                    raise
+                # Rust reports every failure to write as a bare Exception.
+                raise OSError(f"cannot save the tokenizer to {save_directory}: {error}") from None
+        return tuple(os.path.join(save_directory, os.path.relpath(file, stage)) for file in files)
 
 
 def _special(token: str | AddedToken) -> AddedToken:
@@ -137,10 +152,10 @@ def _surrounding_tokens(backend: Tokenizer, options: dict[str, Any]) -> dict[str
     return {f"add_{end}_token": str(options[f"{end}_token"]) in tokens for end in ("bos", "eos")}
 
 
-def _check_json(path: str) -> None:
+def _check_json(path: Path) -> None:
     try:
-        with open(path, encoding="utf-8") as file:
-            json.load(file)
+        if path.is_file() and not isinstance(json.loads(path.read_bytes()), dict):
+            raise ValueError("it holds no object")
     except ValueError as error:
         raise ValueError(f"{path} is not whole JSON ({error}); copy or save it again") from None
 

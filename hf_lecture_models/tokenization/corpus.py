@@ -54,7 +54,12 @@ def encode_corpus(
     encode, characters = _encoder(tokenizer)
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     for chunk in chunk_texts(texts, progress, desc, characters):
-        chunk_ids, chunk_lengths = encode(chunk)
+        try:
+            chunk_ids, chunk_lengths = encode(chunk)
+        except (UnicodeEncodeError, TypeError):
+            for text in chunk:
+                refuse_surrogates(text)
+            raise
         ids.append(chunk_ids)
         lengths.append(chunk_lengths)
     return EncodedCorpus(np.concatenate(ids), np.concatenate(lengths))
@@ -99,12 +104,7 @@ def _encode_words(tokenizer: WordTokenizer, texts: list[str]) -> tuple[np.ndarra
 
 
 def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        rows = [text.encode() for text in texts]
-    except UnicodeEncodeError:
-        for text in texts:
-            refuse_surrogates(text)
-        raise
+    rows = [text.encode() for text in texts]
     ids = np.frombuffer(b"".join(rows), np.uint8).astype(np.int32)
     return ids, np.fromiter(map(len, rows), np.int64, len(rows))
 
