@@ -1,0 +1,252 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Where the loop's batches come from: any rows shuffled, or streams of tokens with a carried state."""
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+
+IGNORED = -100
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The keyword arguments of one forward pass, and how many items its loss is a mean over."""
+
+    inputs: dict[str, Any]
+    num_items: int
+
+
+class Batches(Protocol):
+    """An endless source of optimizer steps that can say where it is and go back there."""
+
+    steps_per_epoch: int  # 0: not known (data that are streamed)
+
+    def place(self, rows: "Rows") -> None:
+        """Take the share of one process; called once, before all else."""
+
+    def next_step(self) -> list[Batch]:
+        """The micro-batches of this process in the next optimizer step, `accumulation_steps` of them."""
+
+    def receive(self, index: int, outputs: Any) -> None:
+        """Take from the outputs of micro-batch `index` what the next one at that place starts from."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position, as nested dicts and lists of tensors and JSON values."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a position that `state_dict` gave."""
+
+
+class Rows:
+    """Which of an optimizer step's rows each process takes, micro-batch by micro-batch.
+
+    >>> Rows(batch_size=8, accumulation_steps=2, process_index=1, num_processes=2).micro_batches
+    [slice(4, 6, None), slice(6, 8, None)]
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        accumulation_steps: int = 1,
+        process_index: int = 0,
+        num_processes: int = 1,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        pieces = accumulation_steps * num_processes
+        if batch_size % pieces:
+            raise ValueError(
+                f"batch_size {batch_size} cannot be shared by {num_processes} processes of {accumulation_steps} "
+                f"micro-batches each; make it a multiple of {pieces}"
+            )
+        size = batch_size // pieces
+        first = process_index * accumulation_steps * size
+        self.batch_size, self.device = batch_size, device
+        self.micro_batches = [slice(first + i * size, first + (i + 1) * size) for i in range(accumulation_steps)]
+
+
+class ShuffledBatches:
+    """Rows in a new order each epoch, each row once.
+
+    Args:
+        num_rows: how many rows there are.
+        collate: a batch from row numbers. -1 is a place that the epoch's last step leaves empty: a row that counts
+            no item. Not a closure, so that processes started by spawn can receive it.
+        fingerprint: a number that differs where the data do; a checkpoint of other data is refused.
+    """
+
+    def __init__(
+        self, num_rows: int, collate: Callable[[np.ndarray], Batch], batch_size: int, seed: int, fingerprint: int = 0
+    ) -> None:
+        self.num_rows, self.collate, self.batch_size = num_rows, collate, batch_size
+        self.seed, self.fingerprint = seed, fingerprint
+        self.steps_per_epoch = -(-num_rows // batch_size)
+        self.rows = Rows(batch_size)
+        self.epoch = self.position = 0
+        self.order = self._shuffled()
+
+    def place(self, rows: Rows) -> None:
+        """See `Batches`."""
+        self.rows = rows
+
+    def next_step(self) -> list[Batch]:
+        """See `Batches`."""
+        if self.position == self.steps_per_epoch:
+            self.epoch, self.position = self.epoch + 1, 0
+            self.order = self._shuffled()
+        step = self.order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
+        self.position += 1
+        batches = [self.collate(step[rows]) for rows in self.rows.micro_batches]
+        return [Batch({k: v.to(self.rows.device) for k, v in b.inputs.items()}, b.num_items) for b in batches]
+
+    def receive(self, index: int, outputs: Any) -> None:
+        """Rows are independent: nothing is carried."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """See `Batches`. The order of an epoch follows from its number and the seed."""
+        return {"epoch": self.epoch, "position": self.position, "fingerprint": self.fingerprint}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """See `Batches`."""
+        _refuse_other_data(state, self.fingerprint)
+        self.epoch, self.position = state["epoch"], state["position"]
+        self.order = self._shuffled()
+
+    def _shuffled(self) -> np.ndarray:
+        # A generator of its own: the order must not depend on what dropout drew from the global one.
+        order = np.random.default_rng((self.seed, self.epoch)).permutation(self.num_rows)
+        empty = self.steps_per_epoch * self.batch_size - self.num_rows
+        return np.concatenate((order, np.full(empty, -1, dtype=order.dtype)))
+
+
+class TokenRows:
+    """The collator of spans of one token stream: span k predicts each token from those before it in the span.
+
+    Args:
+        stream: (tokens,) int32, `<s> ... </s>` of every text one after the other.
+        starts, lengths: (rows,) the spans of input tokens; each predicts the token that follows it as well.
+    """
+
+    def __init__(self, stream: np.ndarray, starts: np.ndarray, lengths: np.ndarray, bos_id: int, pad_id: int) -> None:
+        self.stream, self.starts, self.lengths = stream, starts, lengths
+        self.bos_id, self.pad_id = bos_id, pad_id
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """Rows padded on the right; `shift_labels[:, t]` is the token after `input_ids[:, t]`."""
+        lengths = np.where(rows < 0, 0, self.lengths[rows])
+        width = max(1, int(lengths.max()))
+        columns = np.arange(width)[None, :]
+        real = columns < lengths[:, None]  # (rows, width)
+        places = np.where(real, self.starts[rows][:, None] + columns, 0)
+        inputs = torch.from_numpy(np.where(real, self.stream[places], self.pad_id).astype(np.int64))
+        following = self.stream[np.minimum(places + 1, len(self.stream) - 1)]
+        counted = real & (following != self.bos_id)
+        labels = torch.from_numpy(np.where(counted, following, IGNORED).astype(np.int64))
+        batch = {"input_ids": inputs, "shift_labels": labels}
+        if not real.all():
+            # An empty row keeps one visible token: attention over nothing would be NaN.
+            real[:, 0] = True
+            batch["attention_mask"] = torch.from_numpy(real.astype(np.int64))
+        return Batch(batch, int(counted.sum()))
+
+
+class StreamBatches:
+    """Truncated back-propagation through time: parallel streams in segments, the state carried across segments.
+
+    The N - 1 predictions of a stream of N tokens are cut into `batch_size` contiguous streams. Position t's label is
+    token t + 1 (`shift_labels`), so the last position of a segment predicts the first token of the next one, and
+    each token but the very first is predicted exactly once; `<s>` is read and never a target. All streams start an
+    epoch with an empty state.
+
+    Args:
+        stream: (tokens,) int32.
+        sequence_length: tokens of a segment; the last one of an epoch may be shorter.
+    """
+
+    def __init__(self, stream: np.ndarray, batch_size: int, sequence_length: int, bos_id: int) -> None:
+        self.stream, self.batch_size, self.sequence_length, self.bos_id = stream, batch_size, sequence_length, bos_id
+        self.columns = -(-(len(stream) - 1) // batch_size)
+        self.steps_per_epoch = -(-self.columns // sequence_length)
+        self.fingerprint = stream_fingerprint(stream)
+        self.epoch = self.position = 0
+        self.place(Rows(batch_size))
+
+    def place(self, rows: Rows) -> None:
+        """See `Batches`."""
+        self.rows = rows
+        self.carried: list[RecurrentCache | None] = [None] * len(rows.micro_batches)
+        # The last stream is filled up with inputs that have no label.
+        filled = np.full(self.batch_size * self.columns, self.bos_id, dtype=self.stream.dtype)
+        filled[: len(self.stream) - 1] = self.stream[:-1]
+        following = np.full_like(filled, self.bos_id)
+        following[: len(self.stream) - 1] = self.stream[1:]
+        shape = (self.batch_size, self.columns)
+        self.inputs = [torch.from_numpy(filled.reshape(shape)[part]) for part in rows.micro_batches]
+        self.following = [torch.from_numpy(following.reshape(shape)[part]) for part in rows.micro_batches]
+
+    def next_step(self) -> list[Batch]:
+        """See `Batches`."""
+        if self.position == self.steps_per_epoch:
+            self.epoch, self.position = self.epoch + 1, 0
+            self.carried = [None] * len(self.carried)
+        start = self.position * self.sequence_length
+        self.position += 1
+        return [self._segment(index, start) for index in range(len(self.carried))]
+
+    def _segment(self, index: int, start: int) -> Batch:
+        segment = slice(start, start + self.sequence_length)
+        labels = self.following[index][:, segment].long()
+        counted = labels != self.bos_id
+        inputs = {
+            "input_ids": self.inputs[index][:, segment].long().to(self.rows.device),
+            "shift_labels": labels.masked_fill(~counted, IGNORED).to(self.rows.device),
+            "past_key_values": self.carried[index],
+            "use_cache": True,
+        }
+        return Batch(inputs, int(counted.sum()))
+
+    def receive(self, index: int, outputs: Any) -> None:
+        """Carry the state to the next segment, cut off from the gradient."""
+        cache = getattr(outputs, "past_key_values", None)
+        if not isinstance(cache, RecurrentCache):
+            raise ValueError(
+                f"layout stream needs a recurrent state in past_key_values, the model returned {type(cache).__name__}; "
+                "use layout blocks or texts for it"
+            )
+        self.carried[index] = cache.detach()
+
+    def state_dict(self) -> dict[str, Any]:
+        """See `Batches`."""
+        carried = [None if cache is None else cache.to_tensors() for cache in self.carried]
+        return {"epoch": self.epoch, "position": self.position, "fingerprint": self.fingerprint, "carried": carried}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """See `Batches`."""
+        _refuse_other_data(state, self.fingerprint)
+        self.epoch, self.position = state["epoch"], state["position"]
+        self.carried = [None if saved is None else self._cache(saved) for saved in state["carried"]]
+
+    def _cache(self, saved: dict[str, torch.Tensor]) -> RecurrentCache:
+        return RecurrentCache.from_tensors({name: tensor.to(self.rows.device) for name, tensor in saved.items()})
+
+
+def stream_fingerprint(stream: np.ndarray) -> int:
+    """A checksum of the token ids, by which a checkpoint knows its data.
+
+    >>> stream_fingerprint(np.array([1, 2], dtype=np.int32)) == stream_fingerprint(np.array([2, 1], dtype=np.int32))
+    False
+    """
+    return zlib.crc32(stream.tobytes())
+
+
+def _refuse_other_data(state: dict[str, Any], fingerprint: int) -> None:
+    if state["fingerprint"] != fingerprint:
+        raise ValueError(
+            "cannot resume: the training data or the tokenizer differ from the checkpoint's; "
+            "restore them, or train into another output folder"
+        )

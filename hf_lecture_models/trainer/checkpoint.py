@@ -1,0 +1,206 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Checkpoints that are complete or do not exist, in safetensors and JSON only.
+
+A checkpoint is a folder `step-00000100` with `model.safetensors`, `state.safetensors`, `state.json` and the marker
+`complete.json`, which holds the size and SHA-256 of the others. It is written beside, synced and renamed into place;
+whatever is missing, cut short or taken from another step is found before anything is loaded.
+"""
+
+import glob
+import hashlib
+import json
+import os
+import random
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+import numpy as np
+import torch
+from safetensors.torch import load_file, load_model, save_file, save_model
+from torch import Tensor, nn
+
+from hf_lecture_models.base.files import staged_folder
+
+MARKER = "complete.json"
+
+
+def write_checkpoint(folder: Path, step: int, model: nn.Module, state: dict[str, Any], keep: int) -> Path:
+    """Write the checkpoint of `step` into `folder`, then drop all but the newest `keep`.
+
+    Args:
+        state: nested dicts and lists of tensors and JSON values.
+
+    Raises:
+        FloatingPointError: a weight is NaN or infinite; nothing is written.
+        OSError: the disk refuses; older checkpoints are untouched.
+    """
+    refuse_non_finite(model)
+    path = folder / f"step-{step:08d}"
+    if path.exists():  # damaged, or it would have been resumed from
+        _discard(path)
+    with staged_folder(path) as stage:
+        tensors: dict[str, Tensor] = {}
+        tree = pack(state, tensors)
+        save_model(model, str(stage / "model.safetensors"))
+        save_file(tensors, stage / "state.safetensors")
+        (stage / "state.json").write_text(json.dumps(tree), encoding="utf-8")
+        marker = {"step": step, "files": {file.name: _fingerprint(file) for file in sorted(stage.iterdir())}}
+        (stage / MARKER).write_text(json.dumps(marker, indent=2), encoding="utf-8")
+    for old in _step_folders(folder)[:-keep]:
+        _discard(old)
+    return path
+
+
+def latest_checkpoint(folder: Path) -> Path | None:
+    """The newest complete checkpoint; a damaged one is passed over with a warning. None: there is none yet.
+
+    Raises:
+        ValueError: there are checkpoints and all are damaged.
+    """
+    problems = []
+    for path in reversed(_step_folders(folder)):
+        problem = _damage(path)
+        if problem is None:
+            return path
+        problems.append(problem)
+        warnings.warn(f"checkpoint passed over: {problem}", stacklevel=2)
+    if problems:
+        raise ValueError(f"no undamaged checkpoint left: {'; '.join(problems)}. Start again in another output folder")
+    return None
+
+
+def read_state(path: Path) -> dict[str, Any]:
+    """The `state` that was given to `write_checkpoint`."""
+    tree = json.loads((path / "state.json").read_text(encoding="utf-8"))
+    return unpack(tree, load_file(path / "state.safetensors"))
+
+
+def read_model(path: Path, model: nn.Module, device: torch.device) -> None:
+    """Load the checkpoint's weights into `model`, tied ones included; a different set of tensors is an error."""
+    load_model(model, path / "model.safetensors", strict=True, device=str(device))
+
+
+def remove_stale(output_dir: Path) -> None:
+    """Remove what killed runs left half-written: their staging folders, under names that no finished file has."""
+    name = glob.escape(output_dir.name)
+    stale = [*(output_dir / "checkpoints").glob(".*.partial"), *output_dir.glob(".*.partial*")]
+    stale += [*output_dir.parent.glob(f".{name}.*.partial"), *output_dir.parent.glob(f"..{name}.*.partial")]
+    for path in stale:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def run_lock(output_dir: Path) -> Iterator[None]:
+    """Hold the output folder for this run alone; the operating system frees it when the process dies.
+
+    Raises:
+        BlockingIOError: another run works in it.
+    """
+    lock = filelock.FileLock(output_dir / "run.lock")
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        raise BlockingIOError(f"{output_dir} is in use by another run; wait for it, or name another folder") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def refuse_non_finite(model: nn.Module) -> None:
+    """Raise FloatingPointError, naming the tensor, if a weight is NaN or infinite."""
+    for name, parameter in model.named_parameters():
+        # A finite sum proves finite terms; one that overflowed is looked at term by term.
+        if not torch.isfinite(parameter.sum()) and not torch.isfinite(parameter).all():
+            raise FloatingPointError(f"{name} holds NaN or infinite values and is not saved; lower learning_rate")
+
+
+def pack(tree: Any, tensors: dict[str, Tensor], path: str = "") -> Any:
+    """`tree` as JSON holds it; each tensor moves into `tensors` under its path.
+
+    >>> found = {}
+    >>> pack({"a": [1, torch.ones(2)]}, found), list(found)
+    ({'a': [1, {'tensor': '/a/1'}]}, ['/a/1'])
+    """
+    if isinstance(tree, Tensor):
+        # A copy of its own: safetensors refuses tensors that share memory.
+        tensors[path] = tree.detach().cpu().contiguous().clone()
+        return {"tensor": path}
+    if isinstance(tree, dict):
+        return {str(key): pack(value, tensors, f"{path}/{key}") for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [pack(value, tensors, f"{path}/{index}") for index, value in enumerate(tree)]
+    return tree
+
+
+def unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
+    """The reverse of `pack`, with tuples as lists and keys as text."""
+    if isinstance(tree, dict):
+        if list(tree) == ["tensor"] and isinstance(tree["tensor"], str):
+            # Cloned, because the file's offsets are not aligned as torch aligns, which may change the last bit.
+            return tensors[tree["tensor"]].clone()
+        return {key: unpack(value, tensors) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [unpack(value, tensors) for value in tree]
+    return tree
+
+
+def random_state() -> dict[str, Any]:
+    """The state of every random generator of this process."""
+    kind, keys, position, has_gauss, cached = np.random.get_state()
+    return {
+        "python": random.getstate(),
+        "numpy": [kind, [int(key) for key in keys], int(position), int(has_gauss), float(cached)],
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+    }
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    """Put every random generator of this process back where `random_state` saw it."""
+    version, words, gauss = state["python"]
+    random.setstate((version, tuple(words), gauss))
+    kind, keys, *rest = state["numpy"]
+    np.random.set_state((kind, np.array(keys, dtype=np.uint32), *rest))
+    torch.set_rng_state(state["torch"])
+    if state["cuda"]:
+        torch.cuda.set_rng_state_all(state["cuda"])
+
+
+def _step_folders(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("step-*") if path.is_dir())
+
+
+def _discard(path: Path) -> None:
+    """Delete a checkpoint; killed half-way, what is left carries a name that `remove_stale` knows."""
+    doomed = path.with_name(f".{path.name}.discarded.partial")
+    shutil.rmtree(doomed, ignore_errors=True)
+    path.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _fingerprint(file: Path) -> dict[str, Any]:
+    with file.open("rb") as stream:
+        return {"size": os.path.getsize(file), "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+
+
+def _damage(path: Path) -> str | None:
+    """One sentence on what is wrong with a checkpoint; None if it is whole."""
+    try:
+        files = json.loads((path / MARKER).read_text(encoding="utf-8"))["files"]
+        for name, expected in files.items():
+            if _fingerprint(path / name) != expected:
+                return f"{path / name} is damaged or belongs to another checkpoint"
+    except FileNotFoundError as error:
+        return f"{error.filename} is missing"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return f"{path / MARKER} is damaged"
+    return None

@@ -1,0 +1,118 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Training causal language models: the recipe's language part, batches of tokens, and perplexity on held-out text."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hf_lecture_models.base.causal_lm import check_tokenizer
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.trainer.batches import Batches, ShuffledBatches, StreamBatches, TokenRows, stream_fingerprint
+from hf_lecture_models.trainer.loop import Evaluation, TrainingResult, train
+from hf_lecture_models.trainer.recipe import TrainingRecipe, setting
+from hf_lecture_models.trainer.streaming import StreamedBlocks
+from hf_lecture_models.trainer.tokens import text_spans, token_stream
+
+
+@dataclass(kw_only=True)
+class CausalLMRecipe(TrainingRecipe):
+    """The recipe of a causal language model."""
+
+    layout: str = setting(
+        "blocks",
+        "stream: parallel streams with carried state; blocks: shuffled pieces of the stream; texts: one row per text",
+        choices=("stream", "blocks", "texts"),
+    )
+    sequence_length: int = setting(128, "tokens of a segment, a block, or the longest piece of a text", least=1)
+
+    output_dir: str = setting("output", "folder of the trained model, its checkpoints and its history", free=True)
+    train_texts: list[str] = setting([], "texts written into the recipe itself, in place of files")
+    validation_texts: list[str] = setting([], "the same for validation")
+    train_files: list[str] = setting([], "local .txt (one text per line), .csv, .json, .jsonl or .parquet files")
+    validation_files: list[str] = setting([], "the same for validation")
+    dataset_name: str = setting("", "data set on the Hub, in place of files")
+    dataset_config: str | None = setting(None, "its configuration")
+    dataset_revision: str = setting("", "its revision: a commit, so that the data stay the same")
+    train_split: str = setting("train", "its split to train on")
+    validation_split: str = setting("validation", "its split to validate on")
+    text_column: str = setting("text", "column that holds the text")
+    streaming: bool = setting(False, "read the training data while training, with layout blocks and max_steps")
+    shuffle_buffer: int = setting(0, "rows of a streamed data set to shuffle among; a resumed run loses them", least=0)
+
+    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word or byte, and the arguments of its train()")
+    model: dict[str, Any] = setting({"model_type": "lecture_recurrent"}, "model_type and the fields of its config")
+
+
+def train_causal_lm(
+    model: Any,
+    tokenizer: Any,
+    train_texts: Any,
+    validation_texts: Sequence[str] | None,
+    output_dir: str | os.PathLike[str],
+    recipe: CausalLMRecipe,
+    *,
+    resume: bool = False,
+    quiet: bool = False,
+) -> TrainingResult:
+    """Train a causal language model by a recipe; the one of lowest validation perplexity stays in `output_dir`.
+
+    Args:
+        model: any causal language model of transformers that takes `shift_labels` and `num_items_in_batch`.
+        train_texts: strings, or a `datasets.IterableDataset` with the recipe's text column.
+        validation_texts: measured as one stream where the layout is one; None: nothing is measured, and the last
+            model is kept.
+
+    Raises:
+        ValueError: no training text, or a tokenizer that does not belong to the model; and as `train`.
+    """
+    check_tokenizer(model, tokenizer)
+    batches = make_batches(tokenizer, train_texts, recipe)
+    tokens = recipe.batch_size * recipe.sequence_length
+    if not quiet and int(os.environ.get("RANK", "0")) == 0:
+        limit = "at most " if recipe.layout == "texts" else ""
+        print(f"effective batch: {recipe.batch_size} rows x {recipe.sequence_length} = {limit}{tokens:,} tokens")
+    evaluation = None
+    if validation_texts is not None:
+        stream = recipe.layout == "stream"
+        measure = partial(_measure, tokenizer=tokenizer, texts=validation_texts, stream=stream)
+        evaluation = Evaluation(measure, metric="perplexity", lower_is_better=True)
+    return train(
+        model,
+        batches,
+        recipe,
+        output_dir,
+        evaluation=evaluation,
+        save_with=(tokenizer,),
+        items_name="tokens",
+        resume=resume,
+        quiet=quiet,
+    )
+
+
+def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe) -> Batches:
+    """The batches of a recipe's layout."""
+    if recipe.streaming:
+        if recipe.layout != "blocks":
+            raise ValueError(f"streaming feeds layout blocks only, not {recipe.layout}; set layout blocks")
+        return StreamedBlocks(texts, recipe.text_column, tokenizer, recipe.batch_size, recipe.sequence_length)
+    stream, starts = token_stream(tokenizer, texts)
+    if not len(stream):
+        raise ValueError("there is no text to train on; check the training files and text_column")
+    if recipe.layout == "stream":
+        return StreamBatches(stream, recipe.batch_size, recipe.sequence_length, tokenizer.bos_token_id)
+    if recipe.layout == "texts":
+        starts, lengths = text_spans(starts, len(stream), recipe.sequence_length)
+    else:
+        starts, lengths = text_spans(np.zeros(1, dtype=np.int64), len(stream), recipe.sequence_length)
+    pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    rows = TokenRows(stream, starts, lengths, tokenizer.bos_token_id, pad)
+    return ShuffledBatches(len(starts), rows, recipe.batch_size, recipe.seed, stream_fingerprint(stream))
+
+
+def _measure(model: Any, tokenizer: Any, texts: Sequence[str], stream: bool) -> dict[str, Any]:
+    return evaluate_language_model(model, tokenizer, texts, stream=stream)

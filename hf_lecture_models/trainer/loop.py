@@ -1,0 +1,381 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The one training loop. It knows no language: a model that returns a loss, batches that count items, an evaluation."""
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from accelerate.utils import broadcast_object_list, gather_object, set_seed
+from torch import nn
+
+from hf_lecture_models.base.files import staged_file, staged_folder
+from hf_lecture_models.trainer import checkpoint as saved
+from hf_lecture_models.trainer.batches import Batch, Batches, Rows
+from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
+from hf_lecture_models.trainer.processes import StopSignals, make_accelerator, summed
+from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
+from hf_lecture_models.trainer.reporting import Progress, Reporter, silent_saving
+
+ParameterGroups = Callable[[nn.Module, TrainingRecipe], list[dict[str, Any]]]
+OptimizerFactory = Callable[[list[dict[str, Any]], TrainingRecipe], torch.optim.Optimizer]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How the model is measured while it trains.
+
+    Attributes:
+        measure: called with the model in eval mode, in the main process only; returns named numbers.
+        metric: the one that decides which weights are the best.
+        lower_is_better: the metric's direction.
+    """
+
+    measure: Callable[[nn.Module], dict[str, Any]]
+    metric: str
+    lower_is_better: bool = True
+
+    def improves(self, value: float, best: float | None) -> bool:
+        """Whether `value` is strictly better than the best so far."""
+        return best is None or (value < best if self.lower_is_better else value > best)
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What came out of a run.
+
+    Attributes:
+        stopped: "" for a run to its end, else "early stopping", "SIGINT" or "SIGTERM".
+        tokens: items (of a language model: predicted tokens) in all steps; seconds: all of the run, evaluation
+            and saving included; tokens_per_second: of the optimizer steps alone.
+        history: rows of `step`, `epoch` and either `loss` and `learning_rate`, or `validation_...`.
+    """
+
+    folder: Path
+    step: int
+    seconds: float
+    tokens: int
+    tokens_per_second: float
+    metric_name: str
+    best_metric: float | None
+    stopped: str
+    history: list[dict[str, Any]]
+
+
+def train(
+    model: nn.Module,
+    batches: Batches,
+    recipe: TrainingRecipe,
+    output_dir: str | os.PathLike[str],
+    *,
+    evaluation: Evaluation | None = None,
+    save_with: Sequence[Any] = (),
+    groups: ParameterGroups = parameter_groups,
+    optimizer_factory: OptimizerFactory = make_optimizer,
+    items_name: str = "items",
+    resume: bool = False,
+    quiet: bool = False,
+) -> TrainingResult:
+    """Train `model` and leave the best one (without `evaluation`: the last one) in `output_dir`.
+
+    Args:
+        model: called as `model(**batch.inputs, num_items_in_batch=n)`; its `loss` is the sum over the batch's items
+            divided by n, transformers' convention. It has `save_pretrained`.
+        batches: see `Batches`.
+        save_with: whatever else has `save_pretrained` and belongs beside the model.
+        groups, optimizer_factory: the parameters by optimizer setting, and the optimizer over them.
+        resume: go on from the newest complete checkpoint in `output_dir/checkpoints`, to the weights of a run that was
+            never interrupted, bit for bit on the CPU at the same number of threads and processes.
+        quiet: no bar and no lines.
+
+    Raises:
+        ValueError: `output_dir` holds a run and `resume` is False; the recipe or the data differ from the run's.
+        FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
+        OSError: the folder cannot be written, or is in use by another run.
+    """
+    folder = Path(output_dir).absolute()
+    accelerator = make_accelerator(recipe, folder)
+    if accelerator.is_main_process and folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"cannot train into {folder}: it is a file; name a folder")
+    with ExitStack() as stack:
+        if accelerator.is_main_process:
+            (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+            stack.enter_context(saved.run_lock(folder))
+        accelerator.wait_for_everyone()
+        run = _Run(accelerator, model, batches, recipe, folder, evaluation, save_with, items_name, quiet)
+        stack.callback(run.reporter.close)
+        run.prepare(groups, optimizer_factory, resume)
+        stack.enter_context(_flushed_denormals(accelerator.device))
+        return run.to_the_end(stack.enter_context(StopSignals()))
+
+
+class _Run:
+    """One run: its parts, and the order in which they act."""
+
+    def __init__(
+        self,
+        accelerator: Any,
+        model: nn.Module,
+        batches: Batches,
+        recipe: TrainingRecipe,
+        folder: Path,
+        evaluation: Evaluation | None,
+        save_with: Sequence[Any],
+        items_name: str,
+        quiet: bool,
+    ) -> None:
+        self.accelerator, self.batches, self.recipe, self.folder = accelerator, batches, recipe, folder
+        self.plain_model, self.evaluation, self.save_with = model, evaluation, save_with
+        self.total_steps = _total_steps(recipe, batches.steps_per_epoch)
+        self.schedule = Schedule(recipe, self.total_steps)
+        self.progress = Progress()
+        self.reporter = Reporter(accelerator, folder, self.total_steps, quiet, items_name)
+
+    def prepare(self, groups: ParameterGroups, optimizer_factory: OptimizerFactory, resume: bool) -> None:
+        """Place everything on its device and, if asked, go back to the newest checkpoint."""
+        accelerator, recipe = self.accelerator, self.recipe
+        start = self._starting_point(resume)
+        rows = Rows(
+            recipe.batch_size,
+            recipe.accumulation_steps,
+            accelerator.process_index,
+            accelerator.num_processes,
+            accelerator.device,
+        )
+        self.batches.place(rows)
+        optimizer = optimizer_factory(groups(self.plain_model, recipe), recipe)
+        # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
+        self.model, self.optimizer = accelerator.prepare(self.plain_model, optimizer)
+        set_seed(recipe.seed + accelerator.process_index)
+        if recipe.report_to != "none":
+            flat = {k: v for k, v in recipe.to_dict().items() if isinstance(v, int | float | str)}
+            accelerator.init_trackers("training", config=flat)
+        if start is not None:
+            self._restore(start)
+        self.reporter.note(
+            f"training {sum(p.numel() for p in self.plain_model.parameters()):,} parameters on {accelerator.device} in "
+            f"{accelerator.num_processes} process(es), steps {self.progress.step} to {self.total_steps}"
+        )
+
+    def _starting_point(self, resume: bool) -> Path | None:
+        """Clean the folder of half-written files; the checkpoint to start from, the same in every process."""
+        found: list[Any] = [None]
+        if self.accelerator.is_main_process:
+            saved.remove_stale(self.folder)
+            if not resume and (self.folder / "recipe.yaml").exists():
+                raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
+            found = [saved.latest_checkpoint(self.folder / "checkpoints")]
+            if resume and found[0] is None:
+                self.reporter.note(f"no checkpoint in {self.folder} yet: starting from scratch")
+        start = broadcast_object_list(found)[0]
+        if start is None and self.accelerator.is_main_process:
+            with staged_file(self.folder / "recipe.yaml") as stage:
+                stage.write_text(yaml.safe_dump(self.recipe.to_dict(), sort_keys=False, allow_unicode=True), "utf-8")
+        return start
+
+    def _restore(self, path: Path) -> None:
+        state = saved.read_state(path)
+        refuse_changed_recipe(self.recipe, state["recipe"])
+        if len(state["processes"]) != self.accelerator.num_processes:
+            raise ValueError(
+                f"cannot resume: num_processes is {self.accelerator.num_processes} but the run was started with "
+                f"{len(state['processes'])}; start as many, or train into another output folder"
+            )
+        saved.read_model(path, self.plain_model, self.accelerator.device)
+        optimizer = state["optimizer"]
+        optimizer["state"] = {int(index): values for index, values in optimizer["state"].items()}
+        self.optimizer.load_state_dict(optimizer)
+        self.schedule.reductions = state["reductions"]
+        self.progress = Progress(**state["progress"])
+        self.progress.stopped = "" if self.progress.stopped != "early stopping" else self.progress.stopped
+        own = state["processes"][self.accelerator.process_index]
+        self.batches.load_state_dict(own["batches"])
+        saved.set_random_state(own["random"])
+        self.reporter.note(f"resuming from {path}")
+
+    def to_the_end(self, signals: StopSignals) -> TrainingResult:
+        """Step, evaluate and save until the plan, patience or a signal ends it."""
+        progress, recipe = self.progress, self.recipe
+        self.model.train()
+        self.clock = time.perf_counter() - progress.seconds
+        while progress.step < self.total_steps and not progress.stopped:
+            progress.stopped = self._step(signals)
+            last = progress.step == self.total_steps
+            if progress.step % recipe.log_every == 0 or last:
+                self._record_loss()
+            due = last or _is_due(progress.step, recipe.evaluate_every, self.batches.steps_per_epoch)
+            if due and self.evaluation is not None:
+                self._evaluate(self.evaluation)
+            save = progress.step % recipe.save_every == 0 if recipe.save_every else due
+            if save or last or progress.stopped:
+                self._save_checkpoint()
+        if self.evaluation is None and progress.step == self.total_steps:
+            self._save_model()
+        self.reporter.write_files(progress, recipe.to_dict(), self._metric)
+        self.accelerator.wait_for_everyone()
+        return self._result()
+
+    def _step(self, signals: StopSignals) -> str:
+        """One optimizer step over all its micro-batches; the name of a signal that came meanwhile, in any process."""
+        begin, progress, accelerator = time.perf_counter(), self.progress, self.accelerator
+        micro_batches = self.batches.next_step()
+        items = int(summed(accelerator, sum(batch.num_items for batch in micro_batches))[0])
+        self.schedule.apply(self.optimizer, progress.step)
+        loss = torch.zeros((), device=accelerator.device)
+        for index, batch in enumerate(micro_batches):
+            is_last = index == len(micro_batches) - 1
+            with nullcontext() if is_last else accelerator.no_sync(self.model):
+                loss += self._backward(index, batch, max(1, items))
+        norm = clip_gradients(accelerator, self.plain_model, self.recipe.clip_norm)
+        loss_value, norm_sum, *noted = summed(accelerator, loss.item(), norm.item(), *signals.noted())
+        # Before the step, so that the weights stay the last good ones.
+        self._refuse_divergence(loss_value, norm_sum / accelerator.num_processes)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        progress.step += 1
+        progress.items += items
+        progress.interval_loss += loss_value * items
+        progress.interval_items += items
+        progress.step_seconds += time.perf_counter() - begin
+        self.reporter.advance(progress, loss_value)
+        return next((name for name, count in zip(signals.names, noted, strict=True) if count), "")
+
+    def _backward(self, index: int, batch: Batch, items: int) -> torch.Tensor:
+        """Add one micro-batch's share of the gradient: every item of the step weighs the same, wherever it is."""
+        with self._autocast():
+            outputs = self.model(**batch.inputs, num_items_in_batch=items)
+        # DistributedDataParallel takes the mean over processes where the sum is meant.
+        self.accelerator.backward(outputs.loss * self.accelerator.num_processes)
+        self.batches.receive(index, outputs)
+        return outputs.loss.detach()
+
+    def _autocast(self) -> torch.autocast:
+        enabled = self.recipe.mixed_precision == "bf16"
+        return torch.autocast(self.accelerator.device.type, dtype=torch.bfloat16, enabled=enabled)
+
+    def _refuse_divergence(self, loss: float, norm: float) -> None:
+        if not math.isfinite(loss) or not math.isfinite(norm):
+            raise FloatingPointError(
+                f"step {self.progress.step + 1}: the loss is {loss} and the norm of its gradient {norm}; stopped "
+                f"before the weights were changed, earlier checkpoints are in {self.folder / 'checkpoints'}. "
+                "Lower learning_rate or clip_norm, or add warmup_steps"
+            )
+
+    def _record_loss(self) -> None:
+        rate = float(self.optimizer.param_groups[0]["lr"])
+        row = {"step": self.progress.step, "epoch": self._epoch, "loss": self.progress.interval_mean()}
+        self.reporter.record(self.progress, row | {"learning_rate": rate})
+
+    def _evaluate(self, evaluation: Evaluation) -> None:
+        """Measure, keep the best model, and lower the plateau or run out of patience if this is not it."""
+        measures = self._measures(evaluation)
+        value = measures.get(evaluation.metric)
+        if not isinstance(value, int | float):
+            raise ValueError(f"the evaluation returned no number {evaluation.metric!r}, only {', '.join(measures)}")
+        if math.isnan(value):
+            raise FloatingPointError(f"step {self.progress.step}: {evaluation.metric} is NaN; nothing was saved")
+        progress, numbers = self.progress, {k: v for k, v in measures.items() if _is_number(v)}
+        row = {"step": progress.step, "epoch": self._epoch, **{f"validation_{k}": v for k, v in numbers.items()}}
+        self.reporter.record(progress, row)
+        better = evaluation.improves(value, progress.best_metric)
+        self.schedule.evaluated(better)
+        self.reporter.note(
+            f"step {progress.step}, epoch {self._epoch:.2f}: validation {evaluation.metric} {value:.4g}"
+            f"{' (best)' if better else ''}, {progress.items_per_second:,.0f} {self.reporter.items_name}/s"
+        )
+        if better:
+            progress.best_metric, progress.evaluations_without_gain = value, 0
+            self._save_model()
+        else:
+            progress.evaluations_without_gain += 1
+            if progress.evaluations_without_gain == self.recipe.early_stopping_patience:
+                progress.stopped = progress.stopped or "early stopping"
+        self.reporter.write_files(progress, self.recipe.to_dict(), evaluation.metric)
+
+    def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
+        """What the main process measures, known to all."""
+        measured: list[Any] = [None]
+        if self.accelerator.is_main_process:
+            self.plain_model.eval()
+            with torch.no_grad(), self._autocast():
+                measured = [evaluation.measure(self.plain_model)]
+            self.model.train()
+        return broadcast_object_list(measured)[0]
+
+    def _save_model(self) -> None:
+        saved.refuse_non_finite(self.plain_model)
+        if self.accelerator.is_main_process:
+            with staged_folder(self.folder) as stage, silent_saving():
+                for part in (self.plain_model, *self.save_with):
+                    part.save_pretrained(stage)
+
+    def _save_checkpoint(self) -> None:
+        self.progress.seconds = time.perf_counter() - self.clock
+        own = {"batches": self.batches.state_dict(), "random": saved.random_state()}
+        state = {
+            "processes": gather_object([own]),
+            "recipe": self.recipe.to_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "reductions": self.schedule.reductions,
+            "progress": asdict(self.progress),
+        }
+        if self.accelerator.is_main_process:
+            folder = self.folder / "checkpoints"
+            saved.write_checkpoint(folder, self.progress.step, self.plain_model, state, self.recipe.keep_checkpoints)
+        self.accelerator.wait_for_everyone()
+
+    def _result(self) -> TrainingResult:
+        progress = self.progress
+        return TrainingResult(
+            folder=self.folder,
+            step=progress.step,
+            seconds=progress.seconds,
+            tokens=progress.items,
+            tokens_per_second=progress.items_per_second,
+            metric_name=self._metric,
+            best_metric=progress.best_metric,
+            stopped=progress.stopped,
+            history=progress.history,
+        )
+
+    @property
+    def _epoch(self) -> float:
+        per_epoch = self.batches.steps_per_epoch
+        return round(self.progress.step / per_epoch, 4) if per_epoch else 0.0
+
+    @property
+    def _metric(self) -> str:
+        return self.evaluation.metric if self.evaluation is not None else "loss"
+
+
+def _total_steps(recipe: TrainingRecipe, steps_per_epoch: int) -> int:
+    if recipe.max_steps:
+        return recipe.max_steps
+    if not steps_per_epoch:
+        raise ValueError("streamed data have no length, so epochs has no meaning; set max_steps")
+    return max(1, round(recipe.epochs * steps_per_epoch))
+
+
+def _is_due(step: int, every: int, steps_per_epoch: int) -> bool:
+    period = every or steps_per_epoch
+    return bool(period) and step % period == 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+@contextmanager
+def _flushed_denormals(device: torch.device) -> Iterator[None]:
+    # Peaked logits make subnormal gradients, which slow the head of a language model tenfold on a CPU.
+    torch.set_flush_denormal(device.type == "cpu")
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)

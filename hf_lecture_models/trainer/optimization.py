@@ -1,0 +1,82 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The update rule, its learning rate at every step, and clipping."""
+
+import math
+from typing import Any
+
+import torch
+from torch import nn
+
+from hf_lecture_models.trainer.recipe import TrainingRecipe
+
+
+def parameter_groups(model: nn.Module, recipe: TrainingRecipe) -> list[dict[str, Any]]:
+    """Trainable parameters in two groups: matrices are decayed, vectors (biases, norms) are not."""
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not parameters:
+        raise ValueError(f"{type(model).__name__} has no trainable parameter; count models are fitted, not trained")
+    groups = [
+        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": recipe.weight_decay},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return [group for group in groups if group["params"]]
+
+
+def make_optimizer(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> torch.optim.Optimizer:
+    """AdamW (Loshchilov and Hutter 2019) or plain stochastic gradient descent."""
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=recipe.learning_rate)
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate)
+
+
+class Schedule:
+    """The learning rate as a function of the optimizer step: warm-up, then constant, linear, cosine or plateau.
+
+    A function of the step and not an object that is stepped: it ends where planned, however many processes and
+    micro-batches make up a step. Only `plateau` has a state, how often it was lowered.
+    """
+
+    def __init__(self, recipe: TrainingRecipe, total_steps: int) -> None:
+        self.recipe = recipe
+        self.total_steps = total_steps
+        self.reductions = 0
+
+    def factor(self, step: int) -> float:
+        """What the peak learning rate is multiplied by at `step`, counted from 0.
+
+        The last step, `total_steps - 1`, has `final_learning_rate` exactly under linear and cosine.
+        """
+        warmup = self.recipe.warmup_steps
+        if step < warmup:
+            return (step + 1) / warmup
+        if self.recipe.schedule == "plateau":
+            return float(self.recipe.plateau_factor**self.reductions)
+        if self.recipe.schedule == "constant":
+            return 1.0
+        progress = min(1.0, (step - warmup) / max(1, self.total_steps - 1 - warmup))
+        remaining = 1.0 - progress if self.recipe.schedule == "linear" else (1.0 + math.cos(math.pi * progress)) / 2
+        final = self.recipe.final_learning_rate
+        return final + (1.0 - final) * remaining
+
+    def apply(self, optimizer: torch.optim.Optimizer, step: int) -> float:
+        """Set every group's rate for `step`; groups keep their ratios. Returns the first group's rate."""
+        for group in optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+            group["lr"] = group["initial_lr"] * self.factor(step)
+        return float(optimizer.param_groups[0]["lr"])
+
+    def evaluated(self, better: bool) -> None:
+        """Lower a plateau's rate after an evaluation that brought no improvement."""
+        self.reductions += not better
+
+
+def clip_gradients(accelerator: Any, model: nn.Module, clip_norm: float | None) -> torch.Tensor:
+    """Multiply the gradient g by min(1, v / |g|) (Pascanu et al. 2013, algorithm 1; the slide R:463 has max).
+
+    Returns:
+        |g| before clipping, a scalar tensor: non-finite as soon as one element of the gradient is.
+    """
+    parameters = [parameter for parameter in model.parameters() if parameter.grad is not None]
+    if clip_norm is not None:
+        return accelerator.clip_grad_norm_(parameters, clip_norm)
+    return torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])

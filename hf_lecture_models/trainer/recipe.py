@@ -1,0 +1,206 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Recipes: every choice of a training run as one flat dataclass, read from YAML, each field overridable by name."""
+
+import dataclasses
+import difflib
+import math
+import os
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+RecipeType = TypeVar("RecipeType", bound="TrainingRecipe")
+
+
+def setting(
+    default: Any, help: str, choices: tuple[str, ...] = (), free: bool = False, least: float | None = None
+) -> Any:
+    """A field of a recipe.
+
+    Args:
+        default: its value where the recipe says nothing.
+        help: one line for `--help`.
+        choices: the allowed values, if they are few.
+        free: True where a resumed run may change it, because the weights do not depend on it.
+        least: the smallest allowed number.
+    """
+    metadata = {"help": help, "choices": choices, "free": free, "least": least}
+    if isinstance(default, list | dict):
+        return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclasses.dataclass(kw_only=True)
+class TrainingRecipe:
+    """What the loop itself reads; recipes of a task add their data and model to it."""
+
+    seed: int = setting(0, "seed of dropout and of the order of the data")
+    epochs: float = setting(1.0, "passes over the training data", least=0)
+    max_steps: int = setting(0, "optimizer steps; 0: as many as `epochs` gives", least=0)
+    batch_size: int = setting(
+        32, "rows of one optimizer step, all processes and micro-batches together: the same training anywhere", least=1
+    )
+    accumulation_steps: int = setting(1, "micro-batches that one optimizer step is cut into, to save memory", least=1)
+    mixed_precision: str = setting("no", "arithmetic of the forward pass", choices=("no", "bf16"))
+
+    optimizer: str = setting("adamw", "update rule", choices=("adamw", "sgd"))
+    learning_rate: float = setting(1e-3, "learning rate after warm-up", least=0)
+    weight_decay: float = setting(0.0, "decay of matrices; vectors (biases, norms) are never decayed", least=0)
+    clip_norm: float | None = setting(1.0, "v in g * min(1, v / |g|) of the gradient g; null: no clipping", least=0)
+    schedule: str = setting(
+        "constant", "learning rate after warm-up", choices=("constant", "linear", "cosine", "plateau")
+    )
+    warmup_steps: int = setting(0, "steps of linear warm-up", least=0)
+    final_learning_rate: float = setting(0.0, "where linear and cosine end, as a part of learning_rate", least=0)
+    plateau_factor: float = setting(0.25, "schedule plateau: factor after an evaluation that is no better", least=0)
+
+    evaluate_every: int = setting(0, "steps between evaluations; 0: at the end of each epoch", least=0)
+    early_stopping_patience: int = setting(0, "stop after so many evaluations that are no better; 0: never", least=0)
+
+    save_every: int = setting(0, "steps between checkpoints; 0: at each evaluation", free=True, least=0)
+    keep_checkpoints: int = setting(2, "checkpoints to keep", free=True, least=1)
+    log_every: int = setting(50, "steps between entries in the history", free=True, least=1)
+    report_to: str = setting("none", "tracker", choices=("none", "tensorboard"), free=True)
+    num_processes: int | None = setting(None, "fail unless so many processes run; null: any number", free=True, least=1)
+
+    def __post_init__(self) -> None:
+        kinds = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = _coerced(getattr(self, field.name), kinds[field.name], field.name)
+            setattr(self, field.name, value)
+            _check(field, value)
+        if self.epochs == 0 and self.max_steps == 0:
+            raise ValueError("recipe: epochs and max_steps are both 0; set one of them")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, as YAML and JSON hold them."""
+        return dataclasses.asdict(self)
+
+    def free_fields(self) -> set[str]:
+        """Names of the fields that a resumed run may change."""
+        return {field.name for field in dataclasses.fields(self) if field.metadata["free"]}
+
+
+def load_recipe(
+    path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None, *, recipe_class: type[RecipeType]
+) -> RecipeType:
+    """Read a YAML recipe and lay `overrides` over it; a dotted name reaches into a mapping (`model.hidden_size`).
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not a mapping, or a field is unknown or has an impossible value.
+    """
+    try:
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a YAML file: {error}") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"{path} must hold `name: value` lines, not {type(values).__name__}")
+    for name, value in (overrides or {}).items():
+        _override(values, name, value)
+    names = [field.name for field in dataclasses.fields(recipe_class)]
+    for name in values:
+        if name not in names:
+            raise ValueError(f"{path}: {_unknown(str(name), names)}")
+    return recipe_class(**values)
+
+
+def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
+    """Values given as `--name value` or `--name=value`, read as YAML reads them.
+
+    >>> parse_overrides(["--epochs", "3", "--model.hidden_size=200", "--clip_norm", "null"])
+    {'epochs': 3, 'model.hidden_size': 200, 'clip_norm': None}
+    """
+    values: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        name, equals, text = rest.pop(0).partition("=")
+        if not name.startswith("--") or len(name) == 2:
+            raise ValueError(f"expected --name value, got {name!r}")
+        if not equals:
+            if not rest:
+                raise ValueError(f"{name} needs a value: {name} VALUE")
+            text = rest.pop(0)
+        values[name[2:]] = yaml.safe_load(text) if text else ""
+    return values
+
+
+def packaged_recipe(name: str) -> Path:
+    """Path of a recipe that the package itself carries, by its name without `.yaml`."""
+    folder = Path(__file__).parent / "recipes"
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        raise ValueError(_unknown(name, sorted(p.stem for p in folder.glob("*.yaml")), kind="packaged recipe"))
+    return path
+
+
+def describe_fields(recipe_class: type[TrainingRecipe]) -> str:
+    """The fields with their defaults, one per line, for `--help`."""
+    lines = ["fields of a recipe, each also an option --name value:"]
+    for field in dataclasses.fields(recipe_class):
+        default = field.default if field.default is not dataclasses.MISSING else "empty"
+        choices = f" ({', '.join(field.metadata['choices'])})" if field.metadata["choices"] else ""
+        lines.append(f"  {field.name:<24} {field.metadata['help']}{choices} [{default}]")
+    return "\n".join(lines)
+
+
+def refuse_changed_recipe(recipe: TrainingRecipe, saved: Mapping[str, Any]) -> None:
+    """Refuse to continue a run under another recipe, because the result would belong to neither.
+
+    Raises:
+        ValueError: naming the first field that differs.
+    """
+    for name, value in recipe.to_dict().items():
+        if name not in recipe.free_fields() and saved.get(name) != value:
+            raise ValueError(
+                f"cannot resume: {name} is {value!r} but the run was started with {saved.get(name)!r}; "
+                "use the recipe of the run, or another output folder"
+            )
+
+
+def _override(values: dict[str, Any], name: str, value: Any) -> None:
+    *parents, last = name.split(".")
+    for parent in parents:
+        inner = values.setdefault(parent, {})
+        if not isinstance(inner, dict):
+            raise ValueError(f"recipe: {name} reaches into {parent}, which is {inner!r} and no mapping")
+        values = inner
+    values[last] = value
+
+
+def _unknown(name: str, names: Sequence[str], kind: str = "field") -> str:
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"no {kind} {name}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}")
+
+
+def _coerced(value: Any, kind: Any, name: str) -> Any:
+    """`value` as the annotated type; YAML reads 1e-3 as text and 1 as an int, both are meant as numbers."""
+    options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    if value is None and type(None) in options:
+        return None
+    target = options[0]
+    origin = typing.get_origin(target) or target
+    if origin is float and isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    if origin is list and isinstance(value, str):
+        return [value]
+    if isinstance(value, origin) and not (origin is int and isinstance(value, bool)):
+        return value
+    raise ValueError(f"recipe: {name} must be {getattr(origin, '__name__', origin)}, not {value!r}")
+
+
+def _check(field: dataclasses.Field[Any], value: Any) -> None:
+    choices, least = field.metadata["choices"], field.metadata["least"]
+    if choices and value not in choices:
+        raise ValueError(f"recipe: {field.name} must be one of {', '.join(choices)}, not {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"recipe: {field.name} must be a finite number, not {value!r}")
+    if least is not None and value is not None and value < least:
+        raise ValueError(f"recipe: {field.name} must be at least {least}, not {value!r}")

@@ -1,0 +1,107 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What a person sees of a run: a bar on a terminal, lines, a tracker, the history as JSON and as a picture."""
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+from transformers.utils import logging as transformers_logging
+
+from hf_lecture_models.base.files import staged_file
+
+
+@dataclass
+class Progress:
+    """How far a run is; checkpoints hold it, so that a resumed run goes on counting."""
+
+    step: int = 0
+    items: int = 0
+    seconds: float = 0.0
+    step_seconds: float = 0.0
+    best_metric: float | None = None
+    evaluations_without_gain: int = 0
+    stopped: str = ""
+    interval_loss: float = 0.0
+    interval_items: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def items_per_second(self) -> float:
+        """Speed of the optimizer steps alone, without evaluation and saving."""
+        return self.items / self.step_seconds if self.step_seconds else 0.0
+
+    def interval_mean(self) -> float:
+        """Mean training loss since the last call."""
+        mean = self.interval_loss / max(1, self.interval_items)
+        self.interval_loss, self.interval_items = 0.0, 0
+        return mean
+
+
+@contextmanager
+def silent_saving() -> Iterator[None]:
+    """Keep transformers from showing a bar of its own for each best model that is saved."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()
+
+
+class Reporter:
+    """Reports of the main process; the others are silent.
+
+    Args:
+        quiet: no bar and no lines; tracker and files all the same.
+        items_name: what the loss is a mean over ("tokens").
+    """
+
+    def __init__(self, accelerator: Any, output_dir: Path, total_steps: int, quiet: bool, items_name: str) -> None:
+        self.accelerator, self.output_dir, self.items_name = accelerator, output_dir, items_name
+        self.quiet = quiet or not accelerator.is_main_process
+        silent = self.quiet or not sys.stderr.isatty()
+        self.bar = tqdm(total=total_steps, disable=silent, unit="step", dynamic_ncols=True)
+
+    def note(self, line: str) -> None:
+        """One line for a person."""
+        if not self.quiet:
+            tqdm.write(line, file=sys.stderr)
+
+    def advance(self, progress: Progress, loss: float) -> None:
+        """Move the bar to the step that was just made."""
+        if not self.bar.disable:
+            speed = f"{progress.items_per_second:,.0f} {self.items_name}/s"
+            self.bar.set_postfix_str(f"loss {loss:.3f}, {speed}", refresh=False)
+            self.bar.update(progress.step - self.bar.n)
+
+    def record(self, progress: Progress, row: dict[str, Any]) -> None:
+        """Add a row of numbers to the history and send it to the tracker."""
+        progress.history.append(row)
+        self.accelerator.log({name: value for name, value in row.items() if name != "step"}, step=row["step"])
+
+    def write_files(self, progress: Progress, recipe: dict[str, Any], metric: str) -> None:
+        """`training.json`, and the learning curve where matplotlib is installed."""
+        if not self.accelerator.is_main_process:
+            return
+        facts = {key: value for key, value in asdict(progress).items() if not key.startswith("interval")}
+        facts |= {f"{self.items_name}_per_second": progress.items_per_second, "metric": metric, "recipe": recipe}
+        facts["num_processes"] = self.accelerator.num_processes
+        with staged_file(self.output_dir / "training.json") as stage:
+            stage.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+        if progress.history and importlib.util.find_spec("matplotlib"):
+            from hf_lecture_models.analysis.learning_curve import save_learning_curve
+
+            save_learning_curve(progress.history, self.output_dir / "learning_curve.png")
+
+    def close(self) -> None:
+        """Leave the bar where it is and flush the tracker; the processes stay connected for whatever comes next."""
+        self.bar.close()
+        for tracker in self.accelerator.trackers:
+            tracker.finish()

@@ -1,0 +1,88 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Batches from a data set that is streamed because it does not fit into memory or onto the disk."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hf_lecture_models.trainer.batches import IGNORED, Batch, Rows
+from hf_lecture_models.trainer.tokens import token_stream
+
+_TEXTS_AT_ONCE = 256
+
+
+class StreamedBlocks:
+    """Blocks of consecutive tokens from an `IterableDataset` of texts; see `TokenRows` for their labels.
+
+    Every process reads all texts and takes its own rows, so that any number of processes sees the same steps. After
+    its last text the data set starts again, in the order of the next epoch.
+
+    What a resumed run loses: a stream that is not shuffled goes on exactly where it was. With a shuffle buffer,
+    `datasets` does not save the buffer's rows: it is filled anew from the stream's position, and the rows that stood
+    in it, at most `shuffle_buffer` of them, are not seen in that epoch. Shuffle the files instead to lose nothing.
+    """
+
+    steps_per_epoch = 0
+
+    def __init__(self, dataset: Any, text_column: str, tokenizer: Any, batch_size: int, sequence_length: int) -> None:
+        self.dataset, self.text_column, self.tokenizer = dataset, text_column, tokenizer
+        self.batch_size, self.sequence_length = batch_size, sequence_length
+        self.rows = Rows(batch_size)
+        self.epoch = 0
+        self.waiting = np.empty(0, dtype=np.int32)  # tokens that were read and not yet trained on
+        self.texts: Iterator[str] | None = None
+
+    def place(self, rows: Rows) -> None:
+        """See `Batches`."""
+        self.rows = rows
+
+    def next_step(self) -> list[Batch]:
+        """See `Batches`."""
+        needed = self.batch_size * self.sequence_length + 1
+        while len(self.waiting) < needed:
+            self.waiting = np.concatenate((self.waiting, self._read()))
+        step = torch.from_numpy(self.waiting[:needed].astype(np.int64))
+        # The last token is only a label here, and the next step's first input.
+        self.waiting = self.waiting[needed - 1 :].copy()
+        shape = (self.batch_size, self.sequence_length)
+        inputs, following = step[:-1].view(shape), step[1:].view(shape)
+        return [self._batch(inputs[part], following[part]) for part in self.rows.micro_batches]
+
+    def _batch(self, inputs: Tensor, following: Tensor) -> Batch:
+        counted = following != self.tokenizer.bos_token_id
+        labels = following.masked_fill(~counted, IGNORED)
+        device = self.rows.device
+        return Batch({"input_ids": inputs.to(device), "shift_labels": labels.to(device)}, int(counted.sum()))
+
+    def _read(self) -> np.ndarray:
+        if self.texts is None:
+            self.texts = (row[self.text_column] for row in self.dataset)
+        texts = list(islice(self.texts, _TEXTS_AT_ONCE))
+        if texts:
+            return token_stream(self.tokenizer, texts)[0]
+        self.epoch += 1
+        self.dataset.set_epoch(self.epoch)
+        self.texts = (row[self.text_column] for row in self.dataset)
+        first = list(islice(self.texts, 1))
+        if not first:
+            raise ValueError("the streamed data set holds no text; check its files and text_column")
+        return token_stream(self.tokenizer, first)[0]
+
+    def receive(self, index: int, outputs: Any) -> None:
+        """Blocks are independent: nothing is carried."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """See `Batches`."""
+        waiting = torch.from_numpy(self.waiting)
+        return {"dataset": self.dataset.state_dict(), "epoch": self.epoch, "waiting": waiting}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """See `Batches`."""
+        self.epoch, self.waiting = state["epoch"], state["waiting"].numpy()
+        self.dataset.set_epoch(self.epoch)
+        self.dataset.load_state_dict(state["dataset"])
+        self.texts = None
