@@ -1,0 +1,68 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Pictures of a training run: loss against steps, and a table of results. Needs matplotlib (extra `train`)."""
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from hf_lecture_models.base.files import staged_file
+
+
+def save_learning_curve(history: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+    """Draw training and validation loss, in nats per token, against optimiser steps.
+
+    Args:
+        history: rows with `step` and either `loss` (training, nats per token) or measures named `validation_...`, of
+            which the perplexity is drawn as its logarithm: the same unit as the loss.
+        path: .png, .svg or .pdf; written beside and renamed.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: the history holds nothing to draw.
+    """
+    curves = {
+        "training": _curve(history, "loss", float),
+        "validation": _curve(history, "validation_perplexity", math.log) or _curve(history, "validation_loss", float),
+    }
+    if not any(curves.values()):
+        raise ValueError(f"nothing to draw in {path}: no row of the history holds loss or validation_perplexity")
+    with _figure(path, width=7.0, height=4.5) as axes:
+        for (name, points), style in zip(curves.items(), ("-", "o-"), strict=True):
+            if points:
+                axes.plot(*zip(*points, strict=True), style, label=name, markersize=4)
+        axes.set_xlabel("optimiser steps")
+        axes.set_ylabel("loss (nats per token)")
+        axes.grid(alpha=0.3)
+        axes.legend()
+
+
+def save_table(columns: Sequence[str], rows: Sequence[Sequence[str]], path: str | os.PathLike[str], title: str) -> None:
+    """Draw a table of text cells as a picture; arguments and errors as in `save_learning_curve`."""
+    with _figure(path, width=1.7 * len(columns), height=0.8 + 0.35 * len(rows)) as axes:
+        axes.axis("off")
+        axes.set_title(title, fontsize=10)
+        table = axes.table(cellText=[list(row) for row in rows], colLabels=list(columns), loc="center")
+        table.auto_set_font_size(False)
+        table.set_fontsize(9)
+        table.auto_set_column_width(list(range(len(columns))))
+        table.scale(1.0, 1.4)
+
+
+def _curve(history: Sequence[Mapping[str, Any]], key: str, unit: Any) -> list[tuple[float, float]]:
+    # An infinite perplexity has no place on the axis.
+    return [(row["step"], unit(row[key])) for row in history if key in row and math.isfinite(row[key])]
+
+
+@contextmanager
+def _figure(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Any]:
+    """Yield axes of a figure of so many inches and save it; no window and no global state of pyplot."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(f"drawing {path} needs matplotlib: pip install 'hf-lecture-models[train]'") from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    yield figure.add_subplot()
+    with staged_file(path) as stage:
+        figure.savefig(stage, dpi=120)

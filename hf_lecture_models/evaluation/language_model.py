@@ -1,0 +1,139 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Perplexity and bits per byte of a causal language model, comparable across vocabularies.
+
+Perplexity (slide Y:60-75) is the exponential of the mean negative log-likelihood per token, so it depends on what a
+token is. Bits per byte do not: they are the length of a code for the text, in which a word that the vocabulary
+lacks is spelled out and paid for.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from hf_lecture_models.evaluation.scoring import Reach, TextScore, score_stream, score_texts
+
+# Texts scored together: enough to sort by length, few enough to hold.
+_CHUNK = 4096
+
+
+class Tally:
+    """Sums over scored texts, from which all measures follow; `measures` says what they are."""
+
+    def __init__(self, model: Any, tokenizer: Any, stream: bool = False) -> None:
+        self.vocab_size, self.unk_token = model.config.vocab_size, tokenizer.unk_token
+        self.reach, self.stream = Reach.of(model), stream
+        self.texts = self.tokens = self.words = self.bytes = self.unknown = self.charged_bits = 0
+        self.nats = 0.0
+        self.known_tokens = self.known_words = 0
+        self.known_nats = 0.0
+        self.longest_row = 0
+
+    def add(self, score: TextScore) -> None:
+        """Count one terminated text. One that could not be encoded has probability 0 and no known positions."""
+        text = score.encoded
+        self.texts += 1
+        # A text that could not be encoded has its words for tokens: only vocabularies of words are closed.
+        self.tokens += len(score.ids) if text.possible else text.words + 1
+        self.words += text.words + 1
+        self.bytes += text.bytes
+        self.unknown += len(text.unknown_words)
+        self.charged_bits += text.charged_bits
+        self.nats -= score.log_prob
+        row = len(score.ids) + 1
+        self.longest_row = self.longest_row + row if self.stream else max(self.longest_row, row)
+        if text.possible:
+            known = np.ones(len(score.ids), dtype=bool)
+            known[text.unknown_tokens] = False
+            self.known_tokens += int(known.sum())
+            self.known_words += text.words + 1 - len(text.unknown_words)
+            self.known_nats -= float(score.log_probs[known].sum())
+
+    def measures(self) -> dict[str, Any]:
+        """What `evaluate_language_model` returns.
+
+        Raises:
+            ValueError: no text was added.
+        """
+        if not self.texts:
+            raise ValueError("no texts to evaluate; an empty text is '', and an empty list measures nothing")
+        bits = self.nats / math.log(2)
+        windowed = not self.reach.exact and self.longest_row > self.reach.longest
+        return {
+            "perplexity": _exp(self.nats, self.tokens),
+            "perplexity_without_unk": _exp(self.known_nats, self.known_tokens),
+            "word_perplexity": _exp(self.nats, self.words),
+            "word_perplexity_without_unk": _exp(self.known_nats, self.known_words),
+            "bits_per_byte": (bits + self.charged_bits) / self.bytes,
+            "tokens": self.tokens,
+            "words": self.words,
+            "bytes": self.bytes,
+            "unknown": self.unknown,
+            "bits_per_byte_uncharged": bits / self.bytes,
+            "texts": self.texts,
+            "log_prob": -self.nats,
+            "vocab_size": self.vocab_size,
+            "unk_token": self.unk_token,
+            "stream": self.stream,
+            "window": self.reach.longest if windowed else None,
+            "stride": self.reach.longest - self.reach.overlap if windowed else None,
+        }
+
+
+def _exp(nats: float, count: int) -> float:
+    """exp(nats / count); infinite past the largest float, not a number where nothing was counted."""
+    if count == 0:
+        return math.nan
+    try:
+        return math.exp(nats / count)
+    except OverflowError:
+        return math.inf
+
+
+def evaluate_language_model(
+    model: Any,
+    tokenizer: Any,
+    texts: Iterable[str],
+    stream: bool = False,
+    batch_size: int = 64,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Measure a causal language model on texts.
+
+    Args:
+        model: any causal language model of transformers.
+        tokenizer: the tokenizer that belongs to it.
+        texts: each item, an empty one too, is one text that ends in `</s>`.
+        stream: False: each text stands alone. True: state and context carry across texts.
+        batch_size: texts per batch at most; batches are smaller where the logits would not fit.
+        progress: show a bar.
+
+    Returns:
+        - `perplexity`, `word_perplexity`: exp(negative log-likelihood / tokens, / words split at white space), one
+          `</s>` per text among both; `..._without_unk` leave the positions of unknown words out of sum and count;
+        - `bits_per_byte`: of a code for the UTF-8 of each text and its end; each unknown word is charged 8 bits per
+          byte plus one end byte. `bits_per_byte_uncharged` leaves that out and is no code length;
+        - `tokens`, `words`, `bytes`, `texts`, `unknown` (words that the tokenizer maps to an unknown id; a literal
+          `<unk>` in a text is an ordinary word), `log_prob` (natural, of all texts);
+        - what the figures depend on: `vocab_size`, `unk_token`, `stream`, and `window`, `stride` in tokens where
+          texts were longer than the model's longest input (else None).
+
+    Raises:
+        ValueError: no texts, a tokenizer of another model, or a model that gives NaN.
+    """
+    if isinstance(texts, str | bytes):
+        raise TypeError("expected a list of texts, got one text; write [text]")
+    tally = Tally(model, tokenizer, stream)
+    score = score_stream if stream else score_texts
+    for chunk in [list(texts)] if stream else _chunks(texts):
+        for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):
+            tally.add(one)
+    return tally.measures()
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    remaining = iter(texts)
+    while chunk := list(islice(remaining, _CHUNK)):
+        yield chunk

@@ -1,0 +1,264 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The probability that a causal language model gives to a text: of the terminated sequence or of the prefix.
+
+The slides tell the two apart (slide R:239-253): P((u)) of the sequence that ends here, with `</s>`, and P(u) of all
+sequences that begin so. Every number here is a natural logarithm.
+"""
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+from tqdm.auto import tqdm
+
+from hf_lecture_models.base.causal_lm import CausalLMMixin, check_tokenizer, score_from_logits
+from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts
+
+PROBABILITIES = ("terminated", "prefix")
+
+# At most so many logits are laid out at once (float32: 64 MB, and as much again in the softmax).
+_MAX_LOGITS = 2**24
+# The window of a model that names no longest input and carries no state.
+_DEFAULT_WINDOW = 2048
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """One text and the log-probability of each of its tokens, `</s>` included where the text is terminated."""
+
+    encoded: EncodedText
+    ids: np.ndarray
+    log_probs: np.ndarray
+    """float64, one per id, in nats; one -inf where a closed vocabulary cannot encode the text."""
+
+    @property
+    def log_prob(self) -> float:
+        """ln P of the text: 0 for the prefix of no tokens, -inf where the probability is 0."""
+        return float(self.log_probs.sum())
+
+    @property
+    def log_prob_per_token(self) -> float:
+        """`log_prob` over the number of tokens; 0 where there is none."""
+        return self.log_prob / max(1, len(self.log_probs))
+
+    def tokens(self, tokenizer: Any) -> list[dict[str, Any]]:
+        """Each token's spelling, id and natural log-probability; empty where the text cannot be encoded."""
+        ids, log_probs = self.ids.tolist(), self.log_probs[: len(self.ids)].tolist()
+        spelled = tokenizer.convert_ids_to_tokens(ids)
+        return [
+            {"token": token, "id": id_, "log_prob": value}
+            for token, id_, value in zip(spelled, ids, log_probs, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A piece of a row that goes through the model at once; the tokens before `scored_from` are only context."""
+
+    row: int
+    start: int
+    stop: int
+    scored_from: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def windows(length: int, longest: int, overlap: int, row: int = 0) -> Iterator[Window]:
+    """Cut a row of `length` tokens into windows of at most `longest`, each seeing `overlap` tokens of the one before.
+
+    >>> [(w.start, w.stop, w.scored_from) for w in windows(9, longest=4, overlap=2)]
+    [(0, 4, 1), (2, 6, 4), (4, 8, 6), (6, 9, 8)]
+    """
+    yield Window(row, 0, min(length, longest), 1)
+    for done in range(longest, length, longest - overlap):
+        yield Window(row, done - overlap, min(length, done - overlap + longest), done)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How much a model can take at once: `longest` tokens, `overlap` of them again in the next window."""
+
+    longest: int
+    overlap: int
+    exact: bool
+    """True where the windows change no probability."""
+    carries_state: bool = False
+    """True where pieces of a row follow each other through `past_key_values` instead of overlapping."""
+
+    @classmethod
+    def of(cls, model: Any) -> "Reach":
+        """Read it off the model: recurrent, of fixed order, or with a longest input (then half of it is context)."""
+        config = model.config
+        fits = max(2, _MAX_LOGITS // _logits_per_token(model))
+        if getattr(model, "_is_stateful", False) and "past_key_values" in inspect.signature(model.forward).parameters:
+            return cls(longest=fits, overlap=0, exact=True, carries_state=True)
+        if getattr(config, "order", None):
+            context = max(1, config.order - 1)
+            return cls(longest=max(fits, 2 * context), overlap=context, exact=True)
+        longest = getattr(config, "max_position_embeddings", None) or _DEFAULT_WINDOW
+        if longest < 2:
+            raise ValueError(f"max_position_embeddings is {longest}: the model cannot see a token and the one before")
+        return cls(longest=longest, overlap=longest // 2, exact=False)
+
+
+def _logits_per_token(model: Any) -> int:
+    # A model with a score of its own (the n-gram) looks its probabilities up and lays out no row of the vocabulary;
+    # it still holds some tens of numbers per token. Compared by name, since published folders hold a copy of the mixin.
+    own_score = getattr(type(model), "score", CausalLMMixin.score)
+    return model.config.vocab_size if own_score.__qualname__ == CausalLMMixin.score.__qualname__ else 64
+
+
+def score_texts(
+    model: Any,
+    tokenizer: Any,
+    texts: Sequence[str],
+    probability: str = "terminated",
+    batch_size: int = 64,
+    progress: bool = False,
+) -> list[TextScore]:
+    """Log-probabilities of texts, each one on its own, in their order.
+
+    Args:
+        model: any causal language model of transformers.
+        tokenizer: its tokenizer, with an end of text; where it has no `<s>`, the end stands in front too.
+        texts: str each; empty ones are texts.
+        probability: "terminated" counts `</s>`, "prefix" leaves it out.
+        batch_size: texts per batch at most; batches are smaller where the logits would not fit.
+        progress: show a bar.
+
+    Raises:
+        ValueError: unknown `probability`, a tokenizer of another model, or a model that gives NaN.
+    """
+    if probability not in PROBABILITIES:
+        raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
+    encoded = encode_texts(tokenizer, texts)
+    rows = [_row(tokenizer, one, probability == "terminated") for one in encoded if one.possible]
+    check_tokenizer(model, tokenizer)
+    with _evaluating(model):
+        scores = iter(_score_rows(model, rows, Reach.of(model), batch_size, progress))
+    scored_rows = iter(rows)
+    return [
+        TextScore(one, next(scored_rows)[1:], next(scores)) if one.possible else _impossible_score(one)
+        for one in encoded
+    ]
+
+
+def score_stream(
+    model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64, progress: bool = False
+) -> list[TextScore]:
+    """Log-probabilities of texts that follow each other in one stream, `<s> ... </s> <s> ... </s>`.
+
+    State and context reach across the texts; `<s>` is input and never predicted. A text that a closed vocabulary
+    cannot encode has probability 0 and is left out of the stream. Arguments and errors as in `score_texts`.
+    """
+    encoded = encode_texts(tokenizer, texts)
+    rows = [_row(tokenizer, one, terminated=True) for one in encoded if one.possible]
+    check_tokenizer(model, tokenizer)
+    stream = np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    reach = Reach.of(model)
+    with _evaluating(model):
+        if not len(stream):
+            log_probs = np.zeros(0)
+        elif reach.carries_state:
+            log_probs = _carry(model, stream, reach.longest, progress)
+        else:
+            log_probs = _score_rows(model, [stream], reach, batch_size, progress)[0]
+    ends = np.cumsum([len(row) for row in rows])
+    # Entry i of log_probs belongs to token i + 1 of the stream: each text's begin one after its <s>.
+    pieces = iter([(row[1:], log_probs[end - len(row) : end - 1]) for row, end in zip(rows, ends, strict=True)])
+    return [TextScore(one, *next(pieces)) if one.possible else _impossible_score(one) for one in encoded]
+
+
+def _row(tokenizer: Any, encoded: EncodedText, terminated: bool) -> np.ndarray:
+    end = tokenizer.eos_token_id
+    start = end if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if start is None or (terminated and end is None):
+        raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
+    return np.concatenate([[start], encoded.ids, [end] if terminated else []]).astype(np.int64)
+
+
+def _impossible_score(encoded: EncodedText) -> TextScore:
+    return TextScore(encoded, encoded.ids, np.array([-np.inf]))
+
+
+@contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(training)
+
+
+def _score_rows(model: Any, rows: list[np.ndarray], reach: Reach, batch_size: int, progress: bool) -> list[np.ndarray]:
+    """Per row float64 (len(row) - 1,): ln p of each token but the first given all (or a window's worth) before it."""
+    results = [np.zeros(len(row) - 1) for row in rows]
+    jobs: list[Window] = []
+    for index, row in enumerate(rows):
+        if reach.carries_state and len(row) > reach.longest:
+            results[index] = _carry(model, row, reach.longest, progress=False)
+        else:
+            jobs += windows(len(row), reach.longest, reach.overlap, index)
+    bar = tqdm(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", disable=not progress)
+    # Neighbours in length make batches with little padding.
+    for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
+        scores = _score_batch(model, [rows[w.row][w.start : w.stop] for w in batch])
+        for window, values in zip(batch, scores, strict=True):
+            scored = values[window.scored_from - window.start : len(window)]
+            results[window.row][window.scored_from - 1 : window.stop - 1] = scored
+        bar.update(sum(map(len, batch)))
+    bar.close()
+    return results
+
+
+def _batches(jobs: list[Window], batch_size: int, max_tokens: int) -> Iterator[list[Window]]:
+    batch: list[Window] = []
+    for job in jobs:  # ascending in length: the newest is the longest, to which all others are padded
+        if batch and (len(batch) == batch_size or (len(batch) + 1) * len(job) > max_tokens):
+            yield batch
+            batch = []
+        batch.append(job)
+    if batch:
+        yield batch
+
+
+def _score_batch(model: Any, rows: list[np.ndarray]) -> np.ndarray:
+    """(batch, seq) float64 natural logarithms, 0 at the first token of a row and at padding (on the right)."""
+    lengths = torch.tensor([len(row) for row in rows])
+    # Any id will do for padding, since the mask hides it.
+    ids = pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True, padding_value=int(rows[0][0]))
+    mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
+    ids, mask = ids.to(model.device), mask.to(model.device)
+    return _checked(model.score(ids, mask) if hasattr(model, "score") else score_from_logits(model, ids, mask))
+
+
+def _carry(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
+    """Float64 (len(row) - 1,): as `_score_rows`, the row fed in segments whose state is carried on."""
+    pieces: list[np.ndarray] = []
+    cache, before = None, None
+    for start in tqdm(range(0, len(row), segment), unit="segment", desc="scoring", disable=not progress):
+        ids = torch.from_numpy(row[None, start : start + segment]).to(model.device)
+        output = model(input_ids=ids, past_key_values=cache, use_cache=True)
+        cache, logits = output.past_key_values, output.logits[0].float()  # (seq, vocab)
+        # The first token of a segment is predicted by the last logits of the one before.
+        predicted = logits[:-1] if before is None else torch.cat([before, logits[:-1]])
+        targets = ids[0, 1:] if before is None else ids[0]
+        pieces.append(_checked(-functional.cross_entropy(predicted, targets, reduction="none")))
+        before = logits[-1:]
+    return np.concatenate(pieces)
+
+
+def _checked(scores: Tensor) -> np.ndarray:
+    if torch.isnan(scores).any():
+        raise ValueError("the model gives NaN probabilities; its weights are damaged or its training diverged")
+    return scores.double().cpu().numpy()

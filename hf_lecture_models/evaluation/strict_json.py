@@ -1,0 +1,23 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Results as JSON that every program can read."""
+
+import json
+import math
+from typing import Any
+
+
+def strict_json(value: Any, indent: int | None = None) -> str:
+    """Write JSON without the infinities that it does not have: they, and what is no number, become null.
+
+    >>> strict_json({"log_prob": float("-inf"), "text": "dansé"})
+    '{"log_prob": null, "text": "dansé"}'
+    """
+    return json.dumps(_finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

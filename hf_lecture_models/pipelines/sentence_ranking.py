@@ -1,0 +1,116 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`pipeline("sentence-ranking")`: A is better than B iff P(A) >= P(B) (slide Y:10-40)."""
+
+from typing import Any
+
+from transformers import AutoModelForCausalLM
+from transformers.pipelines import PIPELINE_REGISTRY, Pipeline
+
+from hf_lecture_models.evaluation.scoring import PROBABILITIES, TextScore, score_texts
+
+TASK = "sentence-ranking"
+
+
+class SentenceRankingPipeline(Pipeline):
+    """Order sentences by the probability that a causal language model gives to them, best first.
+
+        ranking = pipeline("sentence-ranking", model=folder)
+        ranking(["A", "B"])             # [{"index", "sequence", "log_prob", "log_prob_per_token"}, ...]
+        ranking([["A", "B"], ["C"]])    # many groups: a list of rankings
+
+    `index` is the place in the input, `log_prob` the natural logarithm; equals keep the order of the input. Options,
+    at construction or per call:
+
+    - `probability`: "terminated" (default; the sentence ends here) or "prefix" (it may go on);
+    - `return_tokens`: add `tokens`, a list of {"token", "id", "log_prob"};
+    - `batch_size`: sentences per batch (64).
+
+    Raises:
+        TypeError: the input is neither a list of str nor a list of lists of str.
+    """
+
+    _load_tokenizer = True
+    _load_processor = False
+    _load_image_processor = False
+    _load_feature_extractor = False
+
+    def __call__(self, inputs: Any, *, batch_size: int | None = None, **kwargs: Any) -> Any:
+        """Rank one group of sentences, or each of a list of groups."""
+        groups = _as_groups(inputs)
+        preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
+        forward = {"batch_size": batch_size or self._batch_size or 64, **self._forward_params, **forward}
+        # All groups go through the model together, each distinct sentence once: equal sentences tie exactly.
+        encoded = self.preprocess(groups, **self._preprocess_params, **preprocess)
+        scores = self.forward(encoded, **forward)
+        rankings = self.postprocess({"groups": groups, **scores}, **{**self._postprocess_params, **postprocess})
+        return rankings if _is_nested(inputs) else rankings[0]
+
+    def _sanitize_parameters(
+        self, probability: str | None = None, return_tokens: bool | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        if probability is not None and probability not in PROBABILITIES:
+            raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
+        forward = {} if probability is None else {"probability": probability}
+        return {}, forward, {} if return_tokens is None else {"return_tokens": return_tokens}
+
+    def preprocess(self, groups: list[list[str]]) -> dict[str, Any]:
+        """Groups -> the distinct sentences in them."""
+        return {"sentences": list(dict.fromkeys(sentence for group in groups for sentence in group))}
+
+    def _forward(self, model_inputs: dict[str, Any], **options: Any) -> dict[str, Any]:
+        sentences = model_inputs["sentences"]
+        scores = score_texts(self.model, self.tokenizer, sentences, **options)
+        return {"scores": dict(zip(sentences, scores, strict=True))}
+
+    def postprocess(self, model_outputs: dict[str, Any], return_tokens: bool = False) -> list[list[dict[str, Any]]]:
+        """Scores by sentence -> one ranking per group."""
+        return [
+            self._rank(group, model_outputs["scores"], return_tokens=return_tokens) for group in model_outputs["groups"]
+        ]
+
+    def _rank(self, group: list[str], scores: dict[str, TextScore], return_tokens: bool) -> list[dict[str, Any]]:
+        ranking = []
+        # Python's sort is stable, also in reverse.
+        for index, sentence in sorted(enumerate(group), key=lambda pair: scores[pair[1]].log_prob, reverse=True):
+            score = scores[sentence]
+            entry = {
+                "index": index,
+                "sequence": sentence,
+                "log_prob": score.log_prob,
+                "log_prob_per_token": score.log_prob_per_token,
+            }
+            ranking.append({**entry, "tokens": score.tokens(self.tokenizer)} if return_tokens else entry)
+        return ranking
+
+
+def _is_nested(inputs: Any) -> bool:
+    return bool(inputs) and isinstance(inputs[0], list | tuple)
+
+
+def _as_groups(inputs: Any) -> list[list[str]]:
+    if isinstance(inputs, str):
+        raise TypeError(f"{TASK} compares sentences: give a list of them, not one str")
+    if not isinstance(inputs, list | tuple):
+        raise TypeError(f"{TASK} takes a list of sentences or a list of such lists, not a {type(inputs).__name__}")
+    groups = inputs if _is_nested(inputs) else [inputs]
+    for number, group in enumerate(groups):
+        if not isinstance(group, list | tuple):
+            raise TypeError(f"{TASK} got lists and single sentences mixed: item {number} is a {type(group).__name__}")
+        for index, sentence in enumerate(group):
+            if not isinstance(sentence, str):
+                raise TypeError(
+                    f"{TASK} takes a list of sentences or a list of such lists; "
+                    f"sentence {index} of group {number} is a {type(sentence).__name__}"
+                )
+    return [list(group) for group in groups]
+
+
+def register_pipelines() -> None:
+    """Make `pipeline("sentence-ranking")` known to transformers; a second call changes nothing."""
+    if TASK in PIPELINE_REGISTRY.supported_tasks:
+        return
+    PIPELINE_REGISTRY.register_pipeline(
+        TASK, pipeline_class=SentenceRankingPipeline, pt_model=AutoModelForCausalLM, type="text"
+    )
+    # With this mark `save_pretrained` would copy this file into the folder and ask for trust when it is loaded again.
+    del SentenceRankingPipeline._registered_impl
