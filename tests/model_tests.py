@@ -35,6 +35,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, PreTrainedModel, set_seed
+from transformers.models.auto import modeling_auto
 
 Tensors = dict[str, Tensor]
 
@@ -131,6 +132,17 @@ def equal_json(ours: Any, theirs: Any, tolerance: float = 1e-4) -> bool:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return ours.keys() == theirs.keys() and all(equal_json(ours[key], theirs[key]) for key in ours)
     return ours == theirs
+
+
+def package_models() -> list[type[PreTrainedModel]]:
+    """Every model class that importing the package registers."""
+    found: dict[str, type[PreTrainedModel]] = {}
+    for name, auto_class in vars(modeling_auto).items():
+        mapping = getattr(auto_class, "_model_mapping", None) if name.startswith("AutoModel") else None
+        registered = {} if mapping is None else mapping._extra_content
+        ours = (cls for cls in registered.values() if cls.__module__.startswith("hf_lecture_models."))
+        found |= {cls.__name__: cls for cls in ours}
+    return [found[name] for name in sorted(found)]
 
 
 def public(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The checks of model_tests.py pass for a right model, and each fails for the model that breaks its promise."""
 
+import ast
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
-from tests.model_tests import CausalLMTests, Tensors
-from tests.stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput
+from tests.model_tests import CausalLMTests, Tensors, package_models
+from tests.stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput, stand_in_tokenizer
 
 
 class TestStandIn(CausalLMTests):
@@ -33,15 +34,7 @@ class TestStandIn(CausalLMTests):
         return {"logits": states @ model.get_parameter("lm_head.weight").T}
 
     def processing_class(self) -> PreTrainedTokenizerFast:
-        from tokenizers import Tokenizer
-        from tokenizers.models import WordLevel
-        from tokenizers.pre_tokenizers import WhitespaceSplit
-
-        words = {f"w{number}": number for number in range(17)} | {"<s>": 17, "</s>": 18, "<pad>": 19}
-        backend = Tokenizer(WordLevel(words))
-        backend.pre_tokenizer = WhitespaceSplit()
-        special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
-        return PreTrainedTokenizerFast(tokenizer_object=backend, padding_side="left", **special)
+        return stand_in_tokenizer()
 
 
 class LooksAhead(StandInForCausalLM):
@@ -258,6 +251,21 @@ def test_declared_zero_gradients_are_checked() -> None:
     Tests.zero_gradients = {"no.such.parameter": "none"}
     with pytest.raises(AssertionError, match="do not exist"):
         Tests().test_every_parameter_learns()
+
+
+@pytest.mark.parametrize("model_class", package_models(), ids=lambda cls: cls.__name__)
+def test_every_registered_model_is_declared(model_class: type) -> None:
+    """Each has a test class, whichever tests run now: `model_class = ItsName` stands in a file of tests/models."""
+    sources = (path.read_text(encoding="utf-8") for path in (Path(__file__).parent / "models").rglob("test_*.py"))
+    declared = {
+        statement.value.id
+        for source in sources
+        for statement in ast.walk(ast.parse(source))
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Name)
+        and any(getattr(target, "id", "") == "model_class" for target in statement.targets)
+    }
+    assert model_class.__name__ in declared, f"no test class declares model_class = {model_class.__name__}"
 
 
 class LaxConfig(PreTrainedConfig):

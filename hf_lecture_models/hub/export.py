@@ -39,7 +39,12 @@ def export(
         ValueError: the model's class is not registered, or its code cannot travel (see `hub.flatten`).
         OSError: the folder cannot be written.
     """
-    classes = registered_classes(model)
+    classes = registered_classes(type(model.config))
+    if type(model) not in classes.values():
+        raise ValueError(
+            f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
+            "(hf_lecture_models.base.registration.register) before exporting it"
+        )
     code = flatten(classes.values())
     auto_map = {auto: f"{flat_name(cls.__module__)}.{cls.__name__}" for auto, cls in classes.items()}
     with staged_folder(folder, replaces=_REPLACED) as stage:
@@ -53,23 +58,13 @@ def export(
             write_card(stage, facts)
 
 
-def registered_classes(model: PreTrainedModel) -> dict[str, type]:
-    """Auto class name -> the class that it gives for this model's configuration, the configuration's own included.
-
-    Raises:
-        ValueError: the model's class is not among them.
-    """
-    config_class = type(model.config)
-    classes: dict[str, type] = {"AutoConfig": config_class}
+def registered_classes(config_class: type) -> dict[str, type]:
+    """Auto class name -> the class that it gives for this configuration; the configuration itself under AutoConfig."""
+    classes = {"AutoConfig": config_class}
     for name, auto_class in vars(modeling_auto).items():
         mapping = getattr(auto_class, "_model_mapping", None)
         if name.startswith("AutoModel") and mapping is not None and config_class in mapping:
             classes[name] = mapping[config_class]
-    if type(model) not in classes.values():
-        raise ValueError(
-            f"{type(model).__name__} is not registered with an Auto class; call hf_lecture_models.base.registration."
-            "register for it (a model's __init__.py does) before exporting it"
-        )
     return classes
 
 

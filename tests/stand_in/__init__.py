@@ -1,11 +1,23 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """A model outside the package, laid out and registered as a user's own would be."""
 
-from transformers import AutoModelForCausalLM
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from hf_lecture_models.base.registration import register
 from tests.stand_in.modeling_stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput
 
-__all__ = ["StandInCache", "StandInConfig", "StandInForCausalLM", "StandInOutput"]
+__all__ = ["StandInCache", "StandInConfig", "StandInForCausalLM", "StandInOutput", "stand_in_tokenizer"]
 
 register(StandInConfig, [(AutoModelForCausalLM, StandInForCausalLM)])
+
+
+def stand_in_tokenizer() -> PreTrainedTokenizerFast:
+    """Words w0 to w16 and three special tokens."""
+    words = {f"w{number}": number for number in range(17)} | {"<s>": 17, "</s>": 18, "<pad>": 19}
+    backend = Tokenizer(WordLevel(words))
+    backend.pre_tokenizer = WhitespaceSplit()
+    special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+    return PreTrainedTokenizerFast(tokenizer_object=backend, padding_side="left", **special)

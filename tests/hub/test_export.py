@@ -1,0 +1,143 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""An exported folder is whole, is ours where the package is imported, and appears only when it is finished.
+
+That it loads where the package cannot be imported is checked for every model by tests/model_tests.py.
+"""
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from hf_lecture_models.hub import export
+from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from tests.stand_in import StandInConfig, StandInForCausalLM, stand_in_tokenizer
+
+
+@pytest.fixture
+def model() -> StandInForCausalLM:
+    return StandInForCausalLM(StandInConfig())
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_folder_is_self_contained(model: StandInForCausalLM, tmp_path: Path) -> None:
+    export(model, stand_in_tokenizer(), tmp_path / "out")
+    names = set(contents(tmp_path / "out"))
+    assert {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"} <= names
+    assert {name for name in names if name.endswith(".py")} == {
+        "modeling_stand_in.py",
+        "base_causal_lm.py",
+        "base_configuration.py",
+        "base_files.py",
+        "base_modeling.py",
+    }
+    config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
+    assert config["auto_map"] == {
+        "AutoConfig": "modeling_stand_in.StandInConfig",
+        "AutoModelForCausalLM": "modeling_stand_in.StandInForCausalLM",
+    }
+    assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 20
+
+
+def test_auto_map_lists_every_class_of_the_model_type(tmp_path: Path) -> None:
+    config = RecurrentForCausalLM.config_class(vocab_size=20, hidden_size=4, num_hidden_layers=1)
+    export(RecurrentForCausalLM(config), None, tmp_path)
+    auto_map = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["auto_map"]
+    assert auto_map == {
+        "AutoConfig": "configuration_recurrent.RecurrentConfig",
+        "AutoModel": "modeling_recurrent.RecurrentModel",
+        "AutoModelForCausalLM": "modeling_recurrent.RecurrentForCausalLM",
+    }
+
+
+@pytest.mark.parametrize("trust", [None, True])
+def test_the_packages_own_classes_serve(tmp_path: Path, trust: bool | None) -> None:
+    """Where the package is imported nothing in the folder runs, whatever the flag says."""
+    config = RecurrentForCausalLM.config_class(vocab_size=20, hidden_size=4, num_hidden_layers=1)
+    export(RecurrentForCausalLM(config), None, tmp_path)
+    for path in tmp_path.glob("*.py"):
+        path.write_text("raise SystemExit('the code of the folder ran')\n", encoding="utf-8")
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path, trust_remote_code=trust)
+    assert type(loaded) is RecurrentForCausalLM
+
+
+def test_a_plain_save_of_an_exported_model_names_no_code(tmp_path: Path) -> None:
+    config = RecurrentForCausalLM.config_class(vocab_size=20, hidden_size=4, num_hidden_layers=1)
+    export(RecurrentForCausalLM(config), None, tmp_path / "exported")
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "exported")
+    loaded.save_pretrained(tmp_path / "saved")
+    assert "auto_map" not in json.loads((tmp_path / "saved" / "config.json").read_text(encoding="utf-8"))
+    assert not list((tmp_path / "saved").glob("*.py"))
+    again = AutoModelForCausalLM.from_pretrained(tmp_path / "saved")
+    assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in loaded.state_dict().items())
+
+
+class FullDisk:
+    """A tokenizer that finds no space left, after its first file."""
+
+    def save_pretrained(self, folder: Path) -> None:
+        (folder / "tokenizer.json").write_text("{", encoding="utf-8")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_failed_export_leaves_nothing(model: StandInForCausalLM, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        export(model, FullDisk(), tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_export_leaves_the_old_folder(model: StandInForCausalLM, tmp_path: Path) -> None:
+    export(model, None, tmp_path / "out")
+    before = contents(tmp_path / "out")
+    with torch.no_grad():
+        model.lm_head.weight.add_(1.0)
+    with pytest.raises(OSError, match="No space left"):
+        export(model, FullDisk(), tmp_path / "out")
+    assert contents(tmp_path / "out") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_code_of_an_earlier_export_goes(model: StandInForCausalLM, tmp_path: Path) -> None:
+    (tmp_path / "modeling_old.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("mine\n", encoding="utf-8")
+    export(model, None, tmp_path)
+    names = set(contents(tmp_path))
+    assert "modeling_old.py" not in names
+    assert "notes.txt" in names
+
+
+def test_a_class_that_is_not_registered_is_refused(tmp_path: Path) -> None:
+    class Unregistered(StandInForCausalLM):
+        pass
+
+    with pytest.raises(ValueError, match="Unregistered is not registered"):
+        export(Unregistered(StandInConfig()), None, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_the_folders_place_is_refused(model: StandInForCausalLM, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file\n", encoding="utf-8")
+    with pytest.raises(NotADirectoryError, match="out"):
+        export(model, None, tmp_path / "out")
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "a file\n"
+
+
+def test_card_is_written_with_facts(model: StandInForCausalLM, tmp_path: Path) -> None:
+    facts: dict[str, Any] = {
+        "name": "a stand-in",
+        "model_type": "lecture_stand_in",
+        "class": "StandInForCausalLM",
+        "parameters": 1,
+        "vocabulary": {"size": 20, "policy": "closed"},
+        "data": {"name": "nothing"},
+        "results": {"perplexity": 20.0},
+    }
+    export(model, None, tmp_path, facts=facts)
+    assert "# a stand-in" in (tmp_path / "README.md").read_text(encoding="utf-8")
