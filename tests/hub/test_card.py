@@ -1,0 +1,135 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Cards say what was measured, carry it as metadata, and their example runs."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import ModelCard
+
+from hf_lecture_models.hub.card import collect_facts, main, render_card, vocabulary_policy, write_card
+from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+RESULTS = {
+    "perplexity": 141.2345,
+    "word_perplexity": float("inf"),
+    "bits_per_byte": 1.98765,
+    "tokens": 245569,
+    "unknown": 3,
+    "window": "512 tokens, stride 256",
+    "details": [1, 2],
+}
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """A saved model with its tokenizer, and its facts."""
+    tokenizer = WordTokenizer.train(["the cat saw the dog", "a dog saw the cat"])
+    config = RecurrentForCausalLM.config_class(
+        vocab_size=len(tokenizer),
+        hidden_size=4,
+        num_hidden_layers=1,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    model = RecurrentForCausalLM(config)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    facts = collect_facts(
+        model,
+        tokenizer,
+        RESULTS,
+        name="a small LSTM",
+        data={"name": "Two Sentences", "split": "validation", "licence": "CC0"},
+        recipe={"learning_rate": 0.01, "model": {"cell_type": "lstm"}, "output": Path("here")},
+        training={"seconds": 12.345, "tokens": 1234567, "device": "cpu"},
+        command="accelerate launch training/train_causal_lm.py training/recipes/recurrent.yaml",
+    )
+    return tmp_path, facts
+
+
+def test_table_and_metadata_are_the_measured_results(saved: tuple[Path, dict[str, Any]]) -> None:
+    folder, facts = saved
+    path = write_card(folder, json.loads(json.dumps(facts)))
+    card = ModelCard.load(path)
+    assert card.data.model_name == "a small LSTM"
+    measured = {result.metric_type: result.metric_value for result in card.data.eval_results}
+    assert measured == {"perplexity": 141.234, "bits_per_byte": 1.98765}, "an infinite perplexity is no metadata"
+    assert {result.dataset_name for result in card.data.eval_results} == {"Two Sentences"}
+    assert card.data.license == "apache-2.0"
+    text = card.text
+    assert "| perplexity per token | 141.2 |" in text
+    assert "| perplexity per word | infinite |" in text
+    assert "245,569 tokens, 3 unknown" in text
+    assert "window: 512 tokens, stride 256." in text
+    assert "read as `<unk>`" in text
+    assert "learning_rate: 0.01" in text
+    assert "cell_type: lstm" in text
+    assert "- seconds: 12.35\n- tokens: 1,234,567\n- device: cpu" in text
+    assert "accelerate launch training/train_causal_lm.py" in text
+    assert "CC0" in text
+    assert not re.search(r"\n{4,}|[{}]{2}|\{%", text), "the template leaves no traces"
+
+
+def test_the_lecture_page_says_what_the_model_is(saved: tuple[Path, dict[str, Any]]) -> None:
+    _, facts = saved
+    page = Path(__file__).parents[2] / "hf_lecture_models" / "models" / "recurrent" / "README.md"
+    title = page.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
+    assert f"**{title}.**" in render_card(facts).text
+
+
+def test_learning_curve_is_linked_where_there_is_one(saved: tuple[Path, dict[str, Any]]) -> None:
+    folder, facts = saved
+    assert "learning_curve.png" not in write_card(folder, facts).read_text(encoding="utf-8")
+    (folder / "learning_curve.png").write_bytes(b"")
+    assert "![learning curve](learning_curve.png)" in write_card(folder, facts).read_text(encoding="utf-8")
+
+
+def test_the_example_runs(
+    saved: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, facts = saved
+    text = write_card(folder, facts).read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    monkeypatch.chdir(folder)
+    exec(compile(code, "README.md", "exec"), {})
+    assert "generated_text" in capsys.readouterr().out
+
+
+def test_saved_facts_are_rendered_from_the_terminal(
+    saved: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, facts = saved
+    (tmp_path / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    main([str(tmp_path / "facts.json"), "-o", str(tmp_path / "cards" / "recurrent.md")])
+    assert "# a small LSTM" in (tmp_path / "cards" / "recurrent.md").read_text(encoding="utf-8")
+    assert "wrote" in capsys.readouterr().out
+    (tmp_path / "facts.json").write_text("{", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"facts\.json is not JSON"):
+        main([str(tmp_path / "facts.json"), "-o", str(tmp_path / "other.md")])
+    assert not (tmp_path / "other.md").exists()
+
+
+@pytest.mark.parametrize("missing", ["name", "model_type", "data", "results"])
+def test_missing_facts_are_named(saved: tuple[Path, dict[str, Any]], missing: str) -> None:
+    _, facts = saved
+    del facts[missing]
+    with pytest.raises(ValueError, match=missing):
+        render_card(facts)
+
+
+def test_results_without_a_measure_are_refused(saved: tuple[Path, dict[str, Any]]) -> None:
+    _, facts = saved
+    with pytest.raises(ValueError, match="hold no result"):
+        render_card(facts | {"results": {"tokens": 3}})
+
+
+def test_vocabulary_policies() -> None:
+    assert "spelled in bytes" in vocabulary_policy(ByteTokenizer())
+    assert "`<unk>`" in vocabulary_policy(WordTokenizer.train(["a b"]))
+    assert "probability 0" in vocabulary_policy(WordTokenizer.train(["a b"], unk_token=None))
