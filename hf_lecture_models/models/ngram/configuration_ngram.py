@@ -25,7 +25,7 @@ class NGramConfig(LectureConfig):
     Args:
         vocab_size: number of tokens, special ones included.
         order: words in the longest n-gram; 1 is a unigram.
-        smoothing: how the probabilities were estimated, one of `SMOOTHINGS`.
+        smoothing: how the probabilities were estimated, one of `SMOOTHINGS`; None where a file does not say.
         alpha: what add-alpha smoothing adds to every count; 1 is Laplace.
         prune: per order, n-grams that occurred at most so often are not stored; the last value holds for all higher
             orders (as `lmplz --prune`). None stores all.
@@ -40,13 +40,13 @@ class NGramConfig(LectureConfig):
     """
 
     model_type = "lecture_ngram"
-    allowed_values = {"smoothing": SMOOTHINGS}
+    allowed_values = {"smoothing": (*SMOOTHINGS, None)}
     positive_fields = ("vocab_size", "order")
     largest_values = {**LectureConfig.largest_values, "order": 64}
 
     vocab_size: int = 1000
     order: int = 5
-    smoothing: str = "modified_kneser_ney"
+    smoothing: str | None = "modified_kneser_ney"
     alpha: float | int = 1.0
     prune: list[int] | None = None
     discounts: list[list[float]] | None = None

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from tqdm.auto import tqdm
 
-from hf_lecture_models.layers.sorted_search import sort_with_positions
-from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.smoothing_ngram import NGramCounts, held_out_events, smooth
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
@@ -76,7 +76,7 @@ def fit(
         pad_token_id=tokenizer.pad_token_id,
         unk_token_id=tokenizer.unk_token_id,
     )
-    _check_held_out(config, held_out)
+    _check_smoothing(config, held_out)
     corpus = encode_corpus(tokenizer, _texts(texts), progress=progress)
     other = None
     if smoothing == "jelinek_mercer" and held_out is not None:
@@ -106,7 +106,7 @@ def fit_ids(
     Raises:
         ValueError: as `fit`.
     """
-    _check_held_out(config, held_out)
+    _check_smoothing(config, held_out)
     stream = make_stream(ids, lengths, config)
     longest = int(stream.places.max()) + 1
     if longest < config.order:
@@ -160,7 +160,8 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
     ends = np.flatnonzero(stream.places)
     for n in range(2, config.order + 1):
         ends = ends[stream.places[ends] >= n - 1]
-        keys, origins = sort_with_positions(shorter[ends - 1] * vocab_size + stream.words[ends])
+        unsorted = torch.from_numpy(shorter[ends - 1] * vocab_size + stream.words[ends])
+        keys, origins = (tensor.numpy() for tensor in unsorted.sort(stable=True))
         new = np.ones(len(keys), bool)
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
         first = np.flatnonzero(new)
@@ -175,7 +176,9 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
     return counts
 
 
-def _check_held_out(config: NGramConfig, held_out: Any) -> None:
+def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
+    if config.smoothing is None:
+        raise ValueError(f"smoothing is None; to estimate a model it must be one of {', '.join(SMOOTHINGS)}")
     if config.smoothing == "jelinek_mercer" and held_out is None:
         raise ValueError(
             "smoothing='jelinek_mercer' needs held_out: texts, apart from the others, to set its weights by"

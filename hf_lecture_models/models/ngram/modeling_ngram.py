@@ -43,7 +43,8 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.causal_lm import CausalLMMixin, real_token_mask, scored_positions
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
-from hf_lecture_models.layers.ngram_trie import NGramTables, NGramTrie
+from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 

@@ -32,8 +32,8 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from hf_lecture_models.layers.ngram_trie import NGramTables
-from hf_lecture_models.layers.sorted_search import find
+from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.layers.ngram_trie import find
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
