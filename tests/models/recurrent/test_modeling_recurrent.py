@@ -1,0 +1,363 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Recurrent networks: what every model must do, and what only they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+from transformers import DynamicCache
+
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
+from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.model_tests import CausalLMTests, ModelTests, Tensors, token_inputs
+
+WORDS = [f"w{number}" for number in range(28)]
+
+
+def small(**changes: Any) -> RecurrentConfig:
+    fields = {"vocab_size": 32, "hidden_size": 12, "num_hidden_layers": 2, "embedding_size": 10}
+    ids = {"bos_token_id": 29, "eos_token_id": 30, "pad_token_id": 31}
+    return RecurrentConfig(**{**fields, **ids, **changes})
+
+
+def recurrence(cell_type: str, p: dict[str, Tensor], inputs: Tensor) -> Tensor:
+    """One layer by the formulas of the papers, its matrices taken apart gate by gate; no padding."""
+    by_u = inputs @ p["weight_ih_l0"].T + p["bias_ih_l0"]
+    size = p["weight_ih_l0"].shape[0] // {"elman": 1, "gru": 3, "lstm": 4}[cell_type]
+    h = inputs.new_zeros(len(inputs), p["weight_hh_l0"].shape[1])
+    c = inputs.new_zeros(len(inputs), size)
+    outputs = []
+    for step in range(inputs.shape[1]):
+        by_h = h @ p["weight_hh_l0"].T + p["bias_hh_l0"]
+        if cell_type == "elman":
+            h = (by_u[:, step] + by_h).tanh()
+        elif cell_type == "gru":
+            reset, update, new = by_u[:, step].split(size, 1)
+            reset_h, update_h, new_h = by_h.split(size, 1)
+            update = (update + update_h).sigmoid()
+            h = update * h + (1 - update) * (new + (reset + reset_h).sigmoid() * new_h).tanh()
+        else:
+            enter, keep, content, show = (by_u[:, step] + by_h).split(size, 1)
+            c = keep.sigmoid() * c + enter.sigmoid() * content.tanh()
+            h = show.sigmoid() * c.tanh()
+            if "weight_hr_l0" in p:
+                h = h @ p["weight_hr_l0"].T
+        outputs.append(h)
+    return torch.stack(outputs, 1)
+
+
+def reference_states(model: RecurrentModel, inputs: Tensors) -> Tensor:
+    hidden = model.embed_tokens.weight[inputs["input_ids"]]
+    cell_type = model.config.cell_type
+    for layer in model.layers:
+        if model.config.bidirectional:
+            ahead, back = (dict(half.rnn.named_parameters()) for half in (layer.forwards, layer.backwards))
+            reverse = recurrence(cell_type, back, hidden.flip(1)).flip(1)
+            hidden = torch.cat((recurrence(cell_type, ahead, hidden), reverse), -1)
+        else:
+            hidden = recurrence(cell_type, dict(layer.rnn.named_parameters()), hidden)
+    if model.config.output_projection_size:
+        projection = model.output_projection
+        hidden = hidden @ projection.weight.T + projection.bias
+    return hidden
+
+
+class RecurrentLMTests(CausalLMTests):
+    model_class = RecurrentForCausalLM
+    # Gated cells start slowly: their gates halve what little the small initial word vectors bring.
+    overfit: ClassVar[dict[str, float]] = {"steps": 300, "learning_rate": 0.05}
+    contradictory_configs = (
+        {"cell_type": "rnn"},
+        {"cell_type": "gru", "projection_size": 4},
+        {"projection_size": 12, "hidden_size": 12},
+        {"tie_word_embeddings": True, "embedding_size": 10, "output_projection_size": 11},
+        {"dropout": 1.0},
+        {"dropout": -0.1},
+        {"hidden_size": 0},
+        {"hiden_size": 8},
+    )
+
+    def reference(self, model: RecurrentForCausalLM, inputs: Tensors) -> Tensors:
+        hidden = reference_states(model.model, inputs)
+        return {"logits": hidden @ model.lm_head.weight.T + model.lm_head.bias}
+
+    def processing_class(self) -> WordTokenizer:
+        return WordTokenizer.train([" ".join(WORDS)])
+
+
+class TestElmanForCausalLM(RecurrentLMTests):
+    def config(self) -> RecurrentConfig:
+        return small(cell_type="elman")
+
+
+class TestGruForCausalLM(RecurrentLMTests):
+    def config(self) -> RecurrentConfig:
+        return small(cell_type="gru")
+
+
+class TestLstmForCausalLM(RecurrentLMTests):
+    def config(self) -> RecurrentConfig:
+        return small(dropout=0.1)
+
+
+class TestTiedLstmForCausalLM(RecurrentLMTests):
+    def config(self) -> RecurrentConfig:
+        return small(embedding_size=None, tie_word_embeddings=True)
+
+
+class TestProjectedLstmForCausalLM(RecurrentLMTests):
+    """Recurrent projection down and output projection up in one, tied."""
+
+    def config(self) -> RecurrentConfig:
+        return small(projection_size=5, output_projection_size=10, tie_word_embeddings=True)
+
+
+class RecurrentModelTests(ModelTests):
+    model_class = RecurrentModel
+    sequence_inputs = ("input_ids", "attention_mask")
+    overfit: ClassVar[dict[str, float]] = {"steps": 300, "learning_rate": 0.05}
+    pipeline_task = "feature-extraction"
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        assert batch == len(lengths)
+        return token_inputs(self.config(), lengths)
+
+    def reference(self, model: RecurrentModel, inputs: Tensors) -> Tensors:
+        return {"last_hidden_state": reference_states(model, inputs)}
+
+    def processing_class(self) -> WordTokenizer:
+        return WordTokenizer.train([" ".join(WORDS)])
+
+    def pipeline_inputs(self) -> list[str]:
+        return ["w1 w2 w3", "w4"]
+
+
+class TestLstmModel(RecurrentModelTests):
+    def config(self) -> RecurrentConfig:
+        return small(output_projection_size=9)
+
+
+class TestBidirectionalGruModel(RecurrentModelTests):
+    def config(self) -> RecurrentConfig:
+        return small(cell_type="gru", bidirectional=True)
+
+
+def build(model_class: type = RecurrentForCausalLM, **changes: Any) -> Any:
+    model = model_class(small(**changes))
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return model.eval()
+
+
+def ids(batch: int, length: int) -> Tensor:
+    return torch.randint(29, (batch, length))
+
+
+# State
+
+
+def test_carried_state_equals_the_uncut_forward() -> None:
+    """Truncated back-propagation: detached segments give the loss of the whole, and gradients end at the cut."""
+    model, tokens = build(), ids(3, 13)
+    whole = model(tokens[:, :12], shift_labels=tokens[:, 1:], num_items_in_batch=36).loss
+    cache, total = None, 0.0
+    for start in range(0, 12, 4):
+        segment, targets = tokens[:, start : start + 4], tokens[:, start + 1 : start + 5]
+        embeds = model.model.embed_tokens(segment).detach().requires_grad_()
+        outputs = model(
+            inputs_embeds=embeds, shift_labels=targets, past_key_values=cache, use_cache=True, num_items_in_batch=36
+        )
+        cache = outputs.past_key_values.detach()
+        total = total + outputs.loss
+        outputs.loss.backward()
+        assert embeds.grad.abs().sum() > 0
+    assert_close(total, whole)
+    assert cache.get_seq_length() == 12
+
+
+def test_a_cache_in_a_checkpoint_goes_on_where_it_stopped() -> None:
+    model, tokens = build(), ids(2, 8)
+    cache = model(tokens[:, :5]).past_key_values
+    again = RecurrentCache.from_tensors(cache.to_tensors())
+    expected = model(tokens).logits[:, 5:]
+    assert_close(model(tokens[:, 5:], past_key_values=again).logits, expected, rtol=0, atol=1e-5)
+
+
+def test_the_callers_cache_is_not_changed() -> None:
+    model, tokens = build(), ids(2, 5)
+    cache = model(tokens).past_key_values
+    before = {name: tensor.clone() for name, tensor in cache.to_tensors().items()}
+    first = model(tokens, past_key_values=cache)
+    assert first.past_key_values is not cache
+    assert_close(cache.to_tensors(), before, rtol=0, atol=0)
+    assert_close(model(tokens, past_key_values=cache).logits, first.logits, rtol=0, atol=0)
+
+
+def test_generation_goes_on_from_a_cache() -> None:
+    model, prompt = build(), ids(2, 4)
+    options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 31}
+    whole = model.generate(prompt, max_new_tokens=6, **options)
+    half = model.generate(prompt, max_new_tokens=3, return_dict_in_generate=True, **options)
+    mask = torch.ones_like(half.sequences)
+    rest = model.generate(
+        half.sequences, attention_mask=mask, past_key_values=half.past_key_values, max_new_tokens=3, **options
+    )
+    assert torch.equal(rest, whole)
+
+
+def test_state_is_of_constant_size() -> None:
+    model = build()
+    sizes = {
+        length: sum(tensor.numel() for tensor in model(ids(1, length)).past_key_values.to_tensors().values())
+        for length in (1, 10, 200)
+    }
+    assert len(set(sizes.values())) == 1
+
+
+def test_a_padded_row_keeps_its_state() -> None:
+    model, tokens = build(), ids(2, 3)
+    cache = model(tokens).past_key_values
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    after = model(ids(2, 2), attention_mask=mask, past_key_values=cache).past_key_values
+    for before_layer, after_layer in zip(cache.states, after.states, strict=True):
+        for old, new in zip(before_layer, after_layer, strict=True):
+            assert_close(new[0], old[0], rtol=0, atol=0)
+            assert not torch.allclose(new[1], old[1])
+
+
+@pytest.mark.parametrize(
+    ("cache", "error", "message"),
+    [
+        (lambda: DynamicCache(), TypeError, "RecurrentCache"),
+        (lambda: RecurrentCache(3), ValueError, "3 layers"),
+        (lambda: build()(ids(4, 2)).past_key_values, ValueError, "4 rows"),
+    ],
+    ids=["default cache", "other depth", "other batch"],
+)
+def test_foreign_caches_are_refused(cache: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        build()(ids(2, 2), past_key_values=cache())
+
+
+def test_use_cache_is_asked_for_or_configured() -> None:
+    model, tokens = build(use_cache=False), ids(1, 3)
+    assert model(tokens).past_key_values is None
+    assert isinstance(model(tokens, use_cache=True).past_key_values, RecurrentCache)
+    assert build()(tokens, use_cache=False).past_key_values is None
+
+
+# Inputs and outputs
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_hidden_states(bidirectional: bool) -> None:
+    model = build(RecurrentModel, bidirectional=bidirectional, output_projection_size=7)
+    outputs = model(ids(2, 5), output_hidden_states=True)
+    width = 24 if bidirectional else 12
+    assert [tuple(h.shape) for h in outputs.hidden_states] == [(2, 5, 10), (2, 5, width), (2, 5, 7)]
+    assert outputs.hidden_states[-1] is outputs.last_hidden_state
+    assert model(ids(2, 5)).hidden_states is None
+
+
+def test_return_dict_false_gives_a_tuple() -> None:
+    model, tokens = build(), ids(2, 5)
+    loss, logits, *_ = model(tokens, labels=tokens, return_dict=False)
+    outputs = model(tokens, labels=tokens)
+    assert_close([loss, logits], [outputs.loss, outputs.logits])
+
+
+def test_inputs_embeds() -> None:
+    model, tokens = build(), ids(2, 5)
+    embeds = model.get_input_embeddings()(tokens)
+    assert_close(model(inputs_embeds=embeds).logits, model(tokens).logits)
+    for wrong in ({}, {"input_ids": tokens, "inputs_embeds": embeds}):
+        with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
+            model(**wrong)
+
+
+@pytest.mark.parametrize("shape", [(2, 4), (3, 5), (2, 1, 5, 5)])
+def test_a_mask_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"attention_mask has shape .* needs \(batch, seq\) = \(2, 5\)"):
+        build()(ids(2, 5), attention_mask=torch.ones(shape))
+
+
+def test_loss_without_all_logits_equals_the_loss_with_them() -> None:
+    model, tokens = build(), ids(3, 9)
+    labels = tokens.clone()
+    labels[0, 3:6] = -100
+    parameters = list(model.parameters())
+    whole, pieces = model(tokens, labels=labels), model(tokens, labels=labels, logits_to_keep=1)
+    assert pieces.logits.shape == (3, 1, 32)
+    assert_close(pieces.loss, whole.loss)
+    pairs = zip(torch.autograd.grad(pieces.loss, parameters), torch.autograd.grad(whole.loss, parameters), strict=True)
+    for ours, theirs in pairs:
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+def test_dropout_spares_the_recurrence() -> None:
+    """With all but the recurrent connections dropped nearly always, a carried state still reaches the next step."""
+    model = build(RecurrentModel, dropout=0.5, num_hidden_layers=1).train()
+    torch.manual_seed(1)
+    first = model(ids(1, 4)).past_key_values.states[0][0]
+    assert (first != 0).all(), "dropout reached the state"
+    outputs = torch.stack([model(ids(1, 4)).last_hidden_state for _ in range(20)])
+    assert 0.4 < (outputs == 0).float().mean() < 0.6
+
+
+def test_a_batch_of_nothing_but_padding() -> None:
+    model = build()
+    outputs = model(ids(2, 4), attention_mask=torch.zeros(2, 4, dtype=torch.long), labels=torch.full((2, 4), -100))
+    assert outputs.logits.isfinite().all()
+    assert outputs.loss == 0
+    assert all((tensor == 0).all() for state in outputs.past_key_values.states for tensor in state)
+
+
+# Configuration
+
+
+def test_a_bidirectional_language_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="bidirectional=False"):
+        RecurrentForCausalLM(small(bidirectional=True))
+
+
+def test_a_bidirectional_model_goes_on_from_nothing() -> None:
+    model = build(RecurrentModel, bidirectional=True)
+    assert model(ids(1, 3), use_cache=True).past_key_values is None
+    with pytest.raises(ValueError, match="whole text at once"):
+        model(ids(1, 3), past_key_values=RecurrentCache(2))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"cell_type": "rnn"}, "'elman', 'gru', 'lstm'"),
+        ({"cell_type": "gru", "projection_size": 4}, "set cell_type='lstm', or projection_size=None"),
+        ({"projection_size": 12}, "smaller than hidden_size=12"),
+        ({"tie_word_embeddings": True}, "set embedding_size=12, or output_projection_size=10, or tie_word_embeddings"),
+        ({"dropout": 1.0}, "at least 0 and below 1"),
+    ],
+)
+def test_contradictions_name_the_mend(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small(**fields)
+
+
+def test_the_mends_for_tying_work() -> None:
+    for fields in ({"embedding_size": 12}, {"output_projection_size": 10}, {"embedding_size": None}):
+        model = RecurrentForCausalLM(small(tie_word_embeddings=True, **fields))
+        assert model.lm_head.weight is model.model.embed_tokens.weight
+
+
+def test_initial_weights() -> None:
+    """Recurrent weights and biases fill ±1/sqrt(hidden), word vectors have the configured spread."""
+    model = RecurrentForCausalLM(small(hidden_size=64, vocab_size=500, initializer_range=0.03, cell_type="gru"))
+    for layer in model.model.layers:
+        for parameter in layer.rnn.parameters():
+            assert 0.9 / 8 < parameter.abs().max() <= 1 / 8
+    assert_close(model.model.embed_tokens.weight.std().item(), 0.03, rtol=0.1, atol=0)
