@@ -1,6 +1,28 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Every architecture of the NLP lectures as Hugging Face models. Importing the package registers all of them."""
 
+from hf_lecture_models import hub
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
+from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, register_pipelines
+from hf_lecture_models.tokenization import ByteTokenizer, WordTokenizer
 from hf_lecture_models.version import __version__
 
-__all__ = ["__version__"]
+register_pipelines()
+
+__all__ = [
+    "ByteTokenizer",
+    "NGramConfig",
+    "NGramForCausalLM",
+    "RecurrentCache",
+    "RecurrentConfig",
+    "RecurrentForCausalLM",
+    "RecurrentModel",
+    "SentenceRankingPipeline",
+    "WordTokenizer",
+    "__version__",
+    "evaluate_language_model",
+    "hub",
+]

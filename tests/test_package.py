@@ -28,7 +28,7 @@ LEVELS = [
     {"models"},
     {"evaluation", "analysis", "hub"},
     {"pipelines", "trainer"},
-    {"quickstart"},
+    {"terminal", "quickstart"},
     {"cli"},
 ]
 # Two leaves that know nothing of models: writing files whole is everybody's business.
@@ -58,9 +58,10 @@ def test_files_stay_within_their_budget(path):
 def test_functions_stay_within_their_budget():
     too_long = []
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(ast.parse("\n".join(lines))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = node.end_lineno - node.lineno + 1
+                length = sum(1 for line in lines[node.lineno - 1 : node.end_lineno] if line.strip())
                 if length > BUDGETS["function"]:
                     too_long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {length} lines")
     assert not too_long
