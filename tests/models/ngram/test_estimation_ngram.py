@@ -1,0 +1,306 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Estimation: hand arithmetic, an independent implementation, sums to one, and what bad input gets."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
+from hf_lecture_models.models.ngram.estimation_ngram import fit_ids, make_stream
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.models.ngram.reference_ngram import ReferenceNGram
+
+TEXTS = ["a b", "a c"]  # <s> a b </s>, <s> a c </s>
+
+
+@pytest.fixture(autouse=True)
+def _allow_fallback_discounts():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*too few, or artificial text")
+        yield
+
+
+def next_probs(model, context):
+    """(vocab,) probabilities after a context of ids; an unattended `<s>` stands for no context at all."""
+    if not context:
+        logits = model(torch.tensor([[0]]), attention_mask=torch.tensor([[0]])).logits
+    else:
+        logits = model(torch.tensor([context]), logits_to_keep=1).logits
+    return logits[0, -1].double().exp()
+
+
+def after(model, tokenizer, context, word):
+    return next_probs(model, tokenizer.convert_tokens_to_ids(context.split()))[
+        tokenizer.convert_tokens_to_ids(word)
+    ].item()
+
+
+def fit(smoothing, order=2, texts=TEXTS, **options):
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)  # 5 events: <unk> a b c </s>
+    return NGramForCausalLM.fit(
+        texts, tokenizer, order=order, smoothing=smoothing, progress=False, **options
+    ), tokenizer
+
+
+# Counts: a 2, b 1, c 1, </s> 2, together 6; <s>a 2, ab 1, ac 1, b</s> 1, c</s> 1.
+
+
+def test_maximum_likelihood_by_hand():
+    model, tokenizer = fit("maximum_likelihood")
+    assert after(model, tokenizer, "<s>", "a") == pytest.approx(2 / 2)
+    assert after(model, tokenizer, "a", "b") == pytest.approx(1 / 2)
+    assert after(model, tokenizer, "a", "a") == 0
+    assert after(model, tokenizer, "<unk>", "a") == pytest.approx(
+        2 / 6
+    )  # unseen context: its longest seen suffix, none
+    scores = model.score(torch.tensor([tokenizer.convert_tokens_to_ids(["<s>", "a", "a"])]))
+    assert scores[0].tolist() == [0, 0, -math.inf]
+
+
+def test_laplace_by_hand():
+    model, tokenizer = fit("add_alpha")
+    assert after(model, tokenizer, "a", "b") == pytest.approx((1 + 1) / (5 + 2))
+    assert after(model, tokenizer, "a", "a") == pytest.approx((0 + 1) / (5 + 2))
+    assert after(model, tokenizer, "<s>", "a") == pytest.approx((2 + 1) / (5 + 2))
+    assert after(model, tokenizer, "<unk>", "a") == pytest.approx(1 / 5)
+
+
+def test_add_alpha_by_hand():
+    model, tokenizer = fit("add_alpha", alpha=0.5)
+    assert after(model, tokenizer, "a", "b") == pytest.approx((1 + 0.5) / (2 + 0.5 * 5))
+    trigram, tokenizer = fit("add_alpha", alpha=0.5, order=3)
+    assert after(trigram, tokenizer, "<s> a", "b") == pytest.approx((1 + 0.5) / (2 + 0.5 * 5))
+    assert after(trigram, tokenizer, "<s>", "a") == pytest.approx((2 + 0.5) / (2 + 0.5 * 5))
+    assert after(trigram, tokenizer, "b a", "b") == pytest.approx(1 / 5)  # "b a" is unseen, though "a b" is not
+
+
+def test_absolute_discounting_by_hand():
+    # Bigrams: n_1 = 4, n_2 = 1: D = 4/6. Words: n_1 = 2, n_2 = 2: D = 2/6.
+    model, tokenizer = fit("absolute_discounting")
+    assert model.config.discounts == [[pytest.approx(1 / 3)], [pytest.approx(2 / 3)]]
+    p_b = (1 - 1 / 3) / 6 + (4 * (1 / 3) / 6) / 5
+    assert after(model, tokenizer, "<unk>", "b") == pytest.approx(p_b)
+    assert after(model, tokenizer, "a", "b") == pytest.approx((1 - 2 / 3) / 2 + (2 * (2 / 3) / 2) * p_b)  # 73/270
+
+
+def test_kneser_ney_by_hand():
+    # Different words before: a 1 (<s>), b 1, c 1, </s> 2 (b, c), together 5: n_1 = 3, n_2 = 1: D = 3/5.
+    model, tokenizer = fit("kneser_ney")
+    assert model.config.discounts == [[pytest.approx(3 / 5)], [pytest.approx(2 / 3)]]
+    p_b = (1 - 3 / 5) / 5 + (4 * (3 / 5) / 5) / 5
+    assert after(model, tokenizer, "<unk>", "b") == pytest.approx(p_b)  # 0.176
+    assert after(model, tokenizer, "a", "b") == pytest.approx((1 - 2 / 3) / 2 + (2 * (2 / 3) / 2) * p_b)  # 0.284
+
+
+def test_modified_kneser_ney_by_hand():
+    # No bigram occurs three times, so the discounts are 0.5, 1, 1.5.
+    with pytest.warns(UserWarning, match="2-grams that occur 1, 2, 3, 4 times number 4, 1, 0, 0"):
+        model, tokenizer = fit("modified_kneser_ney")
+    p_b = (1 - 0.5) / 5 + ((3 * 0.5 + 1) / 5) / 5
+    assert after(model, tokenizer, "<unk>", "b") == pytest.approx(p_b)  # 0.2
+    assert after(model, tokenizer, "a", "b") == pytest.approx((1 - 0.5) / 2 + (2 * 0.5 / 2) * p_b)  # 0.35
+
+
+def test_modified_discounts_by_hand():
+    # Once: a b c </s>, twice: d e, three times: f, four times: g. So n = 4, 2, 1, 1 and Y = 4 / (4 + 2 * 2).
+    tokenizer = WordTokenizer.train(["a b c d e f g"], progress=False)
+    model = NGramForCausalLM.fit(["a b c d d e e f f f g g g g"], tokenizer, order=1, progress=False)
+    assert model.config.discounts == [[1 - 2 * 0.5 * 2 / 4, 2 - 3 * 0.5 * 1 / 2, 3 - 4 * 0.5 * 1 / 1]]
+
+
+def test_jelinek_mercer_by_hand():
+    # Training: a 1, </s> 1; 3 events. Held out: p = lambda/2 + (1-lambda)/3 five times, once p = (1-lambda)/3.
+    # d/dlambda = 0: 5 (1 - lambda) = 1 (2 + lambda), lambda = 1/2.
+    tokenizer = WordTokenizer.train(["a"], progress=False)
+    model = NGramForCausalLM.fit(
+        ["a"], tokenizer, order=1, smoothing="jelinek_mercer", held_out=["a a a a x"], progress=False
+    )
+    assert model.config.interpolation_weights == [pytest.approx(1 / 2, abs=1e-3)]
+    assert after(model, tokenizer, "<unk>", "a") == pytest.approx(1 / 2 * 1 / 2 + 1 / 2 * 1 / 3, abs=1e-3)
+
+
+def test_jelinek_mercer_weights_are_the_best():
+    rng = np.random.default_rng(1)
+    texts = ["".join(rng.choice(["ab", "ac", "b", "ca"], 8)) for _ in range(20)]
+    tokenizer, options = ByteTokenizer(), {"order": 3, "smoothing": "jelinek_mercer", "progress": False}
+    model = NGramForCausalLM.fit(texts[:10], tokenizer, held_out=texts[10:], **options)
+    rows = [[tokenizer.bos_token_id, *text.encode(), tokenizer.eos_token_id] for text in texts[10:]]
+
+    def log_likelihood(weights):
+        reference = ReferenceNGram(
+            [text.encode() for text in texts[:10]], 3, "jelinek_mercer", set(range(259)) - set(model.config.non_events),
+            tokenizer.bos_token_id, tokenizer.eos_token_id, weights=weights,
+        )  # fmt: skip
+        return sum(math.log(reference.prob(row[t], row[:t])) for row in rows for t in range(1, len(row)))
+
+    weights = model.config.interpolation_weights
+    best = log_likelihood(weights)
+    for n in range(3):
+        for step in (-0.01, 0.01):
+            other = [min(max(w + step * (k == n), 1e-4), 0.9999) for k, w in enumerate(weights)]
+            assert log_likelihood(other) <= best + 1e-4
+
+
+BOS, EOS, PAD = 5, 6, 7  # beside words 0 to 4
+WORDS = st.lists(st.integers(0, 3), max_size=6)
+
+
+def config(order, smoothing, **options):
+    return NGramConfig(
+        vocab_size=8, order=order, smoothing=smoothing, bos_token_id=BOS, eos_token_id=EOS, pad_token_id=PAD, **options
+    )
+
+
+def estimate(texts, order, smoothing, held_out=((0, 1, 2),), **options):
+    ids, lengths = np.array([w for t in texts for w in t], np.int64), np.array([len(t) for t in texts])
+    other = (np.array([w for t in held_out for w in t]), np.array([len(t) for t in held_out]))
+    return fit_ids(ids, lengths, config(order, smoothing, **options), other)
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@settings(max_examples=40, deadline=None)
+@given(
+    texts=st.lists(WORDS, min_size=1, max_size=8),
+    order=st.integers(1, 4),
+    context=st.lists(st.integers(0, 4), max_size=4),
+    from_start=st.booleans(),
+    thresholds=st.sampled_from([None, [0, 1], [0, 0, 1], [0, 1, 2]]),
+)
+def test_equals_the_reference_and_sums_to_one(smoothing, texts, order, context, from_start, thresholds):
+    order = min(order, max(map(len, texts)) + 2)
+    prune = thresholds and thresholds[:order]
+    model = estimate(texts, order, smoothing, alpha=0.3, prune=prune)
+    reference = ReferenceNGram(
+        texts, order, smoothing, {0, 1, 2, 3, 4, EOS}, BOS, EOS, 0.3, model.config.interpolation_weights, prune or (0,)
+    )
+    row = [BOS] * from_start + context
+    for length in range(len(row) + 1):
+        probs = next_probs(model, row[:length])
+        expected = torch.tensor([reference.prob(w, row[:length]) for w in range(8)], dtype=torch.double)
+        torch.testing.assert_close(probs, expected, atol=2e-6, rtol=1e-5)
+        assert probs.sum().item() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_every_seen_context_sums_to_one(smoothing):
+    rng = np.random.default_rng(0)
+    texts = [list(rng.choice(5, size=rng.integers(0, 9), p=[0.5, 0.2, 0.15, 0.1, 0.05])) for _ in range(60)]
+    model = estimate(texts, 4, smoothing, held_out=texts[:20])
+    reference = ReferenceNGram(
+        texts, 4, smoothing, {0, 1, 2, 3, 4, EOS}, BOS, EOS, weights=model.config.interpolation_weights
+    )
+    contexts = sorted(context for context in reference.followers if context)
+    assert {len(context) for context in contexts} == {1, 2, 3}
+    for context in contexts:
+        probs = next_probs(model, list(context))
+        assert probs.sum().item() == pytest.approx(1, abs=1e-5)
+        expected = torch.tensor([reference.prob(w, context) for w in range(8)], dtype=torch.double)
+        torch.testing.assert_close(probs, expected, atol=2e-6, rtol=1e-5)
+
+
+def test_order_seven():
+    texts = [[0, 1, 2, 3, 0, 1, 2, 3, 1], [0, 1, 2, 3, 0, 1, 2, 2]] * 2
+    model = estimate(texts, 7, "kneser_ney")
+    reference = ReferenceNGram(texts, 7, "kneser_ney", {0, 1, 2, 3, 4, EOS}, BOS, EOS)
+    row = [BOS, *texts[0], EOS]
+    expected = [math.log(reference.prob(row[t], row[:t])) for t in range(1, len(row))]
+    assert len(model.config.table_sizes) == 7
+    assert model.score(torch.tensor([row]))[0, 1:].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_keys_past_63_bits_are_refused_not_wrapped():
+    with pytest.raises(ValueError, match="table_sizes"):
+        NGramConfig(vocab_size=2**31 - 1, order=3, table_sizes=[2**31 - 1, 2**33, 10])
+
+
+def test_a_larger_table_has_the_same_numbers_whatever_the_order_of_texts():
+    rng = np.random.default_rng(3)
+    texts = [list(rng.integers(0, 5, size=rng.integers(0, 30))) for _ in range(3000)]
+    one, other = (
+        estimate(texts, 3, "modified_kneser_ney").tables(),
+        estimate(texts[::-1], 3, "modified_kneser_ney").tables(),
+    )
+    for name in ("keys", "log10_probs", "log10_backoffs"):
+        for a, b in zip(getattr(one, name), getattr(other, name), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_fit_from_a_file_an_iterator_and_ids(tmp_path):
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    (tmp_path / "corpus.txt").write_text("a b\n\na c\n")
+    options = {"order": 2, "smoothing": "kneser_ney", "progress": False}
+    from_list = NGramForCausalLM.fit(["a b", "", "a c"], tokenizer, **options)
+    from_file = NGramForCausalLM.fit(tmp_path / "corpus.txt", tokenizer, **options)
+    from_iterator = NGramForCausalLM.fit(iter(["a b", "", "a c"]), tokenizer, **options)
+    for model in (from_file, from_iterator):
+        assert all(torch.equal(a, b) for a, b in zip(from_list.buffers(), model.buffers(), strict=True))
+    assert (from_list.config.bos_token_id, from_list.config.eos_token_id) == (
+        tokenizer.bos_token_id,
+        tokenizer.eos_token_id,
+    )
+    assert (from_list.config.pad_token_id, from_list.config.unk_token_id) == (
+        tokenizer.pad_token_id,
+        tokenizer.unk_token_id,
+    )
+    assert from_list.config.vocab_size == len(tokenizer)
+
+
+def test_stream_puts_marks_around_each_text():
+    stream = make_stream(np.array([1, 2, 3]), np.array([2, 0, 1]), config(2, "kneser_ney"))
+    assert stream.words.tolist() == [BOS, 1, 2, EOS, BOS, EOS, BOS, 3, EOS]
+    assert stream.places.tolist() == [0, 1, 2, 3, 0, 1, 0, 1, 2]
+
+
+BAD_ARGUMENTS = {
+    "empty corpus": ({"texts": []}, "the corpus is empty"),
+    "order 0": ({"order": 0}, "order is 0; it must be at least 1"),
+    "shorter than the order": ({"order": 5}, r"no 5-gram; give longer texts or order=4 at most"),
+    "unknown smoothing": ({"smoothing": "good"}, "must be one of 'maximum_likelihood', 'add_alpha'"),
+    "no smoothing": ({"smoothing": None}, "to estimate a model it must be one of maximum_likelihood"),
+    "alpha 0": ({"smoothing": "add_alpha", "alpha": 0.0}, "alpha is 0.0; it must be a positive number"),
+    "alpha NaN": ({"smoothing": "add_alpha", "alpha": math.nan}, "alpha is nan; it must be a positive number"),
+    "no held_out": ({"smoothing": "jelinek_mercer"}, "needs held_out"),
+    "empty held_out": ({"smoothing": "jelinek_mercer", "held_out": []}, "empty"),
+    "prune too long": ({"prune": [0, 1, 1]}, "at most order=2 thresholds"),
+    "prune decreasing": ({"order": 3, "prune": [0, 2, 1]}, "do not decrease"),
+    "prune of unigrams": ({"prune": [1, 1]}, "begin with 0"),
+    "prune negative": ({"prune": [-1, 0]}, "begin with 0"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_ARGUMENTS.values(), ids=BAD_ARGUMENTS.keys())
+def test_bad_arguments(options, message):
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    arguments = {"texts": TEXTS, "order": 2, "progress": False} | options
+    with pytest.raises(ValueError, match=message):
+        NGramForCausalLM.fit(tokenizer=tokenizer, **arguments)
+
+
+def test_missing_file_is_named():
+    with pytest.raises(OSError, match=r"no_such_corpus\.txt"):
+        NGramForCausalLM.fit("no_such_corpus.txt", ByteTokenizer(), progress=False)
+
+
+def test_tokenizer_without_marks():
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    tokenizer.bos_token = None
+    with pytest.raises(ValueError, match="no bos_token_id; set its bos_token"):
+        NGramForCausalLM.fit(TEXTS, tokenizer, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("ids", "lengths", "message"),
+    [([1, 9], [2], "outside the vocabulary"), ([1, BOS], [2], "special token 5"), ([1, 2], [3], "add up to 3")],
+)
+def test_bad_ids(ids, lengths, message):
+    with pytest.raises(ValueError, match=message):
+        fit_ids(np.array(ids), np.array(lengths), config(2, "kneser_ney"))
