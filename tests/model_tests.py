@@ -38,6 +38,8 @@ from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, PreTrained
 from transformers.models.auto import modeling_auto
 
 Tensors = dict[str, Tensor]
+ROUNDING = 1e-6
+"""Equal weights at other addresses: the matrix products of torch round by alignment."""
 
 
 def token_inputs(config: Any, lengths: Sequence[int], seed: int = 0) -> Tensors:
@@ -402,7 +404,7 @@ class ModelTests:
         if not self.trainable:
             self.check_fit()
             return
-        settings = {"steps": 150, "learning_rate": 0.02, "remaining": 0.1, **self.overfit}
+        settings = {"steps": 300, "learning_rate": 0.02, "remaining": 0.1, **self.overfit}
         set_seed(0)
         model, inputs = self.model_class(self.config()).train(), self.make_inputs(4, (6, 6, 6, 6))
         optimizer = torch.optim.Adam(model.parameters(), lr=settings["learning_rate"])
@@ -470,7 +472,7 @@ class ModelTests:
         for name, tensor in theirs.items():
             assert ours[name].dtype == tensor.dtype, name
             assert torch.equal(ours[name], tensor), f"{name} changed on the way through the file"
-        self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", tolerance=0)
+        self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", ROUNDING)
 
     def test_loading_leaves_nothing_uninitialised(self) -> None:
         """Built without memory and loaded from nothing, as `from_pretrained` does it, every tensor gets a value."""
@@ -551,14 +553,14 @@ class ModelTests:
         found = fresh_process(type(self), "without")
         assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
         assert not found["executed_untrusted"], "code ran without the flag"
-        self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", tolerance=0)
-        self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", tolerance=0)
+        self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", ROUNDING)
+        self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", ROUNDING)
 
     def test_saved_and_exported_folder_with_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "with")
         assert found["module"] == self.model_class.__module__, "the package's own class should serve"
-        self.assert_equal(found["outputs"], self.expected_outputs(), "the saved folder", tolerance=0)
-        self.assert_equal(found["outputs_exported"], self.expected_outputs(), "the exported folder", tolerance=0)
+        self.assert_equal(found["outputs"], self.expected_outputs(), "the saved folder", ROUNDING)
+        self.assert_equal(found["outputs_exported"], self.expected_outputs(), "the exported folder", ROUNDING)
 
     @torch.no_grad()
     def expected_outputs(self) -> Tensors:
@@ -577,7 +579,10 @@ class ModelTests:
         assert len(expected) > 1, "a batch needs two inputs"
         for place in ("with", "without"):
             found = fresh_process(type(self), place)["pipeline"]
-            assert equal_json(found, json.loads(json.dumps(expected))), f"{place} the package: {found}, not {expected}"
+            if self.pipeline_task == "feature-extraction":  # it returns the vectors of padding too; ours is in front
+                found = [[rows[0][-len(alone[0]) :]] for rows, alone in zip(found, expected, strict=True)]
+            same = equal_json(found, json.loads(json.dumps(expected)))
+            assert same, f"{place} the package: {str(found)[:500]}, expected {str(expected)[:500]}"
 
 
 class CausalLMTests(ModelTests):

@@ -53,7 +53,7 @@ def collect_facts(
     Args:
         model: a causal language model of this package.
         tokenizer: its tokenizer.
-        results: what `evaluate_language_model` returned; its numbers and short texts are taken.
+        results: what `evaluate_language_model` returned; its plain values are taken.
         name: the card's title.
         data: "name" and "split" of the evaluation data, and, as far as known, "licence", "source", "training_split".
         recipe: the training recipe, or the arguments of `fit`.
@@ -68,7 +68,7 @@ def collect_facts(
         "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
         "vocabulary": {"size": len(tokenizer), "policy": vocabulary_policy(tokenizer)},
         "data": dict(data),
-        "results": {key: value for key, value in results.items() if isinstance(value, int | float | str)},
+        "results": {key: value for key, value in results.items() if isinstance(value, int | float | str | None)},
         "recipe": json.loads(json.dumps(dict(recipe or {}), default=str)),
         "training": dict(training or {}),
         "command": command,
@@ -120,7 +120,8 @@ def render_card(facts: Mapping[str, Any]) -> ModelCard:
     for needed in _NEEDED:
         if not facts.get(needed):
             raise ValueError(f"the facts of a model card lack {needed!r}; gather them with hub.card.collect_facts")
-    measured = {key: facts["results"][key] for key in _METRICS if key in facts["results"]}
+    results = facts["results"]
+    measured = {key: results[key] for key in _METRICS if not math.isnan(results.get(key, math.nan))}
     if not measured:
         raise ValueError(f"the facts of a model card hold no result; evaluate_language_model gives {list(_METRICS)}")
     template = files(PACKAGE).joinpath("hub", "model_card.md.jinja").read_text(encoding="utf-8")
@@ -130,8 +131,8 @@ def render_card(facts: Mapping[str, Any]) -> ModelCard:
         facts=facts,
         about=_lecture_page(facts["model_type"]),
         rows=[(_METRICS[key], _shown(value)) for key, value in measured.items()],
-        counts={key: facts["results"][key] for key in _COUNTS if key in facts["results"]},
-        notes={key: value for key, value in facts["results"].items() if isinstance(value, str)},
+        counts={key: facts["results"][key] for key in _COUNTS if key in results},
+        protocol=_protocol(results),
         recipe=yaml.safe_dump(facts["recipe"], sort_keys=False).strip() if facts.get("recipe") else None,
     )
 
@@ -160,6 +161,14 @@ def _metadata(facts: Mapping[str, Any], measured: Mapping[str, float]) -> ModelC
         model_name=facts["name"] if results else None,
         eval_results=results or None,
     )
+
+
+def _protocol(results: Mapping[str, Any]) -> str:
+    """What the figures depend on beside the vocabulary."""
+    sentence = "One stream: state and context carry from text to text" if results.get("stream") else "Each text alone"
+    if results.get("window"):
+        sentence += f"; windows of {results['window']} tokens, {results['stride']} apart"
+    return sentence + "."
 
 
 def _shown(value: float) -> str:

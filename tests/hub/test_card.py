@@ -20,7 +20,10 @@ RESULTS = {
     "bits_per_byte": 1.98765,
     "tokens": 245569,
     "unknown": 3,
-    "window": "512 tokens, stride 256",
+    "perplexity_without_unk": float("nan"),
+    "stream": True,
+    "window": 512,
+    "stride": 256,
     "details": [1, 2],
 }
 
@@ -66,7 +69,8 @@ def test_table_and_metadata_are_the_measured_results(saved: tuple[Path, dict[str
     assert "| perplexity per token | 141.2 |" in text
     assert "| perplexity per word | infinite |" in text
     assert "245,569 tokens, 3 unknown" in text
-    assert "window: 512 tokens, stride 256." in text
+    assert "One stream: state and context carry from text to text; windows of 512 tokens, 256 apart." in text
+    assert "nan" not in text
     assert "read as `<unk>`" in text
     assert "learning_rate: 0.01" in text
     assert "cell_type: lstm" in text
