@@ -5,12 +5,16 @@ from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.base.registration import register
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, save_arpa
 from hf_lecture_models.models.ngram.estimation_ngram import fit
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
 __all__ = ["NGramConfig", "NGramForCausalLM"]
 
-# What only the package can do does not travel with the model's code to the Hub.
-setattr(NGramForCausalLM, "fit", classmethod(fit))  # noqa: B010 an assignment would hide the signature from type checkers
+# What only the package can do does not travel with the model's code to the Hub. By setattr: a type checker keeps the
+# signatures that the class declares.
+setattr(NGramForCausalLM, "fit", classmethod(fit))  # noqa: B010
+setattr(NGramForCausalLM, "from_arpa", classmethod(from_arpa))  # noqa: B010
+setattr(NGramForCausalLM, "save_arpa", save_arpa)  # noqa: B010
 
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])
