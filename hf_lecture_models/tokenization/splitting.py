@@ -27,6 +27,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # Each chunk pays anew for its distinct words, so few large chunks are fast; this one needs about 150 MB.
 CHUNK_CHARACTERS = 1 << 24
+# Below this many characters, importing Arrow would cost more than it saves.
+ARROW_CHARACTERS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def chunk_texts(
 
 
 def code_words(texts: list[str]) -> CodedWords:
-    r"""Split `texts` and number their distinct words: through Arrow where it is installed, else in Python.
+    r"""Split `texts` and number their distinct words: long texts through Arrow where it is installed, else in Python.
 
     >>> coded = code_words(["b a b", "", "a\n"])
     >>> coded.words, coded.codes.tolist(), coded.lengths.tolist()
@@ -115,7 +117,9 @@ def code_words(texts: list[str]) -> CodedWords:
         ValueError: a text holds a lone surrogate.
     """
     try:
-        return _code_with_arrow(texts) if arrow() else _code_in_python(texts)
+        if sum(map(len, texts)) >= ARROW_CHARACTERS and arrow():
+            return _code_with_arrow(texts)
+        return _code_in_python(texts)
     except UnicodeEncodeError:
         for text in texts:
             refuse_surrogates(text)

@@ -52,7 +52,8 @@ class WordTokenizer(LectureTokenizer):
     unknown token.
 
     With no unknown token, the generic class that loads the files where this package is absent refuses unknown words as
-    well, but with a bare `Exception` that does not name the word.
+    well, but with a bare `Exception` that does not name the word. `convert_tokens_to_ids` looks up without encoding: it
+    gives None for them.
     """
 
     model_class = WordLevel
@@ -91,21 +92,13 @@ class WordTokenizer(LectureTokenizer):
             TypeError: `texts` is one str or holds something that is not a str.
             ValueError: no word is left, or `vocab_size` or `min_count` is too small.
         """
-        special = {str(kwargs.get(name, token)) for name, token in SPECIAL_TOKENS.items()} | {unk_token}
+        special = _spellings(kwargs) | ({unk_token} if unk_token else set())
         if min_count < 1:
             raise ValueError(f"min_count must be at least 1, not {min_count}")
-        if vocab_size is not None and vocab_size <= len(special - {None}):
-            needed = len(special - {None})
-            raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {needed} special tokens")
-        counts = _count_words(texts, progress)
-        frequent = [word for word, count in counts.items() if count >= min_count and word not in special]
-        if not frequent:
-            reason = f"every word occurs less than {min_count} times" if counts else "they are empty"
-            raise ValueError(f"no words are left of the texts: {reason}; give more text or lower min_count")
-        room = None if vocab_size is None else vocab_size - len(special - {None})
-        # Two stable sorts: by count, and by code point among equal counts.
-        words = sorted(sorted(frequent), key=counts.__getitem__, reverse=True)
-        return cls.from_words(words[:room], unk_token=unk_token, **kwargs)
+        if vocab_size is not None and vocab_size <= len(special):
+            raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
+        words = _frequent_words(_count_words(texts, progress), min_count, special)
+        return cls.from_words(words[: vocab_size and vocab_size - len(special)], unk_token=unk_token, **kwargs)
 
     @classmethod
     def from_words(cls, words: Iterable[str], unk_token: str | None = "<unk>", **kwargs: Any) -> WordTokenizer:
@@ -119,7 +112,7 @@ class WordTokenizer(LectureTokenizer):
         Raises:
             ValueError: a word is empty, occurs twice, or is spelled like a special token.
         """
-        special = {str(kwargs.get(name, token)) for name, token in SPECIAL_TOKENS.items()}
+        special = _spellings(kwargs)
         vocabulary: dict[str, int] = {}
         for word in words if unk_token is None else (unk_token, *words):
             if not word or word in vocabulary or word in special or word == _NO_UNKNOWN:
@@ -159,3 +152,17 @@ def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:
         occurrences = np.bincount(coded.codes, minlength=len(coded.words)).tolist()
         counts.update(dict(zip(coded.words, occurrences, strict=True)))
     return counts
+
+
+def _frequent_words(counts: Counter[str], min_count: int, special: set[str]) -> list[str]:
+    words = [word for word, count in counts.items() if count >= min_count and word not in special]
+    if not words:
+        reason = f"every word is special or occurs less than {min_count} times" if counts else "they are empty"
+        raise ValueError(f"no words are left of the texts: {reason}; give more text or lower min_count")
+    # Two stable sorts: by count, and by code point among equal counts.
+    return sorted(sorted(words), key=counts.__getitem__, reverse=True)
+
+
+def _spellings(options: dict[str, Any]) -> set[str]:
+    named = [options.get(name, SPECIAL_TOKENS.get(name)) for name in LectureTokenizer.SPECIAL_TOKENS_ATTRIBUTES]
+    return {str(token) for token in (*named, *options.get("extra_special_tokens", ())) if token is not None}

@@ -1,0 +1,123 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Whole corpora: the same ids as the tokenizer gives, whatever the path; and files of texts."""
+
+import gzip
+import json
+import os
+from unicodedata import category
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers.normalizers import Lowercase
+from transformers import TokenizersBackend
+
+from hf_lecture_models.tokenization import splitting
+from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+SPACES = "".join(chr(code) for code in range(0xD800) if category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp"))
+TEXTS = st.lists(st.text(st.sampled_from("ab<s>/unké👩") | st.sampled_from(SPACES)) | st.text(), max_size=5)
+WORD = WordTokenizer.train(["a b ab a\x1cb <unk> é 👩 u n k"])
+GENERIC = TokenizersBackend(tokenizer_object=WORD.backend_tokenizer, unk_token="<unk>", pad_token="<pad>")
+
+
+def by_the_tokenizer(tokenizer, texts):
+    return [
+        tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids if text else [] for text in texts
+    ]
+
+
+@pytest.mark.parametrize("tokenizer", [WORD, ByteTokenizer(), GENERIC], ids=["words", "bytes", "any"])
+@pytest.mark.parametrize("pyarrow", [True, False])
+@settings(deadline=None)
+@given(texts=TEXTS)
+def test_ids_are_those_of_the_tokenizer(tokenizer, pyarrow, texts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splitting, "ARROW_CHARACTERS", 0)
+        if not pyarrow:
+            patch.setattr(splitting, "arrow", lambda: None)
+        corpus = encode_corpus(tokenizer, (text for text in texts))
+    assert corpus.ids.dtype == np.int32
+    assert corpus.lengths.dtype == np.int64
+    assert [ids.tolist() for ids in corpus] == by_the_tokenizer(tokenizer, texts)
+
+
+def test_chunks_make_no_difference(monkeypatch):
+    texts = ["a b", "", "é", "zebra a"] * 5
+    whole = encode_corpus(WORD, texts)
+    monkeypatch.setattr("hf_lecture_models.tokenization.corpus.CHUNK_CHARACTERS", 8)
+    for tokenizer in (WORD, GENERIC):
+        pieces = encode_corpus(tokenizer, iter(texts))
+        assert pieces.ids.tolist() == whole.ids.tolist()
+        assert pieces.lengths.tolist() == whole.lengths.tolist()
+
+
+def test_a_changed_tokenizer_is_asked_itself():
+    changed = WordTokenizer.train(["a b"])
+    changed.backend_tokenizer.normalizer = Lowercase()
+    assert encode_corpus(changed, ["A B"]).ids.tolist() == [1, 2]
+    added = WordTokenizer.train(["a b"])
+    added.add_tokens(["a b"])
+    assert encode_corpus(added, ["a b"]).ids.tolist() == [6]
+
+
+def test_nothing_and_blank_texts():
+    assert encode_corpus(WORD, []).lengths.tolist() == []
+    assert list(encode_corpus(WORD, [])) == []
+    corpus = encode_corpus(WORD, ["", " \n"])
+    assert (corpus.ids.tolist(), corpus.lengths.tolist()) == ([], [0, 0])
+
+
+@pytest.mark.parametrize("tokenizer", [WORD, ByteTokenizer(), GENERIC], ids=["words", "bytes", "any"])
+def test_bad_texts_are_refused(tokenizer):
+    with pytest.raises(TypeError, match="not a single str"):
+        encode_corpus(tokenizer, "text")
+    with pytest.raises(TypeError, match="text 1"):
+        encode_corpus(tokenizer, ["a", None])
+    with pytest.raises(ValueError, match="lone surrogate"):
+        encode_corpus(tokenizer, ["a", "\ud800"])
+
+
+def test_wikitext_has_the_tokens_that_kenlm_counts(shared_data):
+    expected = json.loads((shared_data.parent / "reference" / "kenlm.json").read_text())["tokens"]
+    tokenizer = WordTokenizer.train(read_texts(shared_data / "wikitext-2" / "train.txt"))
+    assert len(tokenizer) == 33_280
+    for split, count in expected.items():
+        corpus = encode_corpus(tokenizer, read_texts(shared_data / "wikitext-2" / f"{split}.txt"))
+        assert len(corpus.ids) + len(corpus.lengths) == count
+
+
+# Files
+
+
+@pytest.mark.parametrize("name", ["texts.txt", "texts.txt.gz"])
+def test_lines_are_texts(tmp_path, name):
+    content = " a \u2028b\r\n\nc\rd\x85\x0b\n\x00é\n\r\nlast".encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert list(read_texts(path)) == [" a \u2028b", "", "c\rd\x85\x0b", "\x00é", "", "last"]
+    assert list(read_texts(str(path))) == list(read_texts(path))
+
+
+def test_an_empty_file_has_no_texts(tmp_path):
+    (tmp_path / "empty").touch()
+    assert list(read_texts(tmp_path / "empty")) == []
+
+
+def test_bad_files_are_named(tmp_path):
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes(b"fine\n\ncaf\xe9\n")
+    with pytest.raises(ValueError, match=r"latin\.txt, line 3: not UTF-8"):
+        list(read_texts(latin))
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(gzip.compress(os.urandom(5000))[:2000])
+    with pytest.raises((OSError, ValueError), match=r"cut\.gz"):
+        list(read_texts(cut))
+    cut.write_bytes(b"no gzip")
+    with pytest.raises(OSError, match=r"cut\.gz, after line 0: damaged gzip file"):
+        list(read_texts(cut))
+    with pytest.raises(FileNotFoundError):
+        list(read_texts(tmp_path / "absent"))

@@ -1,0 +1,115 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The three ways of splitting at white space give the same words, over all of Unicode."""
+
+import sys
+from unicodedata import category
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers.pre_tokenizers import WhitespaceSplit
+
+from hf_lecture_models.tokenization import splitting
+
+# White space of Rust, of Python, of Arrow, all control and format characters; then pieces of words.
+SPACES = "".join(chr(code) for code in range(0xD800) if category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp"))
+LETTERS = "ab\0\x07é\u0301\u200d語👩\u05d0\U0010ffff<s>"
+TEXTS = st.lists(st.text(st.sampled_from(SPACES + LETTERS)) | st.text(), max_size=6)
+
+
+def rust_words(text):
+    return [word for word, _ in WhitespaceSplit().pre_tokenize_str(text)]
+
+
+def decoded(coded):
+    words = iter(coded.codes)
+    return [[coded.words[next(words)] for _ in range(length)] for length in coded.lengths]
+
+
+def test_every_code_point_splits_as_in_rust():
+    text = "a".join(chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
+    words = rust_words(text)
+    assert len(words) == 26  # there are 25 characters of White_Space
+    assert splitting.split_words(text) == words
+    assert decoded(splitting._code_with_arrow([text])) == [words]
+    # Without U+001C to U+001F, which are spaces for Python only, str.split does the work.
+    separators = "\x1ca\x1da\x1ea\x1fa"
+    assert splitting.split_words(text.replace(separators, "")) == [word.replace(separators, "") for word in words]
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_both_paths_give_the_words_of_rust(texts):
+    expected = [rust_words(text) for text in texts]
+    fast, plain = splitting._code_with_arrow(texts), splitting._code_in_python(texts)
+    for coded in (fast, plain):
+        assert decoded(coded) == expected
+        assert coded.codes.dtype == np.int32
+        assert coded.lengths.dtype == np.int64
+    assert fast.words == plain.words
+    assert [splitting.split_words(text) for text in texts] == expected
+
+
+def test_a_single_text_of_a_million_words_and_a_word_of_a_million_characters():
+    coded = splitting.code_words(["a b " * 500_000, "x" * 1_000_000, ""])
+    assert coded.lengths.tolist() == [1_000_000, 1, 0]
+    assert coded.words == ["a", "b", "x" * 1_000_000]
+
+
+def test_long_texts_go_through_arrow_and_small_ones_do_not(monkeypatch):
+    def code(texts):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(splitting, "_code_with_arrow", code)
+    assert splitting.code_words(["short"]).words == ["short"]
+    with pytest.raises(ZeroDivisionError):
+        splitting.code_words(["long " * 100_000])
+    monkeypatch.setattr(splitting, "arrow", lambda: None)
+    assert splitting.code_words(["long " * 100_000]).words == ["long"]
+
+
+@pytest.mark.parametrize("text", ["a \ud800", "\udfff"])
+def test_lone_surrogates_are_refused_on_both_paths(text, monkeypatch):
+    monkeypatch.setattr(splitting, "ARROW_CHARACTERS", 0)
+    with pytest.raises(ValueError, match=r"lone surrogate U\+D[8F]"):
+        splitting.code_words(["fine", text])
+    monkeypatch.setattr(splitting, "arrow", lambda: None)
+    with pytest.raises(ValueError, match=r"lone surrogate U\+D[8F]"):
+        splitting.code_words(["fine", text])
+
+
+def test_chunks_hold_all_texts_in_order_and_read_them_one_by_one():
+    taken = []
+
+    def stream():
+        for number in range(10):
+            taken.append(number)
+            yield "x" * 9
+
+    chunks = splitting.chunk_texts(stream(), characters=25)
+    assert next(chunks) == ["x" * 9] * 3
+    assert taken == [0, 1, 2]
+    assert [len(chunk) for chunk in chunks] == [3, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("a text", "not a single str"),
+        (b"bytes", "not a bytes"),
+        (7, "not a int"),
+        (None, "not a NoneType"),
+        (["fine", 3], r"text 1 \(from 0\) is a int"),
+        (["fine", b"x"], "is a bytes"),
+        ([{"text": "x"}], "is a dict"),
+    ],
+)
+def test_what_is_no_iterable_of_str_is_refused(texts, message):
+    with pytest.raises(TypeError, match=message):
+        list(splitting.chunk_texts(texts))
+
+
+def test_the_progress_bar_is_silent_away_from_a_terminal(capsys):
+    list(splitting.chunk_texts(["a"] * 3, progress=True, desc="counting"))
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,319 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""WordTokenizer: its vocabulary, the two policies for unknown words, saving and loading."""
+
+import copy
+import errno
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer, TokenizersBackend
+
+from hf_lecture_models.tokenization import splitting
+from hf_lecture_models.tokenization.corpus import encode_corpus
+from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
+
+TEXTS = ["the cat saw the dog", "", "a dog"]
+WORDS = ["the", "cat", "né", "<", "\0", "x\x1fy", "👩‍👩‍👧", "\u05d0\u05d1", "w" * 100]
+
+
+def tokens(tokenizer):
+    return tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return WordTokenizer.train(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def closed():
+    return WordTokenizer.train(["a b <unk>"], unk_token=None)
+
+
+# Vocabulary
+
+
+def test_words_by_count_then_code_point_then_special_tokens(tokenizer):
+    assert tokens(tokenizer) == ["<unk>", "dog", "the", "a", "cat", "saw", "<s>", "</s>", "<pad>"]
+    assert (tokenizer.unk_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (
+        0,
+        6,
+        7,
+        8,
+    )
+    assert len(tokenizer) == 9
+    assert tokenizer.vocab_size == 6
+
+
+def test_the_order_of_the_texts_does_not_matter(tokenizer):
+    assert WordTokenizer.train(reversed(TEXTS)).get_vocab() == tokenizer.get_vocab()
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.sampled_from("ab <>s\x1c\u3000\xa0é\n")), min_size=1))
+def test_both_paths_count_alike(texts):
+    texts = [*texts, "a word"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splitting, "ARROW_CHARACTERS", 0)
+        fast = WordTokenizer.train(texts)
+        patch.setattr(splitting, "arrow", lambda: None)
+        plain = WordTokenizer.train(iter(texts))
+    assert fast.get_vocab() == plain.get_vocab()
+
+
+def test_counts_add_up_over_chunks(monkeypatch, tokenizer):
+    monkeypatch.setattr(splitting.chunk_texts, "__defaults__", (False, None, 1))
+    assert WordTokenizer.train(text for text in TEXTS).get_vocab() == tokenizer.get_vocab()
+
+
+def test_minimum_count_and_largest_vocabulary():
+    assert tokens(WordTokenizer.train(TEXTS, min_count=2)) == ["<unk>", "dog", "the", "<s>", "</s>", "<pad>"]
+    assert tokens(WordTokenizer.train(TEXTS, vocab_size=5)) == ["<unk>", "dog", "<s>", "</s>", "<pad>"]
+    assert tokens(WordTokenizer.train(TEXTS, vocab_size=5, unk_token=None)) == ["dog", "the", "<s>", "</s>", "<pad>"]
+    assert len(WordTokenizer.train(TEXTS, vocab_size=1000)) == 9
+
+
+def test_special_spellings_in_the_corpus_are_no_words():
+    assert tokens(WordTokenizer.train(["<s> <s> a <unk> </s>"])) == ["<unk>", "a", "<s>", "</s>", "<pad>"]
+    assert tokens(WordTokenizer.train(["<s> a <unk>"], unk_token=None)) == ["<unk>", "a", "<s>", "</s>", "<pad>"]
+    other = WordTokenizer.train(["<s> [B] a"], bos_token="[B]", unk_token="[U]")
+    assert tokens(other) == ["[U]", "<s>", "a", "[B]", "</s>", "<pad>"]
+    more = WordTokenizer.train(["None [X] a"], pad_token=None, extra_special_tokens=["[X]"], vocab_size=5)
+    assert tokens(more) == ["<unk>", "None", "<s>", "</s>", "[X]"]
+
+
+@pytest.mark.parametrize("texts", [[], ["", " \n"], iter(())])
+def test_an_empty_corpus_is_refused(texts):
+    with pytest.raises(ValueError, match="no words are left of the texts: they are empty"):
+        WordTokenizer.train(texts)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_count": 3}, "every word is special or occurs less than 3 times"),
+        ({"min_count": 0}, "min_count must be at least 1"),
+        ({"vocab_size": 4}, "vocab_size 4 leaves no room for words beside 4 special tokens"),
+        ({"vocab_size": 3, "unk_token": None}, "beside 3 special tokens"),
+    ],
+)
+def test_impossible_sizes_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        WordTokenizer.train(TEXTS, **options)
+
+
+def test_one_text_instead_of_texts_is_refused():
+    with pytest.raises(TypeError, match="not a single str"):
+        WordTokenizer.train("the cat")
+    with pytest.raises(TypeError, match="has no vocabulary: use WordTokenizer.train"):
+        WordTokenizer()
+
+
+@pytest.mark.parametrize("words", [["a", "a"], ["a", ""], ["<s>"], ["a", "<unk>"]])
+def test_lists_of_words_are_checked(words):
+    with pytest.raises(ValueError, match="list each ordinary word once"):
+        WordTokenizer.from_words(words)
+
+
+def test_a_large_vocabulary_stays_as_it_is(tmp_path):
+    words = [f"w{number}" for number in range(100_001)]  # transformers patches some tokenizers above 100,000
+    WordTokenizer.from_words(words).save_pretrained(tmp_path)
+    assert AutoTokenizer.from_pretrained(tmp_path)("w100000 w0").input_ids == [100_002, 100_001, 1]
+
+
+# Encoding and decoding
+
+
+def test_begin_in_front_and_nothing_behind(tokenizer):
+    assert tokenizer("the dog barks").input_ids == [6, 2, 1, 0]
+    assert tokenizer("").input_ids == [6]
+    assert tokenizer.tokenize("the dog") == ["the", "dog"]
+    assert tokenizer.encode("dog", add_special_tokens=False) == [1]
+
+
+def test_batches_are_padded_on_the_left(tokenizer):
+    batch = tokenizer(["the dog", "a"], padding=True, return_tensors="pt")
+    assert batch.input_ids.tolist() == [[6, 2, 1], [8, 6, 3]]
+    assert batch.attention_mask.tolist() == [[1, 1, 1], [0, 1, 1]]
+    assert "token_type_ids" not in batch
+
+
+def test_pairs_and_words_already_split(tokenizer):
+    assert tokenizer("the", "dog").input_ids == [6, 2, 6, 1]
+    assert tokenizer(["the", "dog"], is_split_into_words=True).input_ids == [6, 2, 1]
+    assert tokenizer([["the"], ["a dog"]], is_split_into_words=True).input_ids == [[6, 2], [6, 3, 1]]
+
+
+def test_offsets_are_places_in_the_text(tokenizer):
+    text = " né👩\u3000the\n"
+    encoding = tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
+    assert [text[start:end] for start, end in encoding.offset_mapping] == ["né👩", "the"]
+    assert tokenizer(["the", "né"], is_split_into_words=True).word_ids() == [None, 0, 1]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(WORDS)), st.sampled_from([" ", "\n", " \u3000\t"]))
+def test_known_words_come_back_joined_by_one_space(words, space):
+    ids = KNOWN(space.join(words), split_special_tokens=True).input_ids
+    assert KNOWN.decode(ids, skip_special_tokens=True) == " ".join(words)
+    assert KNOWN.unk_token_id not in ids
+
+
+KNOWN = WordTokenizer.from_words(WORDS)
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_text_can_be_encoded(text):
+    ids = KNOWN(text, split_special_tokens=True).input_ids
+    assert len(ids) == 1 + len(splitting.split_words(text))
+
+
+def test_special_spellings_in_user_text(tokenizer):
+    assert tokenizer("the <s> </s>").input_ids == [6, 2, 6, 7]
+    assert tokenizer("the <s> </s> <pad>", split_special_tokens=True).input_ids == [6, 2, 0, 0, 0]
+    assert tokenizer("a<s>dog", split_special_tokens=True).input_ids == [6, 0]
+    assert tokenizer("the <unk>", split_special_tokens=True).input_ids == [6, 2, 0]
+
+
+def test_extreme_texts(tokenizer):
+    assert tokenizer("x" * 1_000_000).input_ids == [6, 0]
+    assert tokenizer("dog " * 100_000).input_ids == [6] + [1] * 100_000
+    assert tokenizer("\0 \x07 \u200d").input_ids == [6, 0, 0, 0]
+    with pytest.raises(ValueError, match=r"character 4 of the text 'dog \\ud800' is the lone surrogate U\+D800"):
+        tokenizer(["dog", "dog \ud800"])
+
+
+def test_which_special_tokens_surround_a_text_is_saved(tmp_path):
+    both = WordTokenizer.train(TEXTS, add_eos_token=True)
+    assert both("dog").input_ids == [6, 1, 7]
+    assert both("the", "dog").input_ids == [6, 2, 7, 6, 1, 7]
+    both.save_pretrained(tmp_path / "both")
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "both")
+    assert (loaded.add_bos_token, loaded.add_eos_token) == (True, True)
+    assert loaded("dog").input_ids == [6, 1, 7]
+    assert WordTokenizer.from_pretrained(tmp_path / "both", add_bos_token=False)("dog").input_ids == [1, 7]
+
+    loaded.add_bos_token = loaded.add_eos_token = False
+    loaded.save_pretrained(tmp_path / "none")
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "none")
+    assert (loaded.add_bos_token, loaded.add_eos_token) == (False, False)
+    assert loaded("dog").input_ids == [1]
+
+
+# No unknown token
+
+ENTRY_POINTS = {
+    "call": lambda tokenizer: tokenizer("a zebra"),
+    "batch": lambda tokenizer: tokenizer(["a", "b zebra"]),
+    "pair": lambda tokenizer: tokenizer("a", "zebra"),
+    "target": lambda tokenizer: tokenizer("a", text_target="zebra"),
+    "encode": lambda tokenizer: tokenizer.encode("a zebra"),
+    "tokenize": lambda tokenizer: tokenizer.tokenize("a zebra"),
+    "split words": lambda tokenizer: tokenizer(["a", "zebra"], is_split_into_words=True),
+    "batch of split words": lambda tokenizer: tokenizer([["a"], ["zebra"]], is_split_into_words=True),
+    "after a special token": lambda tokenizer: tokenizer("<s> zebra"),
+    "corpus": lambda tokenizer: encode_corpus(tokenizer, ["a", "zebra"]),
+    "words": lambda tokenizer: tokenizer.word_ids_of(["a", "zebra"]),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_without_an_unknown_token_encoding_names_the_word(closed, entry):
+    with pytest.raises(UnknownWordError, match="the word 'zebra' is not in the vocabulary") as raised:
+        ENTRY_POINTS[entry](closed)
+    assert raised.value.word == "zebra"
+
+
+def test_without_an_unknown_token_the_spelling_of_one_is_a_word(closed, tmp_path):
+    assert closed.unk_token_id is None
+    assert closed("a <unk>").input_ids == [3, 1, 0]
+    with pytest.raises(UnknownWordError, match="'<s>'"):
+        closed("a <s>", split_special_tokens=True)
+    closed.save_pretrained(tmp_path)
+    with pytest.raises(UnknownWordError, match="'zebra'"):
+        AutoTokenizer.from_pretrained(tmp_path)("zebra")
+    # What a user without this package sees: no id in silence either.
+    with pytest.raises(Exception, match=r"Missing \[UNK\]"):
+        TokenizersBackend.from_pretrained(tmp_path)("zebra")
+
+
+def test_the_error_crosses_processes():
+    error = pickle.loads(pickle.dumps(UnknownWordError("zebra")))
+    assert error.word == "zebra"
+    assert "'zebra'" in str(error)
+    assert len(str(UnknownWordError("z" * 1_000_000))) < 300
+
+
+# Saving and loading
+
+
+def test_loading_gives_the_same_tokenizer(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"tokenizer.json", "tokenizer_config.json"}
+    for loader in (AutoTokenizer, WordTokenizer):
+        loaded = loader.from_pretrained(tmp_path)
+        assert type(loaded) is WordTokenizer
+        assert loaded.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
+        assert loaded.padding_side == "left"
+        assert loaded.special_tokens_map == tokenizer.special_tokens_map
+        assert loaded.is_as_built()
+    assert WordTokenizer.from_pretrained(tmp_path, padding_side="right", model_max_length=7).padding_side == "right"
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda tokenizer: pickle.loads(pickle.dumps(tokenizer))])
+def test_copies_are_equal(tokenizer, duplicate):
+    assert duplicate(tokenizer)("the zebra").input_ids == [6, 2, 0]
+    assert duplicate(tokenizer).add_bos_token
+
+
+def test_a_failed_save_leaves_the_folder_as_it_was(tokenizer, tmp_path, monkeypatch):
+    tokenizer.save_pretrained(tmp_path / "folder")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "folder").iterdir()}
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(TokenizersBackend, "_save_pretrained", full)
+    with pytest.raises(OSError, match="No space left"):
+        WordTokenizer.train(["other words"]).save_pretrained(tmp_path / "folder")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "folder").iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    with pytest.raises(NotADirectoryError, match="it is a file"):
+        tokenizer.save_pretrained(tmp_path / "folder" / "tokenizer.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "message"),
+    [
+        ("tokenizer.json", lambda text: text[: len(text) // 2], "tokenizer.json is not a whole tokenizer.json"),
+        ("tokenizer.json", lambda text: "", "tokenizer.json is not a whole tokenizer.json"),
+        ("tokenizer.json", lambda text: "{}", "tokenizer.json is not a whole tokenizer.json"),
+        ("tokenizer.json", lambda text: "[1]", "tokenizer.json is not a whole tokenizer.json"),
+        ("tokenizer.json", lambda text: text.replace('"dog": 1', '"dog": 2147483648'), "token ids are not 0 to 8"),
+        ("tokenizer.json", lambda text: text.replace('"dog": 1', '"dog": 2'), "token ids are not 0 to 8"),
+        ("tokenizer_config.json", lambda text: text[:40], "tokenizer_config.json is not whole JSON"),
+        ("tokenizer_config.json", lambda text: "[]", "tokenizer_config.json is not whole JSON"),
+    ],
+)
+def test_damaged_files_are_named(tokenizer, tmp_path, name, damage, message):
+    tokenizer.save_pretrained(tmp_path)
+    file = tmp_path / name
+    damaged = damage(file.read_text(encoding="utf-8"))
+    assert damaged != file.read_text(encoding="utf-8")
+    file.write_text(damaged, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        WordTokenizer.from_pretrained(tmp_path)
+
+
+def test_a_missing_or_foreign_file_is_named(tokenizer, tmp_path):
+    from hf_lecture_models.tokenization.byte import ByteTokenizer
+
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=r"holds a WordLevel tokenizer, not a ByteTokenizer"):
+        ByteTokenizer.from_pretrained(tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"has no tokenizer\.json"):
+        AutoTokenizer.from_pretrained(tmp_path)
