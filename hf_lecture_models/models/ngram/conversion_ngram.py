@@ -64,7 +64,7 @@ _GZIP_MAGIC, _KENLM_MAGIC = b"\x1f\x8b", b"mmap lm http://kheafield.com/code"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LARGEST_DEFLATE_RATIO = 1032
 # Text of n-grams shrinks to a third or a tenth. Beyond this the file is made to fill the memory.
-_CREDIBLE_RATIO, _CREDIBLE_BYTES = 200, 1 << 26
+_CREDIBLE_RATIO, _CREDIBLE_BYTES = 200, 1 << 25
 _COUNT_LINE = re.compile(rb"ngram\s+([-+]?\d{1,20})\s*=\s*([-+]?\d{1,20})")
 _UNKNOWN_SPELLINGS = (UNKNOWN.encode(), UNKNOWN.upper().encode())
 _CUT_OFF = "it is cut off, so copy or download it again"
@@ -124,7 +124,10 @@ class _ArpaLines:
     def skip_blank(self) -> None:
         """Take all blank lines that come next."""
         while self.peek() == b"":
-            self.take()
+            rest = self._lines[self._next :]
+            blank = next((i for i, line in enumerate(rest) if line.strip()), len(rest))
+            self.number += blank
+            self._next += blank
 
     def take_columns(self, n: int) -> list[list[bytes]]:
         """Take entries of order n as far as they go in this block: n + 2 columns, the last b"0" where there is none.
@@ -205,7 +208,8 @@ def _read_counts(lines: _ArpaLines) -> list[int]:
     while line := lines.take():
         match = _COUNT_LINE.fullmatch(line)
         if match is None:
-            raise lines.error(f"{_quote(line)} stands where a count 'ngram N=COUNT' or a blank line was expected")
+            rule = f"{_quote(line)} stands where a count 'ngram N=COUNT' was expected"
+            raise lines.error(f"{rule}; correct it, and put a blank line behind the counts")
         n, count = map(int, match.groups())
         if n != len(counts) + 1:
             raise lines.error(
@@ -382,9 +386,9 @@ def _blocks(lines: _ArpaLines, n: int, order: int, count: int) -> Iterator[_Bloc
     if following is None:
         raise lines.error(f"the file ends behind {read} of {count} {n}-grams; {_CUT_OFF}")
     if following and not following.startswith(b"\\"):
-        expected = f"{n + 1} or {n + 2} columns" if n < order else f"{n + 1} columns"
+        expected = f"{n + 1} or {n + 2}" if n < order else n + 1
         rule = f"{_quote(following)} has {len(following.split())} columns, where a {n}-gram has {expected}"
-        raise lines.error(f"{rule}: log10 p, {n} words, and the back-off weight if any", lines.number + 1)
+        raise lines.error(f"{rule}; write log10 p, {n} words, and the back-off weight if any", lines.number + 1)
     if read < count:
         rule = f"\\data\\ counts {count} {n}-grams, but the section ends behind {read}"
         raise lines.error(f"{rule}; correct the count, or restore the missing lines")
@@ -404,7 +408,7 @@ def _parse(lines: _ArpaLines, line: int, columns: list[list[bytes]], highest: bo
         mend = (
             "n-grams of the highest order have none; remove it"
             if highest
-            else "write a finite number, or -99 for p = 0"
+            else "write a finite number, or -99 for a weight of 0"
         )
         raise lines.error(f"{rule}; {mend}", line + int(bad[0]))
     return _Block(line, columns[1:-1], probs, backoffs)
@@ -487,11 +491,7 @@ def write_arpa(tables: NGramTables, words: Sequence[str], path: _Path) -> None:
 
 def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
     """The words as bytes, or a ValueError that names the one that an ARPA file cannot hold."""
-    if len(words) != tables.vocab_size:
-        raise ValueError(
-            f"the tokenizer has {len(words)} tokens but the model's vocab_size is {tables.vocab_size}; "
-            "take the tokenizer that was saved with the model"
-        )
+    _check_size(words, tables.vocab_size)
     if len(set(words)) < len(words):
         double = next(word for index, word in enumerate(words) if word in words[:index])
         raise ValueError(f"two token ids would both be written as {double!r}; rename one of the tokens")
@@ -508,6 +508,12 @@ def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
     if PADDING in words and _occurs(tables, words.index(PADDING)):
         raise ValueError(f"{PADDING} occurs in n-grams, but padding is not written to an ARPA file; rename the token")
     return [word.encode() for word in words]
+
+
+def _check_size(words: Sequence[str], vocab_size: int) -> None:
+    if len(words) != vocab_size:
+        rule = f"the tokenizer has {len(words)} tokens but the model's vocab_size is {vocab_size}"
+        raise ValueError(f"{rule}; take the tokenizer that was saved with the model")
 
 
 def _occurs(tables: NGramTables, word: int) -> bool:
@@ -616,6 +622,7 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any) -> None:
     """
     check_tokenizer(self, tokenizer)
     words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
+    _check_size(words, self.config.vocab_size)
     ids = {PADDING: self.config.pad_token_id, END: self.config.eos_token_id, BEGIN: self.config.bos_token_id}
     if ids[END] == ids[BEGIN] is not None:
         raise ValueError(
