@@ -29,12 +29,12 @@ class SentenceRankingPipeline(Pipeline):
         TypeError: the input is neither a list of str nor a list of lists of str.
     """
 
-    _load_tokenizer = True
-    _load_processor = False
-    _load_image_processor = False
-    _load_feature_extractor = False
+    _load_tokenizer: Any = True
+    _load_processor: Any = False
+    _load_image_processor: Any = False
+    _load_feature_extractor: Any = False
 
-    def __call__(self, inputs: Any, *, batch_size: int | None = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any, batch_size: int | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
         """Rank one group of sentences, or each of a list of groups."""
         groups = _as_groups(inputs)
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
@@ -45,7 +45,7 @@ class SentenceRankingPipeline(Pipeline):
         rankings = self.postprocess({"groups": groups, **scores}, **{**self._postprocess_params, **postprocess})
         return rankings if _is_nested(inputs) else rankings[0]
 
-    def _sanitize_parameters(
+    def _sanitize_parameters(  # type: ignore[override]
         self, probability: str | None = None, return_tokens: bool | None = None
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         if probability is not None and probability not in PROBABILITIES:
@@ -53,16 +53,16 @@ class SentenceRankingPipeline(Pipeline):
         forward = {} if probability is None else {"probability": probability}
         return {}, forward, {} if return_tokens is None else {"return_tokens": return_tokens}
 
-    def preprocess(self, groups: list[list[str]]) -> dict[str, Any]:
+    def preprocess(self, groups: list[list[str]]) -> dict[str, Any]:  # type: ignore[override]
         """Groups -> the distinct sentences in them."""
         return {"sentences": list(dict.fromkeys(sentence for group in groups for sentence in group))}
 
-    def _forward(self, model_inputs: dict[str, Any], **options: Any) -> dict[str, Any]:
-        sentences = model_inputs["sentences"]
+    def _forward(self, input_tensors: dict[str, Any], **options: Any) -> Any:
+        sentences = input_tensors["sentences"]
         scores = score_texts(self.model, self.tokenizer, sentences, **options)
         return {"scores": dict(zip(sentences, scores, strict=True))}
 
-    def postprocess(self, model_outputs: dict[str, Any], return_tokens: bool = False) -> list[list[dict[str, Any]]]:
+    def postprocess(self, model_outputs: Any, return_tokens: bool = False) -> list[list[dict[str, Any]]]:  # type: ignore[override]
         """Scores by sentence -> one ranking per group."""
         return [
             self._rank(group, model_outputs["scores"], return_tokens=return_tokens) for group in model_outputs["groups"]
@@ -113,4 +113,4 @@ def register_pipelines() -> None:
         TASK, pipeline_class=SentenceRankingPipeline, pt_model=AutoModelForCausalLM, type="text"
     )
     # With this mark `save_pretrained` would copy this file into the folder and ask for trust when it is loaded again.
-    del SentenceRankingPipeline._registered_impl
+    del SentenceRankingPipeline._registered_impl  # type: ignore[attr-defined]

@@ -1,0 +1,176 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture`: language models in the terminal.
+
+What a command needs is imported inside it, so that `--help` costs no more than the package itself.
+"""
+
+import os
+import sys
+import textwrap
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    help="Language models of the lectures, from the n-gram on. Log-probabilities are natural logarithms.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@contextmanager
+def plain_errors(command: str) -> Iterator[None]:
+    """Turn what goes wrong into one line on standard error and an exit status, without a traceback."""
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        # Nobody reads any more (`| head`). The interpreter's own flush at exit must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from None
+    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
+        message = textwrap.shorten(str(error), 600, placeholder=" ...") or type(error).__name__
+        print(f"hf-lecture {command}: {message}", file=sys.stderr)
+        raise typer.Exit(1) from None
+
+
+class Probability(StrEnum):
+    """Which of the two probabilities of a text is meant."""
+
+    terminated = "terminated"
+    prefix = "prefix"
+
+
+Model = Annotated[str, typer.Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
+Files = Annotated[
+    list[str] | None, typer.Argument(help="Text files (.gz too); none, or -, is standard input.", metavar="FILE")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON object per line; null where a logarithm is minus infinity.")
+]
+Which = Annotated[
+    Probability, typer.Option(help="Of the sentence that ends here (terminated), or of all that begin so (prefix).")
+]
+Tokens = Annotated[bool, typer.Option("--tokens", help="Each token's log-probability too.")]
+BatchSize = Annotated[int, typer.Option(min=1, help="Texts that go through the model together.")]
+
+
+@app.command()
+@plain_errors("quickstart")
+def quickstart(
+    output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("quickstart"),
+    tiny: Annotated[bool, typer.Option("--tiny", help="Smaller models and less text: under a minute.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of initial weights and of the order of the data.")] = 0,
+) -> None:
+    """Train the ladder of models on English text that comes with Python; compare, save and reload them."""
+    from hf_lecture_models.quickstart import run_quickstart
+
+    run_quickstart(output, tiny=tiny, seed=seed)
+
+
+@app.command()
+@plain_errors("score")
+def score(
+    model: Model,
+    files: Files = None,
+    probability: Which = Probability.terminated,
+    tokens: Tokens = False,
+    json: Json = False,
+    batch_size: BatchSize = 64,
+) -> None:
+    """Log-probability of each line (a blank line is a text), then perplexity and bits per byte of all.
+
+    The summary goes to standard error, or with --json into a last line {"summary": ...}.
+    """
+    from hf_lecture_models.terminal import score_lines
+
+    score_lines(model, files or ["-"], probability.value, tokens=tokens, json=json, batch_size=batch_size)
+
+
+@app.command()
+@plain_errors("rank")
+def rank(
+    model: Model,
+    files: Files = None,
+    probability: Which = Probability.terminated,
+    tokens: Tokens = False,
+    json: Json = False,
+    batch_size: BatchSize = 64,
+) -> None:
+    """Order the lines of each group by probability, best first. Blank lines separate groups."""
+    from hf_lecture_models.terminal import rank_groups
+
+    rank_groups(model, files or ["-"], probability.value, tokens=tokens, json=json, batch_size=batch_size)
+
+
+@app.command()
+@plain_errors("generate")
+def generate(
+    model: Model,
+    files: Files = None,
+    prompt: Annotated[list[str] | None, typer.Option("--prompt", "-p", help="A prompt; may be repeated.")] = None,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")] = 50,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw each token, instead of the likeliest.")] = False,
+    temperature: Annotated[float, typer.Option(help="With --sample: below 1 sharper, above 1 flatter.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="With --sample: among the k likeliest only; 0: all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="With --sample: among the likeliest that reach p only.")] = 1.0,
+    beams: Annotated[int, typer.Option(min=1, help="Beam search with so many beams.")] = 1,
+    number: Annotated[int, typer.Option(min=1, help="Texts per prompt (needs --sample or --beams).")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Seed for --sample.")] = None,
+    json: Json = False,
+    batch_size: BatchSize = 16,
+) -> None:
+    """Continue prompts: --prompt TEXT, or each line of files or standard input. A blank one starts from nothing."""
+    from hf_lecture_models.terminal import generate_lines
+
+    options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "num_beams": beams, "num_return_sequences": number}
+    if sample:
+        options |= {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+    elif (temperature, top_k, top_p, seed) != (1.0, 0, 1.0, None):
+        raise typer.BadParameter("--temperature, --top-k, --top-p and --seed need --sample")
+    if number > 1 and not sample and number > beams:
+        raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
+    generate_lines(model, prompt or [], files or [], options, seed=seed, json=json, batch_size=batch_size)
+
+
+@app.command()
+@plain_errors("convert")
+def convert(
+    source: Annotated[str, typer.Argument(help="An ARPA file (.arpa, .arpa.gz), or a model's folder or Hub name.")],
+    target: Annotated[Path, typer.Argument(help="A folder; or an ARPA file, if the source is an n-gram model.")],
+) -> None:
+    """ARPA file -> model folder, or back."""
+    from hf_lecture_models.terminal import convert_model
+
+    convert_model(source, target)
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}, add_help_option=False)
+def exec(
+    command: Annotated[
+        list[str],
+        typer.Argument(help="A console script and its arguments, or: python -m MODULE ...", metavar="COMMAND"),
+    ],
+) -> None:
+    """Run another Python program (transformers serve, lm_eval, ...) that then knows the models of this package."""
+    from hf_lecture_models.terminal import find_program
+
+    with plain_errors("exec"):
+        program = find_program(command)
+    program()  # its errors are its own
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    warnings.formatwarning = lambda message, *_, **__: f"hf-lecture: {message}\n"
+    app(prog_name="hf-lecture")

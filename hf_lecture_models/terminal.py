@@ -1,0 +1,330 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What the commands of `hf-lecture` do: text in from files or a pipe, results out line by line as they are ready."""
+
+import queue
+import runpy
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging
+
+from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.evaluation.language_model import Tally
+from hf_lecture_models.evaluation.scoring import TextScore, score_texts
+from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
+from hf_lecture_models.tokenization.corpus import read_texts
+
+# Lines that a chunk of a file holds per line of a batch: sorted by length, batches then waste little on padding.
+_BATCHES_PER_CHUNK = 4
+
+
+def load_model(name: str) -> tuple[Any, Any]:
+    """Return the causal language model and its tokenizer from a folder, an ARPA file, or the Hub.
+
+    Raises:
+        OSError: there is no such model.
+        ValueError: it is damaged.
+    """
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    if _is_arpa(name):
+        return NGramForCausalLM.from_arpa(name)
+    path = Path(name)
+    if path.is_file():
+        raise OSError(f"{name} is a file: name a model's folder, its name on the Hub, or a file ending in .arpa[.gz]")
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise OSError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
+    if not path.exists() and (name.count("/") > 1 or name.startswith((".", "/", "~"))):
+        raise OSError(f"there is no folder {name}")
+    try:
+        return AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+    except OSError as error:
+        if path.exists():
+            raise
+        raise OSError(f"there is no folder or ARPA file {name}, and the Hub does not give it: {error}") from error
+
+
+def _is_arpa(name: str | Path) -> bool:
+    return str(name).endswith((".arpa", ".arpa.gz"))
+
+
+def score_lines(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
+    """Print the log-probability of each line, and at the end the measures of all."""
+    model, tokenizer = load_model(name)
+    tally = Tally(model, tokenizer)
+    if not json:
+        print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
+    for texts in _chunks(files, batch_size):
+        for score in score_texts(model, tokenizer, texts, probability, batch_size):
+            tally.add(score)
+            _print_score(score, tokenizer, tokens, json)
+        sys.stdout.flush()
+    measures = tally.measures()
+    if probability == "prefix":  # perplexity is one of texts that end
+        measures = {key: measures[key] for key in ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token")}
+    if json:
+        _print_json({"summary": measures})
+    else:
+        for key, value in measures.items():
+            if value is None:
+                continue
+            print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}", file=sys.stderr)
+
+
+def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> None:
+    detail = score.tokens(tokenizer) if tokens else []
+    if json:
+        row = {
+            "text": score.encoded.text,
+            "log_prob": score.log_prob,
+            "log_prob_per_token": score.log_prob_per_token,
+            "tokens": len(score.ids),
+            "unknown": len(score.encoded.unknown_words),
+        }
+        _print_json({**row, "token_log_probs": detail} if tokens else row)
+        return
+    unknown = len(score.encoded.unknown_words)
+    print(
+        f"{score.log_prob:14.4f} {score.log_prob_per_token:10.4f} {len(score.ids):7} {unknown:7}  {score.encoded.text}"
+    )
+    _print_tokens(detail)
+
+
+def rank_groups(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
+    """Print each group's lines, best first."""
+    model, tokenizer = load_model(name)
+    ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
+    number = 0
+    for groups in _groups(_chunks(files, batch_size, between_files="")):
+        for ranking in ranker(groups, probability=probability, return_tokens=tokens, batch_size=batch_size):
+            if json:
+                _print_json({"group": number, "ranking": ranking})
+            else:
+                _print_ranking(ranking, first=number == 0)
+            number += 1
+        sys.stdout.flush()
+    if not number:
+        raise ValueError("nothing to rank: give sentences, one per line, and a blank line between groups")
+
+
+def _groups(chunks: Iterable[list[str]]) -> Iterator[list[list[str]]]:
+    """The groups that each chunk of lines completes; the last one ends with the input."""
+    group: list[str] = []
+    for lines in chunks:
+        complete = []
+        for line in lines:
+            if line.strip():
+                group.append(line)
+            elif group:
+                complete.append(group)
+                group = []
+        if complete:
+            yield complete
+    if group:
+        yield [group]
+
+
+def _print_ranking(ranking: list[dict[str, Any]], first: bool) -> None:
+    if not first:
+        print()
+    for place, entry in enumerate(ranking, start=1):
+        print(f"{place:4} {entry['log_prob']:14.4f} {entry['log_prob_per_token']:10.4f}  {entry['sequence']}")
+        _print_tokens(entry.get("tokens", []))
+
+
+def _print_tokens(detail: list[dict[str, Any]]) -> None:
+    for token in detail:
+        print(f"{token['log_prob']:25.4f}  {token['token']}")
+
+
+def generate_lines(
+    name: str,
+    prompts: list[str],
+    files: list[str],
+    options: dict[str, Any],
+    seed: int | None,
+    json: bool,
+    batch_size: int,
+) -> None:
+    """Print each prompt with its continuation."""
+    model, tokenizer = load_model(name)
+    sampled = options.get("do_sample", False)
+    if sampled:
+        torch.seed() if seed is None else torch.manual_seed(seed)
+        batch_size = 1  # what is drawn for a prompt must not depend on which others happen to stand beside it
+    chunks = iter([prompts]) if prompts and not files else _chunks(files or ["-"], batch_size, before=prompts)
+    for chunk in chunks:
+        for start in range(0, len(chunk), batch_size):
+            batch = chunk[start : start + batch_size]
+            for result in complete(model, tokenizer, batch, **options):
+                _print_json(result) if json else print(result["text"])
+            sys.stdout.flush()
+
+
+@torch.no_grad()
+def complete(model: Any, tokenizer: Any, prompts: list[str], **options: Any) -> list[dict[str, Any]]:
+    """Continue prompts by `model.generate(**options)`; the empty prompt starts from `<s>`.
+
+    Returns:
+        Per continuation {"prompt", "completion", "text", "tokens" (new ones, the end included), "finished"}.
+
+    Raises:
+        ValueError: prompt and continuation are longer than the model's longest input.
+    """
+    start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    rows = [tokenizer(prompt)["input_ids"] or [start] for prompt in prompts]
+    width = max(map(len, rows))
+    longest = getattr(model.config, "max_position_embeddings", None)
+    if longest and width + options["max_new_tokens"] > longest:
+        raise ValueError(
+            f"a prompt of {width} tokens and {options['max_new_tokens']} new ones exceed the model's longest input, "
+            f"{longest}; shorten the prompt or lower --max-new-tokens"
+        )
+    pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    ids = torch.tensor([[pad] * (width - len(row)) + row for row in rows], device=model.device)
+    mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=model.device)
+    output = model.generate(input_ids=ids, attention_mask=mask, pad_token_id=pad, **options).tolist()
+    copies = options.get("num_return_sequences", 1)
+    return [
+        _completion(tokenizer, prompts[number // copies], rows[number // copies], generated[width:], {start, pad})
+        for number, generated in enumerate(output)
+    ]
+
+
+def _completion(tokenizer: Any, prompt: str, row: list[int], new: list[int], hidden: set[int]) -> dict[str, Any]:
+    finished = tokenizer.eos_token_id in new
+    new = new[: new.index(tokenizer.eos_token_id)] if finished else new
+    # The prompt stays as it was typed; what follows is spaced as the tokenizer spaces the whole.
+    before = [token for token in row if token not in hidden]
+    whole = tokenizer.decode(before + [token for token in new if token not in hidden])
+    completion = whole[len(tokenizer.decode(before)) :]
+    return {
+        "prompt": prompt,
+        "completion": completion,
+        "text": prompt + completion,
+        "tokens": len(new) + finished,
+        "finished": finished,
+    }
+
+
+def convert_model(source: str, target: Path) -> None:
+    """ARPA file -> folder, or the folder of an n-gram model -> ARPA file.
+
+    Raises:
+        FileExistsError: the target is there already.
+        ValueError: neither side, or both, is an ARPA file; or the model is no n-gram.
+    """
+    if _is_arpa(source) == _is_arpa(target):
+        raise ValueError(f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz), the other a folder")
+    if target.exists() and (target.is_file() or any(target.iterdir())):
+        raise FileExistsError(f"{target} is there already; remove it or name another")
+    model, tokenizer = load_model(source)
+    if _is_arpa(target):
+        if not isinstance(model, NGramForCausalLM):
+            raise ValueError(f"{source} is a {type(model).__name__}: only n-gram models can be written as ARPA")
+        model.save_arpa(target, tokenizer)
+    else:
+        with staged_folder(target) as stage:
+            model.save_pretrained(stage)
+            tokenizer.save_pretrained(stage)
+    print(target)
+
+
+def find_program(command: list[str]) -> Callable[[], Any]:
+    """Return what runs `command` in this process, with `sys.argv` as the program expects it.
+
+    Raises:
+        ValueError: no such console script is installed here.
+    """
+    name, *arguments = command
+    if name in ("python", "python3") and arguments[:1] == ["-m"] and len(arguments) > 1:
+        sys.argv = arguments[1:]
+        return lambda: runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    if name in ("python", "python3") and arguments and not arguments[0].startswith("-"):
+        sys.argv = arguments
+        return lambda: runpy.run_path(arguments[0], run_name="__main__")
+    scripts = entry_points(group="console_scripts")
+    if name not in scripts.names:
+        near = get_close_matches(name, scripts.names, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; is it installed in this environment?"
+        raise ValueError(f"no console script {name}{hint} (python -m MODULE and python FILE work too)")
+    program = scripts[name].load()
+    sys.argv = command
+
+    def run() -> None:
+        sys.exit(program())
+
+    return run
+
+
+def _chunks(
+    files: list[str], batch_size: int, before: list[str] | None = None, between_files: str | None = None
+) -> Iterator[list[str]]:
+    """Lines of the files in lists; those of standard input (`-`) as soon as they have come in."""
+    if before:
+        yield before
+    size = _BATCHES_PER_CHUNK * batch_size
+    for file in files:
+        if file == "-":
+            yield from _as_they_come(_stdin_lines(), size)
+        else:
+            if not Path(file).is_file():
+                raise FileNotFoundError(
+                    f"there is no file {file}; text itself goes to standard input or, to generate, after --prompt"
+                )
+            lines = read_texts(file)
+            while chunk := list(islice(lines, size)):
+                yield chunk
+        if between_files is not None:
+            yield [between_files]
+
+
+def _stdin_lines() -> Iterator[str]:
+    # A reader of its own: at Ctrl-C the interpreter would wait for the lock that a blocked read of sys.stdin holds.
+    with open(sys.stdin.fileno(), "rb", closefd=False) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                text = line.decode()
+                yield text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
+            except UnicodeDecodeError as error:
+                raise ValueError(f"standard input, line {number}: not UTF-8 ({error.reason})") from None
+
+
+def _as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:
+    """Lists of what has come in so far, at most `most` and at least one, without waiting for more."""
+    waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=most)
+
+    def read() -> None:
+        try:
+            for line in lines:
+                waiting.put(line)
+            waiting.put(None)
+        except BaseException as error:  # handed on to the thread that prints
+            waiting.put(error)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        items = [waiting.get()]
+        while len(items) < most and not waiting.empty():
+            items.append(waiting.get())
+        chunk = [item for item in items if isinstance(item, str)]
+        if chunk:
+            yield chunk
+        if isinstance(items[-1], BaseException):
+            raise items[-1]
+        if items[-1] is None:
+            return
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(strict_json(value))
