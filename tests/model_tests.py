@@ -316,6 +316,14 @@ class ModelTests:
             assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
 
     @torch.no_grad()
+    def test_outputs_as_a_tuple(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        values = model(**inputs, return_dict=False)
+        assert isinstance(values, tuple)
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        self.assert_equal(dict(enumerate(tensors)), dict(enumerate(self.outputs(model, inputs).values())), "tuple", 0)
+
+    @torch.no_grad()
     def test_same_input_twice_gives_same_output(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         first = self.outputs(model, inputs)
@@ -427,14 +435,19 @@ class ModelTests:
             with pytest.raises(ValueError, match="checkpointing"):
                 model.activation_checkpointing_enable()
             return
-        gradients = []
+        gradients, recomputed = [], []
         for _ in range(2):
             model.train().zero_grad()
             set_seed(0)
-            self.training_loss(model, inputs).backward()
+            loss = self.training_loss(model, inputs)
+            calls: list[Any] = []
+            with nn.modules.module.register_module_forward_hook(lambda *call, calls=calls: calls.append(call[0])):
+                loss.backward()
+            recomputed.append(len(calls))
             gradients.append({name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
             model.activation_checkpointing_enable()
-        assert model.is_gradient_checkpointing
+        assert recomputed[0] == 0
+        assert recomputed[1] > 0, "the backward pass recomputes nothing"
         self.assert_equal(gradients[1], gradients[0], "gradients under checkpointing")
 
     def test_bf16_autocast(self) -> None:
@@ -443,14 +456,26 @@ class ModelTests:
         with torch.autocast("cpu", dtype=torch.bfloat16):
             rounded = self.at_real(self.outputs(model, inputs), inputs)
             loss = self.training_loss(model, inputs)
-        for name, tensor in exact.items():
-            assert torch.equal(rounded[name].isfinite(), tensor.isfinite()), f"{name} overflows in bf16"
-            finite = tensor.isfinite()
-            scale = tensor[finite].abs().max().item()
-            assert_close(rounded[name][finite].float(), tensor[finite].float(), rtol=0, atol=0.1 * scale)
+        self.assert_rounded(rounded, exact)
         if self.trainable:
             loss.backward()
             assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+
+    @torch.no_grad()
+    def test_loaded_in_half_precision(self, tmp_path: Path) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        model.save_pretrained(tmp_path)
+        loaded = self.auto_class.from_pretrained(tmp_path, dtype=torch.bfloat16)
+        exact, rounded = (self.at_real(self.outputs(each, inputs), inputs) for each in (model, loaded))
+        self.assert_rounded(rounded, exact)
+
+    def assert_rounded(self, rounded: Tensors, exact: Tensors) -> None:
+        """Equal but for the three digits of bf16, and nothing overflows."""
+        for name, tensor in exact.items():
+            finite = tensor.isfinite()
+            assert torch.equal(rounded[name].isfinite(), finite), f"{name} overflows in bf16"
+            scale = tensor[finite].abs().max().item()
+            assert_close(rounded[name][finite].float(), tensor[finite].float(), rtol=0, atol=0.1 * scale)
 
     # Files
 

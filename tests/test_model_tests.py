@@ -168,6 +168,32 @@ class NeverLearns(StandInForCausalLM):
         return output
 
 
+class RecomputesSomethingElse(StandInForCausalLM):
+    def step(self, embedding: Tensor, state: Tensor) -> Tensor:
+        return super().step(embedding, 0.9 * state if self.gradient_checkpointing else state)
+
+
+class ClaimsCheckpointing(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        asked, self.gradient_checkpointing = self.gradient_checkpointing, False
+        output = super().forward(input_ids, **kwargs)
+        self.gradient_checkpointing = asked
+        return output
+
+
+class ReturnsNoTuple(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, return_dict: bool | None = None, **kwargs: Any) -> StandInOutput:
+        return super().forward(input_ids, **kwargs)
+
+
+class OverflowsInBf16(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        rounded = output.logits.dtype == torch.bfloat16
+        output.logits = output.logits * float("inf") if rounded else output.logits
+        return output
+
+
 class KeepsAllLogits(StandInForCausalLM):
     def forward(self, input_ids: Tensor, logits_to_keep: Any = 0, **kwargs: Any) -> StandInOutput:
         return super().forward(input_ids, **kwargs)
@@ -213,6 +239,10 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (StopsGradients, "test_gradients_equal_reference", ()),
     (WrongEquation, "test_outputs_equal_reference", ()),
     (NeverLearns, "test_overfits_one_batch", ()),
+    (RecomputesSomethingElse, "test_gradient_checkpointing", ()),
+    (ClaimsCheckpointing, "test_gradient_checkpointing", ()),
+    (ReturnsNoTuple, "test_outputs_as_a_tuple", ()),
+    (OverflowsInBf16, "test_bf16_autocast", ()),
     (KeepsAllLogits, "test_logits_to_keep", ()),
     (CountsItsOwnItems, "test_labels_and_num_items_in_batch", ()),
     (DoesNotShiftLabels, "test_labels_and_num_items_in_batch", ()),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PythonBackend
 from transformers.models.auto import modeling_auto
 
 from hf_lecture_models.base.files import staged_folder
@@ -31,7 +31,7 @@ def export(
 
     Args:
         model: an instance of a registered class.
-        processing_class: its tokenizer or image processor, or None.
+        processing_class: its tokenizer or image processor, or None. A tokenizer written in Python travels as code.
         folder: replaced file by file, or created; untouched when anything fails.
         facts: what `hub.card.collect_facts` gathered; a card is written when given.
 
@@ -45,15 +45,19 @@ def export(
             f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
             "(hf_lecture_models.base.registration.register) before exporting it"
         )
-    code = flatten(classes.values())
-    auto_map = {auto: f"{flat_name(cls.__module__)}.{cls.__name__}" for auto, cls in classes.items()}
+    # A tokenizer written in Python is code, too; `tokenizer.json` alone reproduces all others.
+    python_tokenizer = type(processing_class) if isinstance(processing_class, PythonBackend) else None
+    code = flatten([*classes.values(), *filter(None, [python_tokenizer])])
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)
         if processing_class is not None:
             processing_class.save_pretrained(stage)
         for name, source in code.items():
             (stage / f"{name}.py").write_text(source, encoding="utf-8")
-        _add_auto_map(stage / "config.json", auto_map)
+        _add_auto_map(stage / "config.json", {auto: _reference(cls) for auto, cls in classes.items()})
+        if python_tokenizer is not None:
+            # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
+            _add_auto_map(stage / "tokenizer_config.json", {"AutoTokenizer": [_reference(python_tokenizer), None]})
         if facts is not None:
             write_card(stage, facts)
 
@@ -68,7 +72,12 @@ def registered_classes(config_class: type) -> dict[str, type]:
     return classes
 
 
-def _add_auto_map(path: Path, auto_map: dict[str, str]) -> None:
+def _reference(cls: type) -> str:
+    """Where the class stands in the folder, as `auto_map` says it."""
+    return f"{flat_name(cls.__module__)}.{cls.__name__}"
+
+
+def _add_auto_map(path: Path, auto_map: Mapping[str, Any]) -> None:
     config = json.loads(path.read_text(encoding="utf-8"))
     config["auto_map"] = auto_map
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from hf_lecture_models.hub import export
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from tests.stand_in import StandInConfig, StandInForCausalLM, stand_in_tokenizer
+from tests.stand_in.tokenization_stand_in import DigitTokenizer
 
 
 @pytest.fixture
@@ -77,6 +78,18 @@ def test_a_plain_save_of_an_exported_model_names_no_code(tmp_path: Path) -> None
     assert not list((tmp_path / "saved").glob("*.py"))
     again = AutoModelForCausalLM.from_pretrained(tmp_path / "saved")
     assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in loaded.state_dict().items())
+
+
+def test_a_tokenizer_written_in_python_travels_as_code(model: StandInForCausalLM, tmp_path: Path) -> None:
+    tokenizer = DigitTokenizer()
+    export(model, tokenizer, tmp_path)
+    assert (tmp_path / "tokenization_stand_in.py").is_file()
+    with pytest.raises(ValueError, match="trust_remote_code"):
+        AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=False)
+    loaded = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=True)
+    assert type(loaded).__name__ == "DigitTokenizer"
+    assert type(loaded) is not DigitTokenizer, "the folder's copy was expected: this class is registered nowhere"
+    assert loaded("4 x2")["input_ids"] == tokenizer("4 x2")["input_ids"] == [4, 10, 10, 2]
 
 
 class FullDisk:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from transformers import GenerationMixin
 from transformers import initialization as init
 from transformers.modeling_outputs import ModelOutput
+from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.causal_lm import CausalLMMixin, causal_lm_loss
 from hf_lecture_models.base.configuration import LectureConfig
@@ -53,6 +54,7 @@ class StandInCache:
 class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
     config: StandInConfig
     base_model_prefix = "model"
+    supports_gradient_checkpointing = True
     _is_stateful = True
 
     def __init__(self, config: StandInConfig) -> None:
@@ -60,6 +62,7 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
         self.recurrent = nn.Linear(config.hidden_size, config.hidden_size)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.gradient_checkpointing = False
         self.register_buffer("scale", torch.ones(config.hidden_size), persistent=False)
         self.post_init()
 
@@ -73,6 +76,7 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
     def _supports_default_dynamic_cache(cls) -> bool:
         return False
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
@@ -84,12 +88,14 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
         **kwargs: Any,
     ) -> StandInOutput:
         real = self.real_tokens(input_ids, attention_mask)
-        state = torch.zeros(len(input_ids), self.config.hidden_size)
-        state = state if past_key_values is None else past_key_values.state
-        activation = getattr(torch, self.config.activation)
+        embedded = self.embed_tokens(input_ids) * self.scale
+        state = torch.zeros_like(embedded[:, 0]) if past_key_values is None else past_key_values.state
         states = []
-        for position, embedding in enumerate((self.embed_tokens(input_ids) * self.scale).unbind(dim=1)):
-            new = activation(embedding + self.recurrent(state))
+        for position, embedding in enumerate(embedded.unbind(dim=1)):
+            if self.gradient_checkpointing and self.training:
+                new = self._gradient_checkpointing_func(self.step, embedding, state)
+            else:
+                new = self.step(embedding, state)
             state = torch.where(real[:, position, None], new, state)
             states.append(state)
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
@@ -97,6 +103,9 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
         loss = None if labels is None else causal_lm_loss(logits, labels, kwargs.get("num_items_in_batch"))
         seen = input_ids.shape[1] + (0 if past_key_values is None else past_key_values.get_seq_length())
         return StandInOutput(loss, logits, StandInCache(state, seen) if use_cache else None)
+
+    def step(self, embedding: Tensor, state: Tensor) -> Tensor:
+        return getattr(torch, self.config.activation)(embedding + self.recurrent(state))
 
     def real_tokens(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
         if attention_mask is None:
