@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import os
 import re
 import stat
@@ -194,11 +195,11 @@ def read_arpa(path: _Path) -> tuple[list[str], NGramTables]:
     with _ArpaLines(path) as lines:
         counts = _read_counts(lines)
         order = len(counts)
-        words, vocabulary, tables = _read_unigrams(lines, counts[0], order)
+        vocabulary, tables = _read_unigrams(lines, counts[0], order)
         for n in range(2, order + 1):
             _read_ngrams(lines, n, order, counts[n - 1], vocabulary, tables)
         _read_end(lines)
-    return words, tables
+    return _words_by_id(vocabulary, tables.vocab_size), tables
 
 
 def _read_counts(lines: _ArpaLines) -> list[int]:
@@ -268,40 +269,49 @@ def _read_end(lines: _ArpaLines) -> None:
             raise lines.error(f"{_quote(line)} follows \\end\\; remove what is no part of the model")
 
 
-def _read_unigrams(lines: _ArpaLines, count: int, order: int) -> tuple[list[str], dict[bytes, int], NGramTables]:
-    """The words by id, the ids of their spellings in the file, and tables of order 1."""
+def _read_unigrams(lines: _ArpaLines, count: int, order: int) -> tuple[dict[bytes, int], NGramTables]:
+    """The id of each word, as spelled in the file, and tables of order 1."""
     first = _open_section(lines, 1)
-    blocks = list(_blocks(lines, 1, order, count))
-    names = [name for block in blocks for name in block.words[0]]
-    vocabulary = {name: place for place, name in enumerate(names)}
-    _check_words(lines, first, names, vocabulary)
-    unknown = [vocabulary[name] for name in _UNKNOWN_SPELLINGS if name in vocabulary]
-    marks = [vocabulary[BEGIN.encode()], vocabulary[END.encode()]]
-    special = {*unknown, *marks}
-    places = [*unknown, *(place for place in range(len(names)) if place not in special), *marks]
-    words = [_decode(lines, first + place, names[place]) for place in places]
-    for index, place in enumerate(places):
-        vocabulary[names[place]] = index
+    vocabulary: dict[bytes, int] = {}
+    probs, backoffs = [_EMPTY], [_EMPTY]
+    for block in _blocks(lines, 1, order, count):
+        _add_words(lines, first, block, vocabulary)
+        probs.append(block.probs)
+        backoffs.append(block.backoffs)
+    _check_words(lines, first, vocabulary)
+    unknown = [name for name in _UNKNOWN_SPELLINGS if name in vocabulary]
+    size = len(vocabulary)
+    special = {**dict.fromkeys(unknown, 0), BEGIN.encode(): size - 2, END.encode(): size - 1}
+    following = itertools.count(len(unknown))
+    for name in vocabulary:
+        vocabulary[name] = special[name] if name in special else next(following)
+    ids = np.fromiter(vocabulary.values(), np.int64, size)
+    tables = NGramTables(size + 1, [], [np.full(size + 1, -np.inf, np.float32)], [])
+    tables.log10_probs[0][ids] = np.concatenate(probs)
+    tables.log10_probs[0][vocabulary[BEGIN.encode()]] = -np.inf
+    if order > 1:
+        tables.log10_backoffs.append(np.zeros(size + 1, np.float32))
+        tables.log10_backoffs[0][ids] = np.concatenate(backoffs)
     if unknown:
-        words[0] = UNKNOWN
         vocabulary.update(dict.fromkeys(_UNKNOWN_SPELLINGS, 0))
-    probs = np.append(np.concatenate([block.probs for block in blocks])[places], np.float32(-np.inf))
-    probs[words.index(BEGIN)] = -np.inf
-    backoffs = np.append(np.concatenate([block.backoffs for block in blocks])[places], np.float32(0))
-    tables = NGramTables(len(words) + 1, [], [probs], [backoffs] if order > 1 else [])
-    return [*words, PADDING], vocabulary, tables
+    return vocabulary, tables
 
 
-def _check_words(lines: _ArpaLines, first: int, names: list[bytes], vocabulary: dict[bytes, int]) -> None:
-    """Refuse a vocabulary with doubles or without the marks of sentences; `names[i]` stands in line `first + i`."""
-    if len(vocabulary) < len(names):
-        place = next(i for i, name in enumerate(names) if vocabulary[name] != i)
-        again = first + vocabulary[names[place]]
-        raise lines.error(f"the 1-gram {_quote(names[place])} stands in line {first + place} too; keep one", again)
-    spellings = [vocabulary[name] for name in _UNKNOWN_SPELLINGS if name in vocabulary]
-    if len(spellings) == 2:
+def _add_words(lines: _ArpaLines, first: int, block: _Block, vocabulary: dict[bytes, int]) -> None:
+    """Number the words of a block, which begins in line `block.line` of a section that begins in line `first`."""
+    for line, name in enumerate(block.words[0], block.line):
+        _decode(lines, line, name)
+        earlier = first + vocabulary.setdefault(name, line - first)
+        if earlier != line:
+            raise lines.error(f"the 1-gram {_quote(name)} stands in line {earlier} too; keep one of them", line)
+
+
+def _check_words(lines: _ArpaLines, first: int, vocabulary: dict[bytes, int]) -> None:
+    """Refuse a vocabulary without the marks of sentences, or with words that mean something else to readers."""
+    if all(name in vocabulary for name in _UNKNOWN_SPELLINGS):
         rule = "<unk> and <UNK> are both 1-grams, but are two spellings of the unknown word"
-        raise lines.error(f"{rule}; rename or remove one of them", first + max(spellings))
+        line = first + max(vocabulary[name] for name in _UNKNOWN_SPELLINGS)
+        raise lines.error(f"{rule}; rename or remove one of them", line)
     for mark in (BEGIN, END):
         if mark.encode() not in vocabulary:
             rule = f"the 1-grams, from line {first} on, lack {mark}, without which no text has a probability"
@@ -309,6 +319,15 @@ def _check_words(lines: _ArpaLines, first: int, names: list[bytes], vocabulary: 
     if PADDING.encode() in vocabulary:
         rule = f"the 1-gram {PADDING} has the name that the tokenizer gives to padding; rename the word"
         raise lines.error(rule, first + vocabulary[PADDING.encode()])
+
+
+def _words_by_id(vocabulary: dict[bytes, int], vocab_size: int) -> list[str]:
+    """The words and ``<pad>``; empties `vocabulary`, for two copies of a large one would fill the memory."""
+    words = [PADDING] * vocab_size
+    while vocabulary:
+        name, index = vocabulary.popitem()
+        words[index] = UNKNOWN if name in _UNKNOWN_SPELLINGS else name.decode()
+    return words
 
 
 def _read_ngrams(
