@@ -1,0 +1,312 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The n-gram as a transformers model: the checks of all models, padding and holes, precision, damaged files."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import math
+import sys
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch.testing import assert_close
+from transformers import AutoModelForCausalLM
+
+from hf_lecture_models.base.causal_lm import score_from_logits
+from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.layers.ngram_trie import find
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.model_tests import CausalLMTests
+from tests.models.ngram.reference_ngram import ReferenceNGram
+
+TEXTS = [
+    "the cat sat on the mat",
+    "the dog sat on the cat",
+    "the dog ran to the tree and the cat ran to the dog",
+    "a bird sat in a tree",
+    "a bird sang",
+    "the bird sang in the tree and the cat sat on the mat",
+] * 2
+TOKENIZER = WordTokenizer.train(TEXTS, progress=False)
+
+# These texts are too few to estimate discounts from.
+pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
+
+
+class NGramTests(CausalLMTests):
+    model_class = NGramForCausalLM
+    trainable = False
+    order = 3
+    smoothing = "kneser_ney"
+    alpha = 1.0
+    contradictory_configs = (
+        {"prune": [0, 2, 1]},
+        {"prune": [1, 1]},
+        {"table_sizes": [3, 0, 0]},
+        {"alpha": 0.0},
+        {"order": 0},
+        {"order": 65},
+    )
+
+    @property
+    def context_length(self):
+        return self.order - 1
+
+    def config(self):
+        return NGramConfig(
+            vocab_size=len(TOKENIZER),
+            order=self.order,
+            smoothing=self.smoothing,
+            alpha=self.alpha,
+            bos_token_id=TOKENIZER.bos_token_id,
+            eos_token_id=TOKENIZER.eos_token_id,
+            pad_token_id=TOKENIZER.pad_token_id,
+            unk_token_id=TOKENIZER.unk_token_id,
+        )
+
+    def fit(self):
+        options = {"order": self.order, "smoothing": self.smoothing, "alpha": self.alpha, "progress": False}
+        model = NGramForCausalLM.fit(TEXTS, TOKENIZER, **options)
+        inputs = TOKENIZER([f"{text} </s>" for text in TEXTS], padding=True, padding_side="right", return_tensors="pt")
+        return model, {name: inputs[name] for name in ("input_ids", "attention_mask")}
+
+    def processing_class(self):
+        return TOKENIZER
+
+    def reference(self, model, inputs):
+        texts = [TOKENIZER(text, add_special_tokens=False).input_ids for text in TEXTS]
+        marks = TOKENIZER.bos_token_id, TOKENIZER.eos_token_id
+        events = set(range(len(TOKENIZER))) - {TOKENIZER.bos_token_id, TOKENIZER.pad_token_id}
+        reference = ReferenceNGram(texts, self.order, self.smoothing, events, *marks, alpha=self.alpha)
+        rows = [
+            [[reference.prob(w, row[: t + 1]) for w in range(len(TOKENIZER))] for t in range(len(row))]
+            for row in inputs["input_ids"].tolist()
+        ]
+        return {"logits": torch.tensor(rows).log()}
+
+
+class TestTrigram(NGramTests):
+    pass
+
+
+class TestFiveGram(NGramTests):
+    order, smoothing = 5, "absolute_discounting"
+
+
+class TestAddAlphaBigram(NGramTests):
+    order, smoothing, alpha = 2, "add_alpha", 0.01
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TestTrigram().fit()[0]
+
+
+def encode(*texts, side="right"):
+    inputs = TOKENIZER(list(texts), padding=True, padding_side=side, return_tensors="pt")
+    return inputs["input_ids"], inputs["attention_mask"]
+
+
+def test_find_is_the_same_on_both_paths(monkeypatch):
+    keys = torch.from_numpy(np.unique(np.random.default_rng(0).integers(0, 10_000, 3000)))
+    queries = torch.randint(0, 12_000, (5000,), generator=torch.Generator().manual_seed(0))
+    sorted_first = find(keys, queries)
+    places = torch.searchsorted(keys, queries).clamp(max=len(keys) - 1)  # as on other devices
+    assert torch.equal(sorted_first, places.masked_fill(keys[places] != queries, -1))
+    assert (sorted_first >= 0).any()
+    assert (sorted_first < 0).any()
+
+
+def test_an_unfitted_model_is_uniform_over_the_events():
+    config = NGramConfig(vocab_size=10, order=4, bos_token_id=7, eos_token_id=8, pad_token_id=9)
+    model = NGramForCausalLM(config)
+    probs = model(torch.tensor([[7, 1, 2, 3]])).logits.exp()
+    assert probs[0, :, [7, 9]].eq(0).all()
+    assert_close(probs[0, :, :7], torch.full((4, 7), 1 / 8))
+    assert_close(model.score(torch.tensor([[7, 1, 2, 8]]))[0], torch.tensor([0, *[-math.log(8)] * 3]))
+    assert NGramForCausalLM(NGramConfig()).score(torch.tensor([[1, 2]]))[0, 1].exp().item() == pytest.approx(1e-3)
+
+
+def test_an_unfitted_model_of_given_sizes_is_uniform_too():
+    config = NGramConfig(vocab_size=5, order=3, table_sizes=[5, 7, 9], bos_token_id=3, eos_token_id=4)
+    logits = NGramForCausalLM(config)(torch.tensor([[3, 0, 1, 2, 0, 0]])).logits
+    assert_close(logits.exp().sum(-1), torch.ones(1, 6))
+    assert_close(logits[0, :, :3].exp(), torch.full((6, 3), 1 / 4))
+
+
+def test_holes_in_the_mask_are_skipped(model):
+    ids, _ = encode("the cat sat on the mat")
+    with_holes = torch.tensor([[0, *ids[0, :3], 5, 6, *ids[0, 3:], 2]])
+    mask = torch.tensor([[0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0]])
+    real = mask[0].bool()
+    logits, expected = model(with_holes, attention_mask=mask).logits, model(ids).logits
+    assert torch.equal(logits[0, real], expected[0])
+    assert torch.equal(logits[0, 4], expected[0, 2])  # at a hole, the prediction stays
+    assert torch.equal(model.score(with_holes, mask)[0, real], model.score(ids)[0])
+    assert model.score(with_holes, mask)[0, ~real].eq(0).all()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_loss_with_padding(model, side):
+    texts = ["the cat sat on the mat", "a bird sang", "the dog"]
+    ids, mask = encode(*texts, side=side)
+    labels = ids.masked_fill(mask == 0, -100)
+    output = model(ids, attention_mask=mask, labels=labels)
+    assert output.logits is None
+    # Where a padding position precedes the first token, <s> is predicted by it: p = 0, so it must not be a label.
+    alone = [encode(text)[0] for text in texts]
+    expected = -sum(model.score(row).sum() for row in alone) / sum(row.shape[1] - 1 for row in alone)
+    if side == "left":
+        first = mask.argmax(1)
+        labels[torch.arange(3), first] = -100
+        output = model(ids, attention_mask=mask, labels=labels)
+    assert_close(output.loss, expected)
+
+
+def test_labels_that_differ_from_the_inputs(model):
+    ids, _ = encode("the cat sat on the mat")
+    labels = torch.randint(0, 10, ids.shape, generator=torch.Generator().manual_seed(0))
+    log_probs = model(ids).logits[0, :-1]
+    expected = -log_probs.gather(1, labels[0, 1:, None])
+    assert_close(model(ids, labels=labels).loss, expected.mean())
+    assert_close(model(ids, labels=labels, num_items_in_batch=3).loss, expected.sum() / 3)
+    assert_close(model(ids, shift_labels=labels[:, 1:].new_tensor([[1, -100, 2, -100, -100, -100, 3]])).loss, -(
+        model(ids).logits[0, [0, 2, 6], [1, 2, 3]].mean()
+    ))  # fmt: skip
+    both = model(ids, labels=labels, logits_to_keep=2)
+    assert_close(both.loss, expected.mean())
+    assert torch.equal(both.logits, model(ids).logits[:, -2:])
+
+
+def test_logits_to_keep_by_mask_and_row(model):
+    ids, _ = encode("the cat sat on", "a bird sang in")
+    whole = model(ids).logits
+    rows = torch.tensor([[0, 2], [1, 4]])
+    assert torch.equal(model(ids, logits_to_keep=rows).logits, torch.stack((whole[0, [0, 2]], whole[1, [1, 4]])))
+    assert torch.equal(model(ids, logits_to_keep=ids == ids[0, 1]).logits, whole[ids == ids[0, 1]])
+
+
+def test_score_equals_the_general_path(model):
+    ids, mask = encode("the cat sat on the mat", "a zebra sang </s>", side="left")
+    assert_close(model.score(ids, mask), score_from_logits(model, ids, mask))
+    assert_close(model.score(ids), score_from_logits(model, ids))
+
+
+def test_a_stream_of_texts_starts_anew_at_each(model):
+    one, two = (encode(f"{text} </s>")[0] for text in ("the cat sat", "a bird sang"))
+    both = model.score(torch.cat((one, two), 1))[0]
+    assert_close(both, torch.cat((model.score(one)[0], model.score(two)[0])))
+    assert both[one.shape[1]] == 0  # <s>, wherever it stands
+
+
+def test_generation_keeps_the_context_it_needs_only(model):
+    ids = torch.arange(1, 11)[None].repeat(2, 1)
+    inputs = model.prepare_inputs_for_generation(ids, attention_mask=torch.ones_like(ids))
+    assert inputs["input_ids"].tolist() == [[9, 10]] * 2
+    mask = torch.ones_like(ids)
+    mask[1, 6:9] = 0  # row 1's last two real words are columns 5 and 9
+    inputs = model.prepare_inputs_for_generation(ids, attention_mask=mask)
+    assert inputs["input_ids"].shape[1] == inputs["attention_mask"].shape[1] == 5
+    assert_close(model(**inputs).logits[:, -1], model(ids, attention_mask=mask).logits[:, -1])
+
+
+@pytest.mark.parametrize("ids", [[[0, 99]], [[-1, 0]]])
+def test_ids_outside_the_vocabulary(model, ids):
+    for call in (model, model.score):
+        with pytest.raises(ValueError, match="outside the model's vocabulary"):
+            call(torch.tensor(ids))
+    with pytest.raises(ValueError, match="outside the model's vocabulary"):
+        model(torch.tensor([[1, 2]]), labels=torch.tensor([[1, 99]]))
+
+
+def test_numbers_keep_their_type(model, tmp_path):
+    ids, _ = encode("the cat sat on the mat")
+    expected = model.score(ids)
+    model.save_pretrained(tmp_path)
+    loaded = [
+        AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float16),
+        AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.bfloat16),
+        AutoModelForCausalLM.from_pretrained(tmp_path).half(),
+        AutoModelForCausalLM.from_pretrained(tmp_path).to(torch.bfloat16),
+        AutoModelForCausalLM.from_pretrained(tmp_path).double(),
+    ]
+    for other in loaded:
+        assert {buffer.dtype for buffer in other.buffers()} == {torch.float32, torch.int64}
+        assert other.dtype == torch.float32
+        assert torch.equal(other.score(ids), expected)
+    assert not list(model.parameters())
+
+
+def test_other_devices(model):
+    elsewhere = NGramForCausalLM(model.config).to("meta")
+    assert elsewhere.device.type == "meta"
+    assert all(buffer.is_meta for buffer in elsewhere.buffers())
+    assert elsewhere.to_empty(device="cpu").device.type == "cpu"
+    if torch.cuda.is_available():
+        ids, mask = encode("the cat sat on the mat", "a zebra sang </s>", side="left")
+        moved = AutoModelForCausalLM.from_config(model.config).to("cuda")
+        moved.load_state_dict(model.state_dict())
+        assert_close(moved.score(ids.cuda(), mask.cuda()).cpu(), model.score(ids, mask))
+        assert_close(moved(ids.cuda(), mask.cuda()).logits.cpu(), model(ids, mask).logits)
+
+
+def test_tables_go_out_and_in(model):
+    tables = model.tables()
+    copy = NGramForCausalLM.from_tables(tables, TestTrigram().config())
+    assert copy.config.table_sizes == tables.sizes == model.config.table_sizes
+    assert all(torch.equal(a, b) for a, b in zip(copy.buffers(), model.buffers(), strict=True))
+    with pytest.raises(ValueError, match="order 3 over .* do not fit a configuration of order 2"):
+        NGramForCausalLM.from_tables(tables, NGramConfig(vocab_size=len(TOKENIZER), order=2))
+
+
+DAMAGE = {
+    "unsorted keys": ("trie.keys_2", lambda t: t.flip(0), "2-gram table: the keys are too few, unsorted"),
+    "a key twice": ("trie.keys_3", lambda t: t[t.clone().fill_(0)], "3-gram table: the keys are too few, unsorted"),
+    "prefix out of range": ("trie.keys_3", lambda t: t + 10**9, "3-gram table: a key names a prefix"),
+    "negative key": ("trie.keys_3", lambda t: t - 10**9, "3-gram table: a key names a prefix"),
+    "NaN": ("trie.log10_probs_2", lambda t: t * math.nan, "2-gram table: a log-probability is positive or NaN"),
+    "p > 1": ("trie.log10_probs_1", lambda t: t.abs(), "1-gram table: a log-probability is positive or NaN"),
+    "infinite weight": ("trie.log10_backoffs_2", lambda t: t + math.inf, "2-gram table: a back-off weight"),
+    "NaN weight": ("trie.log10_backoffs_1", lambda t: t * math.nan, "1-gram table: a back-off weight"),
+}
+
+
+@pytest.mark.parametrize(("name", "damage", "message"), DAMAGE.values(), ids=DAMAGE.keys())
+def test_damaged_checkpoints_are_refused(model, tmp_path, name, damage, message):
+    model.save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors[name] = damage(tensors[name]).contiguous()
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=message) as caught:
+        AutoModelForCausalLM.from_pretrained(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_tables_of_the_wrong_length_are_refused():
+    probs = [np.full(3, -1, np.float32), np.full(1, -1, np.float32)]
+    with pytest.raises(ValueError, match="3 rows for a vocabulary of 4"):
+        NGramTables(4, [np.array([1])], probs, [np.zeros(3, np.float32)]).check()
+    with pytest.raises(ValueError, match="2-gram table: the keys are too few"):
+        NGramTables(3, [np.array([1, 2])], probs, [np.zeros(3, np.float32)]).check()
+    with pytest.raises(ValueError, match="1-gram table: a back-off weight is missing"):
+        NGramTables(3, [np.array([1])], probs, [np.zeros(2, np.float32)]).check()
+
+
+def test_without_the_package_the_readers_say_so(monkeypatch):
+    spec = importlib.util.spec_from_file_location("ngram_elsewhere", inspect.getsourcefile(NGramForCausalLM))
+    elsewhere = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "ngram_elsewhere", elsewhere)  # transformers looks the annotations up there
+    spec.loader.exec_module(elsewhere)
+    for name, arguments in (
+        ("fit", (TEXTS, TOKENIZER)),
+        ("from_arpa", ("lm.arpa",)),
+        ("save_arpa", ("lm.arpa", TOKENIZER)),
+    ):
+        cls = elsewhere.NGramForCausalLM
+        with pytest.raises(RuntimeError, match=rf"{name} needs the package: `pip install hf-lecture-models`"):
+            getattr(cls(NGramConfig()) if name == "save_arpa" else cls, name)(*arguments)
