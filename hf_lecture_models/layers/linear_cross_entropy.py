@@ -8,6 +8,7 @@ also spares the passes over memory which a separate softmax and its backward tak
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -64,8 +65,9 @@ def _loss_and_gradients(
     by_hidden = torch.empty_like(hidden, dtype=wide)
     by_weight = torch.zeros_like(weight, dtype=wide)
     by_bias = torch.zeros_like(bias, dtype=wide)
-    rows = max(1, min(_ROWS, _ELEMENTS // len(weight)))
-    for start in range(0, len(hidden), rows):
+    pieces = math.ceil(len(hidden) / max(1, min(_ROWS, _ELEMENTS // len(weight))))
+    rows = math.ceil(len(hidden) / max(1, pieces))  # all pieces of about one size
+    for start in range(0, len(hidden), max(1, rows)):
         piece, target = hidden[start : start + rows], targets[start : start + rows, None]
         z = torch.mm(piece, weight.t()).to(wide).add_(bias)  # (rows, vocab)
         z.sub_(z.amax(1, keepdim=True))
@@ -77,9 +79,12 @@ def _loss_and_gradients(
             continue
         # z / norm is the softmax; dividing the narrow hidden rows instead of z saves a pass over the vocabulary.
         z.scatter_add_(1, target, -norm)
-        low = z.to(hidden.dtype)
+        low, scaled = z.to(hidden.dtype), (piece / norm).to(hidden.dtype)
         by_hidden[start : start + rows] = torch.mm(low, weight) / norm
-        by_weight += torch.mm(low.t(), (piece / norm).to(hidden.dtype))
+        if wide == hidden.dtype:
+            by_weight.addmm_(low.t(), scaled)
+        else:
+            by_weight += torch.mm(low.t(), scaled)
         by_bias.addmv_(z.t(), norm.reciprocal().squeeze(1))
     return (loss, by_hidden, by_weight, by_bias) if with_gradients else (loss,)
 

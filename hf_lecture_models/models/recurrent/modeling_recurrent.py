@@ -74,7 +74,13 @@ class RecurrentPreTrainedModel(LecturePreTrainedModel):
 
 
 class RecurrentModel(RecurrentPreTrainedModel):
-    """Word vectors, a stack of recurrent layers, and, if `output_projection_size` is set, a linear map at the end."""
+    """Word vectors, a stack of recurrent layers, and, if `output_projection_size` is set, a linear map at the end.
+
+    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, input_size). In `attention_mask`
+    (batch, seq) 1 is a real token; a mask that also covers what the cache has seen is cut to the last steps. Padding,
+    wherever it stands, outputs zeros and leaves the state as it was. `past_key_values` is the state to start from and
+    is not changed; with `use_cache` the state at the end comes back as a new one (not if bidirectional).
+    """
 
     def __init__(self, config: RecurrentConfig):
         super().__init__(config)
@@ -107,13 +113,6 @@ class RecurrentModel(RecurrentPreTrainedModel):
     ) -> BaseModelOutputWithPast:
         """Read the sequences, from zero states or from those in `past_key_values`.
 
-        Args:
-            input_ids: (batch, seq); or `inputs_embeds` (batch, seq, embedding_size).
-            attention_mask: (batch, seq), 1 = real token; a mask that also covers what the cache has seen is cut to the
-                last `seq` steps. Padding, wherever it stands, outputs zeros and leaves the state as it was.
-            past_key_values: the state to start from; it is not changed.
-            use_cache: return the state after the last step as a new `RecurrentCache` (not if bidirectional).
-
         Returns:
             `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`: the
             word vectors and each layer's output, the last one being `last_hidden_state`.
@@ -123,22 +122,23 @@ class RecurrentModel(RecurrentPreTrainedModel):
         hidden = self.dropout(self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds)
         mask = _padding_mask(attention_mask, hidden)
         states, seen_tokens = self._states_before(past_key_values, hidden)
-        use_cache = use_cache and not self.config.bidirectional
-        all_hidden, after = [hidden], []
+        if output_hidden_states is None:
+            output_hidden_states = self.config.output_hidden_states
+        shown, after = [hidden], []
         for layer, state in zip(self.layers, states, strict=True):
             hidden, state = layer(hidden, state, mask)
             hidden = self.dropout(hidden)
-            all_hidden.append(hidden)
             after.append(state)
-        all_hidden[-1] = hidden = self.output_projection(hidden)
+            if output_hidden_states:
+                shown.append(hidden)
+        shown[-1] = hidden = self.output_projection(hidden)
+        use_cache = use_cache and not self.config.bidirectional
         if use_cache and None in after:
             raise ValueError("a traced model with an attention_mask returns no state: export it with use_cache=False")
-        if output_hidden_states is None:
-            output_hidden_states = self.config.output_hidden_states
         return BaseModelOutputWithPast(
             last_hidden_state=hidden,
             past_key_values=RecurrentCache.from_states(after, seen_tokens + hidden.shape[1]) if use_cache else None,
-            hidden_states=tuple(all_hidden) if output_hidden_states else None,
+            hidden_states=tuple(shown) if output_hidden_states else None,
         )
 
     def _states_before(self, cache: Any, hidden: Tensor) -> tuple[list[tuple[Tensor, ...] | None], int]:
@@ -162,6 +162,8 @@ class RecurrentModel(RecurrentPreTrainedModel):
 class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMixin):
     """The recurrent language model: the next word's probability from the state after all words before it."""
 
+    loss_without_logits = True
+    """The loss counts all labels whatever `logits_to_keep` is; keeping 1 makes training faster and smaller."""
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
     def __init__(self, config: RecurrentConfig):
