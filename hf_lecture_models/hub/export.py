@@ -52,12 +52,7 @@ def export(
         model.save_pretrained(stage)
         if processing_class is not None:
             processing_class.save_pretrained(stage)
-        for name, source in code.items():
-            (stage / f"{name}.py").write_text(source, encoding="utf-8")
-        _add_auto_map(stage / "config.json", {auto: _reference(cls) for auto, cls in classes.items()})
-        if python_tokenizer is not None:
-            # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
-            _add_auto_map(stage / "tokenizer_config.json", {"AutoTokenizer": [_reference(python_tokenizer), None]})
+        _write_code(stage, code, classes, python_tokenizer)
         if facts is not None:
             write_card(stage, facts)
 
@@ -70,6 +65,16 @@ def registered_classes(config_class: type) -> dict[str, type]:
         if name.startswith("AutoModel") and mapping is not None and config_class in mapping:
             classes[name] = mapping[config_class]
     return classes
+
+
+def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], tokenizer: type | None) -> None:
+    """The modules, and in the configurations where each class stands among them."""
+    for name, source in code.items():
+        (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    _add_auto_map(folder / "config.json", {auto: _reference(cls) for auto, cls in classes.items()})
+    if tokenizer is not None:
+        # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
+        _add_auto_map(folder / "tokenizer_config.json", {"AutoTokenizer": [_reference(tokenizer), None]})
 
 
 def _reference(cls: type) -> str:
