@@ -9,6 +9,7 @@ Killed at any moment, the same command with --resume goes on to the same weights
 """
 
 import argparse
+import inspect
 import logging
 import signal
 import sys
@@ -34,12 +35,12 @@ def make_tokenizer(recipe: CausalLMRecipe, texts: Any) -> Any:
     kind = options.pop("type", "word")
     if kind not in TOKENIZERS:
         raise ValueError(f"recipe: tokenizer.type must be one of {', '.join(TOKENIZERS)}, not {kind!r}")
-    if recipe.streaming:
-        texts = (row[recipe.text_column] for row in texts)
-    try:
-        return TOKENIZERS[kind].train(texts, **options)
-    except TypeError as error:
-        raise ValueError(f"recipe: tokenizer: {error}") from error
+    train = TOKENIZERS[kind].train
+    known = [name for name in inspect.signature(train).parameters if name not in ("texts", "progress", "kwargs")]
+    for name in options:
+        if name not in known:
+            raise ValueError(f"recipe: no field tokenizer.{name}; type {kind} has {', '.join(known)}")
+    return train((row[recipe.text_column] for row in texts) if recipe.streaming else texts, **options)
 
 
 def make_model(recipe: CausalLMRecipe, tokenizer: Any) -> Any:

@@ -217,7 +217,8 @@ class _Run:
                 self._save_checkpoint()
         if self.evaluation is None and progress.step == self.total_steps:
             self._save_model()
-        self.reporter.write_files(progress, recipe.to_dict(), self._metric)
+        self.reporter.write_facts(progress, recipe.to_dict(), self._metric)
+        self.reporter.draw(progress)
         self.accelerator.wait_for_everyone()
         return self._result()
 
@@ -296,7 +297,7 @@ class _Run:
             progress.evaluations_without_gain += 1
             if progress.evaluations_without_gain == self.recipe.early_stopping_patience:
                 progress.stopped = progress.stopped or "early stopping"
-        self.reporter.write_files(progress, self.recipe.to_dict(), evaluation.metric)
+        self.reporter.write_facts(progress, self.recipe.to_dict(), evaluation.metric)
 
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
         """What the main process measures, known to all."""

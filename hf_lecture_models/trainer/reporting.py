@@ -13,6 +13,7 @@ from typing import Any
 from tqdm import tqdm
 from transformers.utils import logging as transformers_logging
 
+from hf_lecture_models.analysis.learning_curve import save_learning_curve
 from hf_lecture_models.base.files import staged_file
 
 
@@ -86,8 +87,8 @@ class Reporter:
         progress.history.append(row)
         self.accelerator.log({name: value for name, value in row.items() if name != "step"}, step=row["step"])
 
-    def write_files(self, progress: Progress, recipe: dict[str, Any], metric: str) -> None:
-        """`training.json`, and the learning curve where matplotlib is installed."""
+    def write_facts(self, progress: Progress, recipe: dict[str, Any], metric: str) -> None:
+        """`training.json`: how the run went, for programs."""
         if not self.accelerator.is_main_process:
             return
         facts = {key: value for key, value in asdict(progress).items() if not key.startswith("interval")}
@@ -95,9 +96,11 @@ class Reporter:
         facts["num_processes"] = self.accelerator.num_processes
         with staged_file(self.output_dir / "training.json") as stage:
             stage.write_text(json.dumps(facts, indent=1), encoding="utf-8")
-        if progress.history and importlib.util.find_spec("matplotlib"):
-            from hf_lecture_models.analysis.learning_curve import save_learning_curve
 
+    def draw(self, progress: Progress) -> None:
+        """`learning_curve.png`, where matplotlib is installed."""
+        drawable = any("loss" in row for row in progress.history) and importlib.util.find_spec("matplotlib")
+        if drawable and self.accelerator.is_main_process:
             save_learning_curve(progress.history, self.output_dir / "learning_curve.png")
 
     def close(self) -> None:

@@ -1,0 +1,185 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
+from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.trainer.data import training_texts, validation_texts
+from hf_lecture_models.trainer.language_model import CausalLMRecipe, make_batches, train_causal_lm
+
+TEXTS = ["the cat sits", "", "a dog runs to the cat", "the dog sits", "a cat runs", "the cat runs to a dog"] * 3
+HELD_OUT = ["the dog runs to a cat", "a cat sits"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return WordTokenizer.train(TEXTS, progress=False)
+
+
+def model_for(tokenizer, seed=0):
+    torch.manual_seed(seed)
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    return RecurrentForCausalLM(RecurrentConfig(vocab_size=len(tokenizer), hidden_size=12, dropout=0.1, **ids))
+
+
+def recipe(**fields):
+    return CausalLMRecipe(**{"epochs": 3, "batch_size": 4, "sequence_length": 6, "learning_rate": 0.02} | fields)
+
+
+def run(folder, tokenizer, texts=TEXTS, seed=0, resume=False, **fields):
+    model = model_for(tokenizer, seed)
+    return train_causal_lm(
+        model, tokenizer, texts, HELD_OUT, folder, recipe(**fields), resume=resume, quiet=True
+    ), model
+
+
+@pytest.mark.parametrize("layout", ["stream", "blocks", "texts"])
+def test_each_layout_learns_and_the_folder_is_the_best_model(tmp_path, tokenizer, layout):
+    before = evaluate_language_model(model_for(tokenizer).eval(), tokenizer, HELD_OUT, stream=layout == "stream")
+    result, _ = run(tmp_path, tokenizer, layout=layout, epochs=6)
+    assert result.best_metric < 0.85 * before["perplexity"]
+    model, loaded = AutoModelForCausalLM.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
+    after = evaluate_language_model(model, loaded, HELD_OUT, stream=layout == "stream")
+    assert after["perplexity"] == pytest.approx(result.best_metric, rel=1e-5)
+    words = sum(len(text.split()) + 1 for text in TEXTS)
+    assert result.tokens == 6 * words
+    assert json.loads((tmp_path / "training.json").read_text())["tokens_per_second"] > 0
+
+
+@pytest.mark.parametrize("layout", ["stream", "blocks", "texts"])
+def test_each_layout_resumes_to_the_same_bits(tmp_path, tokenizer, layout):
+    fields = {"layout": layout, "accumulation_steps": 2, "save_every": 4}
+    _, expected = run(tmp_path / "straight", tokenizer, **fields)
+    run(tmp_path / "cut", tokenizer, **fields)
+    newest = max((tmp_path / "cut" / "checkpoints").iterdir())
+    (newest / "complete.json").unlink()
+    with pytest.warns(UserWarning, match=r"complete.json is missing"):
+        _, model = run(tmp_path / "cut", tokenizer, seed=5, resume=True, **fields)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
+
+
+def test_accumulated_streams_train_as_one_batch(tmp_path, tokenizer):
+    losses = []
+    for parts in (1, 4):
+        model, chosen = model_for(tokenizer), recipe(layout="stream", accumulation_steps=parts, log_every=1)
+        model.config.dropout = model.model.dropout.p = 0.0
+        result = train_causal_lm(model, tokenizer, TEXTS, None, tmp_path / str(parts), chosen, quiet=True)
+        losses.append([row["loss"] for row in result.history])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+
+
+def test_other_training_data_are_refused_on_resume(tmp_path, tokenizer):
+    run(tmp_path, tokenizer, layout="stream")
+    with pytest.raises(ValueError, match="training data or the tokenizer differ"):
+        run(tmp_path, tokenizer, texts=TEXTS[1:], layout="stream", resume=True)
+
+
+def test_no_text_and_a_foreign_tokenizer_are_refused(tmp_path, tokenizer):
+    with pytest.raises(ValueError, match="no text to train on"):
+        run(tmp_path, tokenizer, texts=[])
+    larger = WordTokenizer.train(["many more words than the model was ever made for, and some others", *TEXTS])
+    with pytest.raises(ValueError, match="vocab_size"):
+        train_causal_lm(model_for(tokenizer), larger, TEXTS, None, tmp_path, recipe())
+
+
+def test_the_effective_batch_is_printed(tmp_path, tokenizer, capsys):
+    model = model_for(tokenizer)
+    train_causal_lm(model, tokenizer, TEXTS, None, tmp_path, recipe(max_steps=1, layout="stream"))
+    assert "4 rows x 6 = 24 tokens" in capsys.readouterr().out
+    assert load_file(tmp_path / "model.safetensors")
+
+
+def test_a_file_keeps_its_blank_lines(tmp_path):
+    (tmp_path / "a.txt").write_text("one\n\n two \n", encoding="utf-8")
+    assert training_texts(recipe(train_files=[str(tmp_path / "a.txt")])) == ["one", "", " two "]
+    assert validation_texts(recipe()) is None
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".parquet"])
+def test_columns_of_files_are_read_by_datasets(tmp_path, suffix, monkeypatch):
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    table = datasets.Dataset.from_dict({"line": ["a b", "c, d"], "number": [1, 2]})
+    path = str(tmp_path / f"data{suffix}")
+    writers = {
+        ".csv": table.to_csv,
+        ".tsv": lambda path: table.to_csv(path, sep="\t"),
+        ".parquet": table.to_parquet,
+    }
+    writers.get(suffix, table.to_json)(path)
+    assert training_texts(recipe(train_files=[path], text_column="line")) == ["a b", "c, d"]
+    with pytest.raises(ValueError, match=r"no column 'text' in the data, only line, number"):
+        training_texts(recipe(train_files=[path]))
+    with pytest.raises(ValueError, match="row 0 of column 'number' holds int, not text"):
+        training_texts(recipe(train_files=[path], text_column="number"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        ({}, ValueError, "names no training data"),
+        ({"train_texts": ["a"], "train_files": ["b"]}, ValueError, "names its data twice"),
+        ({"train_files": ["nowhere.txt"]}, FileNotFoundError, "there is no file nowhere.txt"),
+        ({"dataset_name": "a/b"}, ValueError, "needs dataset_revision"),
+        ({"train_texts": ["a"], "streaming": True}, ValueError, "cannot be streamed"),
+    ],
+)
+def test_data_that_cannot_be_read_are_named(fields, error, message):
+    with pytest.raises(error, match=message):
+        training_texts(recipe(**fields))
+
+
+def test_files_of_no_known_kind_are_refused(tmp_path):
+    (tmp_path / "a.doc").touch()
+    with pytest.raises(ValueError, match="all files must be of one kind"):
+        training_texts(recipe(train_files=[str(tmp_path / "a.doc")]))
+
+
+@pytest.fixture
+def streamed(tmp_path):
+    pytest.importorskip("datasets")
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(TEXTS), encoding="utf-8")
+    return {"train_files": [str(path)], "streaming": True, "max_steps": 14, "batch_size": 2}
+
+
+def test_a_streamed_set_gives_the_blocks_of_the_whole_one(tokenizer, streamed):
+    chosen = recipe(**streamed)
+    batches = make_batches(tokenizer, training_texts(chosen), chosen)
+    steps = [batches.next_step()[0].inputs for _ in range(4)]
+    inputs = torch.cat([step["input_ids"].flatten() for step in steps])
+    labels = torch.cat([step["shift_labels"].flatten() for step in steps])
+    first = [tokenizer.bos_token_id, *tokenizer(TEXTS[0], add_special_tokens=False)["input_ids"]]
+    assert inputs[: len(first)].tolist() == first
+    real = labels[:-1] != -100
+    assert torch.equal(labels[:-1][real], inputs[1:][real])
+    assert not (labels == tokenizer.bos_token_id).any()
+
+
+def test_a_streamed_run_resumes_to_the_same_bits(tmp_path, tokenizer, streamed):
+    fields = {**streamed, "save_every": 5}
+
+    def start(name, seed=0, resume=False):
+        return run(tmp_path / name, tokenizer, training_texts(recipe(**fields)), seed, resume, **fields)[1]
+
+    expected = start("straight")
+    start("cut")
+    (max((tmp_path / "cut" / "checkpoints").iterdir()) / "state.json").unlink()
+    with pytest.warns(UserWarning, match="passed over"):
+        model = start("cut", seed=5, resume=True)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
+
+
+def test_a_shuffled_stream_starts_again_and_needs_max_steps(tmp_path, tokenizer, streamed):
+    chosen = recipe(**streamed, shuffle_buffer=5)
+    result, _ = run(tmp_path, tokenizer, training_texts(chosen), **streamed, shuffle_buffer=5)
+    assert result.step == 14
+    with pytest.raises(ValueError, match="set max_steps"):
+        run(tmp_path / "b", tokenizer, training_texts(chosen), **{**streamed, "max_steps": 0})
+    with pytest.raises(ValueError, match="layout blocks only"):
+        run(tmp_path / "c", tokenizer, training_texts(chosen), **streamed, layout="stream")

@@ -1,0 +1,311 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The loop on a model that is no language model: it must know none."""
+
+import json
+import os
+import signal
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.nn import functional as F
+
+from hf_lecture_models.trainer import loop
+from hf_lecture_models.trainer.batches import Batch, ShuffledBatches
+from hf_lecture_models.trainer.loop import Evaluation, train
+from hf_lecture_models.trainer.recipe import TrainingRecipe
+
+POINTS = torch.linspace(-1, 1, 22)[:, None]
+
+
+class Line(nn.Module):
+    """y = 3x + 1 with dropout on the way, its loss a sum over items divided by `num_items_in_batch`."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.inner, self.outer = nn.Linear(1, 16), nn.Linear(16, 1)
+
+    def forward(self, x, wanted, num_items_in_batch):
+        y = self.outer(F.dropout(torch.tanh(self.inner(x)), 0.2, self.training))
+        return SimpleNamespace(loss=(wanted * (y - 3 * x - 1) ** 2).sum() / num_items_in_batch)
+
+    def save_pretrained(self, folder):
+        save_file(self.state_dict(), folder / "model.safetensors")
+
+
+def collate(rows):
+    wanted = torch.from_numpy((rows >= 0).astype(np.float32))[:, None]
+    return Batch({"x": POINTS[np.maximum(rows, 0)], "wanted": wanted}, int((rows >= 0).sum()))
+
+
+def batches(recipe):
+    return ShuffledBatches(len(POINTS), collate, recipe.batch_size, recipe.seed)
+
+
+def recipe(**fields):
+    return TrainingRecipe(
+        **{"epochs": 4, "batch_size": 4, "learning_rate": 0.02, "log_every": 1, "schedule": "cosine"} | fields
+    )
+
+
+def distance(model):
+    return {"distance": (model(POINTS, torch.ones_like(POINTS), 22).loss).item(), "note": "text is no number"}
+
+
+def run(folder, model=None, *, evaluation=Evaluation(distance, "distance"), resume=False, **fields):  # noqa: B008
+    chosen = recipe(**fields)
+    model = model or Line()
+    return train(model, batches(chosen), chosen, folder, evaluation=evaluation, resume=resume, quiet=True), model
+
+
+def same(first, second):
+    return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+def test_it_learns_and_leaves_the_best_model(tmp_path):
+    result, _ = run(tmp_path, epochs=60)
+    values = [row["validation_distance"] for row in result.history if "validation_distance" in row]
+    assert result.step == 360
+    assert result.tokens == 22 * 60
+    assert result.best_metric == min(values) < 0.1 * values[0]
+    best = Line()
+    best.load_state_dict(load_file(tmp_path / "model.safetensors"))
+    best.eval()
+    assert distance(best)["distance"] == pytest.approx(result.best_metric, rel=1e-5)
+    assert json.loads((tmp_path / "training.json").read_text())["best_metric"] == result.best_metric
+    assert (tmp_path / "learning_curve.png").stat().st_size > 1000
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others(tmp_path):
+    _, first = run(tmp_path / "a")
+    _, second = run(tmp_path / "b")
+    _, other = run(tmp_path / "c", seed=1)
+    assert same(first, second)
+    assert not same(first, other)
+
+
+def test_without_an_evaluation_the_last_model_is_kept(tmp_path):
+    result, model = run(tmp_path, evaluation=None)
+    assert torch.equal(load_file(tmp_path / "model.safetensors")["inner.bias"], model.inner.bias)
+    assert (result.metric_name, result.best_metric) == ("loss", None)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+def test_accumulation_is_one_large_batch(tmp_path, optimizer, monkeypatch):
+    monkeypatch.setattr(F, "dropout", lambda tensor, *arguments: tensor)
+    losses, weights = [], []
+    for parts in (1, 2, 4):
+        result, model = run(tmp_path / str(parts), optimizer=optimizer, accumulation_steps=parts)
+        losses.append([row["loss"] for row in result.history if "loss" in row])
+        weights.append(torch.cat([p.flatten() for p in model.parameters()]).detach())
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+    assert losses[2] == pytest.approx(losses[0], rel=1e-3)
+    assert torch.allclose(weights[0], weights[2], atol=1e-4)
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+@pytest.mark.parametrize(("schedule", "last"), [("linear", 0.0), ("cosine", 0.0), ("constant", 0.02)])
+def test_the_schedule_ends_where_planned(tmp_path, schedule, last, parts):
+    result, _ = run(tmp_path, schedule=schedule, accumulation_steps=parts, warmup_steps=3, evaluate_every=100)
+    rates = [row["learning_rate"] for row in result.history if "loss" in row]
+    assert len(rates) == 24
+    assert rates[2] == pytest.approx(0.02)
+    assert rates[-1] == pytest.approx(last, abs=1e-12)
+
+
+class Crash(Exception):
+    pass
+
+
+class CrashingBatches(ShuffledBatches):
+    def next_step(self):
+        if (self.epoch, self.position) == self.crash_at:
+            raise Crash
+        return super().next_step()
+
+
+def crash_and_resume(folder, crash_at, **fields):
+    chosen = recipe(**fields)
+    evaluation = Evaluation(distance, "distance")
+    crashing = CrashingBatches(len(POINTS), collate, chosen.batch_size, chosen.seed)
+    crashing.crash_at = crash_at
+    with pytest.raises(Crash):
+        train(Line(), crashing, chosen, folder, evaluation=evaluation, quiet=True)
+    # Other initial weights: everything must come from the checkpoint.
+    return run(folder, Line(seed=9), resume=True, **fields)
+
+
+@pytest.mark.parametrize("crash_at", [(1, 2), (1, 6), (3, 5)])
+@pytest.mark.parametrize("fields", [{}, {"optimizer": "sgd"}, {"accumulation_steps": 4, "mixed_precision": "bf16"}])
+def test_a_resumed_run_ends_in_the_same_bits(tmp_path, crash_at, fields):
+    fields = {"save_every": 5, "log_every": 7, "schedule": "plateau", **fields}
+    straight, expected = run(tmp_path / "straight", **fields)
+    resumed, model = crash_and_resume(tmp_path / "resumed", crash_at, **fields)
+    assert same(model, expected)
+    assert resumed.history == straight.history
+    best = [load_file(tmp_path / name / "model.safetensors") for name in ("straight", "resumed")]
+    assert all(torch.equal(best[0][key], best[1][key]) for key in best[0])
+
+
+def test_a_damaged_checkpoint_costs_steps_and_not_bits(tmp_path):
+    _, expected = run(tmp_path / "straight", save_every=5)
+    chosen = tmp_path / "resumed"
+    run(chosen, save_every=5, keep_checkpoints=3)
+    (max((chosen / "checkpoints").iterdir()) / "state.safetensors").unlink()
+    with pytest.warns(UserWarning, match="passed over"):
+        _, model = run(chosen, Line(seed=9), save_every=5, keep_checkpoints=3, resume=True)
+    assert same(model, expected)
+
+
+def test_resume_of_a_finished_run_changes_nothing(tmp_path):
+    first, expected = run(tmp_path)
+    again, model = run(tmp_path, Line(seed=9), resume=True)
+    assert same(model, expected)
+    assert again.history == first.history
+
+
+def test_resume_without_a_checkpoint_starts_and_says_so(tmp_path, capsys):
+    chosen = recipe()
+    train(Line(), batches(chosen), chosen, tmp_path, resume=True)
+    said = capsys.readouterr().err
+    assert "starting from scratch" in said
+    assert "1 process(es)" in said
+
+
+def test_a_folder_that_holds_a_run_is_refused_without_resume(tmp_path):
+    run(tmp_path)
+    with pytest.raises(ValueError, match="add --resume"):
+        run(tmp_path)
+
+
+def test_resume_under_another_recipe_is_refused_by_field(tmp_path):
+    run(tmp_path)
+    with pytest.raises(ValueError, match=r"learning_rate is 0.5 but the run was started with 0.02"):
+        run(tmp_path, learning_rate=0.5, resume=True)
+
+
+def test_a_file_in_the_folders_place_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match="it is a file"):
+        run(tmp_path / "file")
+
+
+def test_two_runs_in_one_folder_are_refused(tmp_path):
+    def start_another(model):
+        with pytest.raises(BlockingIOError, match="in use by another run"):
+            run(tmp_path)
+        return distance(model)
+
+    result, _ = run(tmp_path, evaluation=Evaluation(start_another, "distance"))
+    assert result.step == 24
+
+
+@pytest.mark.parametrize("clip_norm", [1.0, None])
+@pytest.mark.parametrize("poisoned", ["loss", "gradient"])
+def test_the_first_non_finite_number_stops_the_run_and_is_not_saved(tmp_path, poisoned, clip_norm):
+    class Poison(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, loss):
+            return loss.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * float("nan")
+
+    class Poisoned(Line):
+        calls = 0
+
+        def forward(self, *arguments, **inputs):
+            outputs = super().forward(*arguments, **inputs)
+            self.calls += self.training
+            if self.calls == 9:
+                outputs.loss = outputs.loss * float("inf") if poisoned == "loss" else Poison.apply(outputs.loss)
+            return outputs
+
+    model = Poisoned()
+    with pytest.raises(FloatingPointError, match=r"step 9: .*earlier checkpoints are in"):
+        run(tmp_path, model, save_every=1, clip_norm=clip_norm)
+    assert max(path.name for path in (tmp_path / "checkpoints").iterdir()) == "step-00000008"
+    kept = load_file(tmp_path / "checkpoints" / "step-00000008" / "model.safetensors")
+    assert all(torch.equal(tensor, kept[name]) for name, tensor in model.state_dict().items())
+    _, resumed = run(tmp_path, Line(), save_every=1, clip_norm=clip_norm, resume=True)
+    assert same(resumed, run(tmp_path / "straight", save_every=1, clip_norm=clip_norm)[1])
+
+
+def test_an_absurd_learning_rate_stops_with_an_error_and_finite_weights(tmp_path):
+    with pytest.raises(FloatingPointError):
+        run(tmp_path, learning_rate=1e30, clip_norm=None, schedule="constant")
+    for path in tmp_path.rglob("model.safetensors"):
+        assert all(tensor.isfinite().all() for tensor in load_file(path).values())
+
+
+def test_a_metric_that_is_nan_stops_the_run(tmp_path):
+    with pytest.raises(FloatingPointError, match="distance is NaN"):
+        run(tmp_path, evaluation=Evaluation(lambda model: {"distance": float("nan")}, "distance"))
+    assert not (tmp_path / "model.safetensors").exists()
+
+
+def test_a_missing_metric_is_named(tmp_path):
+    with pytest.raises(ValueError, match="no number 'accuracy', only distance, note"):
+        run(tmp_path, evaluation=Evaluation(distance, "accuracy"))
+
+
+def scripted(values):
+    remaining = iter(values)
+    return lambda model: {"score": next(remaining)}
+
+
+def test_patience_counts_evaluations_without_gain_and_knows_the_direction(tmp_path):
+    scores = [1.0, 2.0, 2.0, 1.5, 9.0]
+    evaluation = Evaluation(scripted(scores), "score", lower_is_better=False)
+    result, _ = run(tmp_path, evaluation=evaluation, epochs=5, early_stopping_patience=2)
+    assert (result.stopped, result.step, result.best_metric) == ("early stopping", 24, 2.0)
+    again, _ = run(tmp_path, evaluation=evaluation, epochs=5, early_stopping_patience=2, resume=True)
+    assert again.step == 24
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_saves_once_and_stops_cleanly(tmp_path, name, monkeypatch):
+    saves = []
+    original = loop.saved.write_checkpoint
+    monkeypatch.setattr(loop.saved, "write_checkpoint", lambda *a: (saves.append(a[1]), original(*a)))
+
+    class Signalled(Line):
+        calls = 0
+
+        def forward(self, *arguments, **inputs):
+            self.calls += 1
+            if self.calls == 8:
+                os.kill(os.getpid(), signal.Signals[name])
+            return super().forward(*arguments, **inputs)
+
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    result, _ = run(tmp_path, Signalled(), evaluation=None)
+    assert (result.stopped, result.step, saves) == (name, 8, [6, 8])
+    assert handlers == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    _, resumed = run(tmp_path, Line(seed=9), evaluation=None, resume=True)
+    assert same(resumed, run(tmp_path / "straight", evaluation=None)[1])
+
+
+def test_tensorboard_gets_the_history(tmp_path):
+    run(tmp_path, report_to="tensorboard")
+    assert list((tmp_path / "runs").rglob("events.out.tfevents*"))
+
+
+@pytest.mark.parametrize(
+    ("environment", "fields", "message"),
+    [
+        ({}, {"num_processes": 2}, "1 process.* run, but 2 were asked for"),
+        ({"WORLD_SIZE": "2"}, {}, "1 process.* run, but 2 were asked for"),
+        ({"ACCELERATE_MIXED_PRECISION": "fp16"}, {}, "the launcher asks for mixed_precision fp16"),
+    ],
+)
+def test_a_launch_that_is_not_what_was_asked_is_refused(tmp_path, monkeypatch, environment, fields, message):
+    for key, value in environment.items():
+        monkeypatch.setenv(key, value)
+    with pytest.raises(ValueError, match=message):
+        run(tmp_path, **fields)

@@ -1,0 +1,97 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+from pathlib import Path
+
+import pytest
+
+from hf_lecture_models.trainer.language_model import CausalLMRecipe
+from hf_lecture_models.trainer.recipe import (
+    TrainingRecipe,
+    describe_fields,
+    load_recipe,
+    packaged_recipe,
+    parse_overrides,
+    refuse_changed_recipe,
+)
+
+RECIPES = Path(__file__).parents[2] / "training" / "recipes"
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def load(path, overrides=None):
+    return load_recipe(path, overrides, recipe_class=CausalLMRecipe)
+
+
+def test_every_field_can_be_overridden_by_name(tmp_path):
+    path = write(tmp_path / "r.yaml", "learning_rate: 1e-3\nepochs: 2\nmodel: {model_type: x, hidden_size: 5}\n")
+    arguments = ["--learning_rate", "2e-4", "--epochs=7", "--clip_norm", "null", "--model.hidden_size", "9"]
+    arguments += ["--train_files", "a.txt"]
+    recipe = load(path, parse_overrides(arguments))
+    assert (recipe.learning_rate, recipe.epochs, recipe.clip_norm) == (2e-4, 7.0, None)
+    assert recipe.model == {"model_type": "x", "hidden_size": 9}
+    assert recipe.train_files == ["a.txt"]
+
+
+def test_mutable_defaults_are_not_shared():
+    CausalLMRecipe().model["hidden_size"] = 3
+    assert "hidden_size" not in CausalLMRecipe().model
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("learnin_rate: 1", "did you mean learning_rate"),
+        ("schedule: square", "schedule must be one of constant, linear, cosine, plateau, not 'square'"),
+        ("batch_size: 0", "batch_size must be at least 1"),
+        ("batch_size: many", "batch_size must be int, not 'many'"),
+        ("batch_size: true", "batch_size must be int, not True"),
+        ("learning_rate: fast", "learning_rate must be float, not 'fast'"),
+        ("learning_rate: .nan", "learning_rate must be a finite number"),
+        ("model: lstm", "model must be dict"),
+        ("epochs: 0", "epochs and max_steps are both 0"),
+        ("- epochs", "must hold `name: value` lines"),
+        ("a: [", "is not a YAML file"),
+    ],
+)
+def test_bad_recipes_are_refused_with_the_field(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        load(write(tmp_path / "r.yaml", text))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--epochs"], "needs a value"), (["epochs", "3"], "expected --name value"), (["--"], "expected --name value")],
+)
+def test_bad_command_lines_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        parse_overrides(arguments)
+
+
+def test_an_override_cannot_reach_into_a_number(tmp_path):
+    with pytest.raises(ValueError, match="reaches into epochs"):
+        load(write(tmp_path / "r.yaml", "epochs: 1"), {"epochs.x": 1})
+
+
+def test_a_changed_recipe_is_refused_by_field_but_free_fields_may_change():
+    recipe = TrainingRecipe(seed=1)
+    refuse_changed_recipe(TrainingRecipe(seed=1, log_every=3, keep_checkpoints=9), recipe.to_dict())
+    with pytest.raises(ValueError, match="seed is 2 but the run was started with 1"):
+        refuse_changed_recipe(TrainingRecipe(seed=2), recipe.to_dict())
+
+
+def test_help_lists_every_field():
+    assert "clip_norm" in describe_fields(CausalLMRecipe)
+    assert "(stream, blocks, texts)" in describe_fields(CausalLMRecipe)
+
+
+def test_an_unknown_packaged_recipe_is_named():
+    with pytest.raises(ValueError, match="no packaged recipe nothing"):
+        packaged_recipe("nothing")
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("recurrent*.yaml")), ids=lambda path: path.stem)
+def test_the_shipped_recipes_are_valid(path):
+    assert load(path).model["model_type"] == "lecture_recurrent"

@@ -1,0 +1,226 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The script as a user starts it, killed as a machine kills it."""
+
+import importlib.util
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+SCRIPT = Path(__file__).parents[2] / "training" / "train_causal_lm.py"
+RECIPE = SCRIPT.parent / "recipes" / "recurrent_tiny.yaml"
+# Dropout, accumulation, carried state; a checkpoint in mid-epoch every other step.
+OPTIONS = ["--epochs", "24", "--save_every", "2", "--evaluate_every", "30", "--log_every", "1"]
+STEPS = 120
+
+
+def script(arguments):
+    """Run the script's main in this process, by its path as the launchers do."""
+    spec = importlib.util.spec_from_file_location("train_causal_lm", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main([str(argument) for argument in arguments])
+
+
+def run_in_child(arguments):
+    torch.set_num_threads(1)
+    script(arguments)
+
+
+@pytest.fixture(scope="session")
+def straight(tmp_path_factory):
+    """The folder of a run that nothing interrupted."""
+    folder = tmp_path_factory.mktemp("straight") / "run"
+    script([RECIPE, *OPTIONS, "--output_dir", folder])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def children():
+    """New processes that need not import torch again: forked from one that has done nothing else."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["hf_lecture_models", "hf_lecture_models.trainer.data", "accelerate"])
+    return context
+
+
+def assert_same_run(first, second):
+    def weights(folder):
+        return {path.relative_to(folder): load_file(path) for path in sorted(folder.rglob("model.safetensors"))}
+
+    expected, found = weights(first), weights(second)
+    assert Path(f"checkpoints/step-{STEPS:08d}/model.safetensors") in expected
+    assert expected.keys() == found.keys()
+    for path, tensors in expected.items():
+        assert all(torch.equal(tensor, found[path][name]) for name, tensor in tensors.items())
+    histories = [json.loads((folder / "training.json").read_text())["history"] for folder in (first, second)]
+    assert histories[0] == histories[1]
+
+
+def newest_step(folder):
+    return max((int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*")), default=0)
+
+
+def is_saving(folder):
+    return any((folder / "checkpoints").glob(".step-*.partial"))
+
+
+def wait_until(condition, alive):
+    while alive() and not condition():
+        time.sleep(0.0002)
+
+
+def kill_and_resume(folder, children, kills, seed):
+    """Kill a run at random moments, every other time in the middle of a save; returns what each kill left."""
+    moments, left = random.Random(seed), []
+    command = [RECIPE, *OPTIONS, "--output_dir", folder, "--resume"]
+    for number in range(kills):
+        child = children.Process(target=run_in_child, args=(command,))
+        child.start()
+        begin = newest_step(folder)
+        wait_until(lambda: newest_step(folder) > begin + moments.randrange(8), child.is_alive)  # noqa: B023
+        if number % 2:
+            wait_until(lambda: is_saving(folder), child.is_alive)
+        else:
+            time.sleep(moments.random() * 0.03)
+        child.kill()
+        child.join()
+        left.append((newest_step(folder), is_saving(folder)))
+    child = children.Process(target=run_in_child, args=(command,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    return left
+
+
+def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path, straight, children):
+    left = kill_and_resume(tmp_path / "run", children, kills=6, seed=time.time_ns())
+    assert 0 < left[0][0] < STEPS
+    assert any(in_save for _, in_save in left)
+    assert_same_run(straight, tmp_path / "run")
+    assert not list(tmp_path.rglob("*.partial*"))
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_killed_fifty_times_it_ends_in_the_same_bits(tmp_path, straight, children):
+    for number in range(5):
+        kill_and_resume(tmp_path / str(number), children, kills=10, seed=time.time_ns())
+        assert_same_run(straight, tmp_path / str(number))
+
+
+def command_line(folder, *options, processes=1):
+    launcher = [sys.executable]
+    if processes > 1:
+        launcher += ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+    environment = os.environ | ({"ACCELERATE_USE_CPU": "true"} if processes > 1 else {})
+    return subprocess.Popen(
+        [*launcher, str(SCRIPT), str(RECIPE), *OPTIONS, "--output_dir", str(folder), *options],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
+    folder = tmp_path / "run"
+    killed = command_line(folder, "--resume")
+    wait_until(lambda: newest_step(folder) > 5, lambda: killed.poll() is None)
+    killed.kill()
+    assert "starting from scratch" in killed.communicate()[1]
+
+    stopped = command_line(folder, "--resume")
+    begin = newest_step(folder)
+    wait_until(lambda: newest_step(folder) > begin + 9, lambda: stopped.poll() is None)
+    stopped.terminate()
+    out, err = stopped.communicate(timeout=60)
+    assert stopped.returncode == 128 + signal.SIGTERM
+    assert "stopped by SIGTERM" in out
+    assert "resuming from" in err
+
+    finished = command_line(folder, "--resume")
+    out, err = finished.communicate(timeout=120)
+    assert (finished.returncode, "best validation perplexity" in out) == (0, True)
+    assert "%|" not in err  # no bar where there is no terminal
+    assert_same_run(straight, folder)
+
+
+def test_two_processes_train_as_one(tmp_path):
+    # Later options win over earlier ones.
+    options = ["--model.dropout", "0", "--epochs", "6", "--save_every", "1000"]
+    process = command_line(tmp_path / "two", *options, "--num_processes", "2", processes=2)
+    _, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err
+    assert "in 2 process(es)" in err
+    script([RECIPE, *OPTIONS, *options, "--accumulation_steps", "1", "--output_dir", tmp_path / "one"])
+    one, two = (json.loads((tmp_path / name / "training.json").read_text()) for name in ("one", "two"))
+    assert (two["num_processes"], one["num_processes"]) == (2, 1)
+    for key in ("loss", "learning_rate", "validation_perplexity"):
+        values = [[row[key] for row in run["history"] if key in row] for run in (one, two)]
+        assert values[1] == pytest.approx(values[0], rel=0.01, abs=1e-12)
+    rates = [row["learning_rate"] for row in two["history"] if "loss" in row]
+    assert len(rates) == 30
+    assert rates[-1] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_two_processes_killed_end_in_the_same_bits(tmp_path):
+    for name in ("straight", "killed"):
+        process = command_line(tmp_path / name, "--resume", processes=2)
+        if name == "killed":
+            wait_until(lambda: newest_step(tmp_path / "killed") > 7, lambda: process.poll() is None)  # noqa: B023
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            assert newest_step(tmp_path / "killed") < STEPS
+            process = command_line(tmp_path / name, "--resume", processes=2)
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+    assert_same_run(tmp_path / "straight", tmp_path / "killed")
+    process = command_line(tmp_path / "killed", "--resume")
+    assert "num_processes is 1 but the run was started with 2" in process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (["--tokenizer.type", "runes"], ValueError, "tokenizer.type must be one of word, byte"),
+        (["--tokenizer.colour", "red"], ValueError, "colour"),
+        (["--model.model_type", "lecture_nothing"], ValueError, "lecture_nothing"),
+        (["--model.hiden_size", "3"], ValueError, "hidden_size"),
+        (["--learnin_rate", "3"], ValueError, "did you mean learning_rate"),
+        (["--batch_size", "5"], ValueError, "make it a multiple of 2"),
+    ],
+)
+def test_what_the_user_got_wrong_is_named(tmp_path, arguments, error, message):
+    with pytest.raises(error, match=message):
+        script([RECIPE, "--output_dir", tmp_path / "run", *arguments])
+
+
+def test_a_missing_recipe_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing.yaml"):
+        script([tmp_path / "nothing.yaml"])
+
+
+def test_bytes_and_another_cell_need_only_options(tmp_path):
+    options = ["--tokenizer", "{type: byte}", "--model.cell_type", "gru", "--max_steps", "2", "--layout", "texts"]
+    assert script([RECIPE, "--output_dir", tmp_path / "run", *options]).step == 2
+
+
+def test_help_shows_the_fields(capsys):
+    with pytest.raises(SystemExit):
+        script(["--help"])
+    assert "--resume" in capsys.readouterr().out
