@@ -1,0 +1,150 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Estimate an n-gram language model by a recipe, and measure it.
+
+    python training/fit_ngram.py RECIPE.yaml [--name value ...]
+    python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1
+
+The folder then holds the model with its tokenizer, the recipe, a card, and results.json.
+"""
+
+import argparse
+import dataclasses
+import json
+import logging
+import sys
+import time
+from typing import Any, ClassVar
+
+import yaml
+from transformers.utils.logging import disable_progress_bar
+
+from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.hub.card import collect_facts, write_card
+from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.trainer.data import training_texts, validation_texts
+from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides, setting
+
+TOKENIZERS: dict[str, Any] = {"word": WordTokenizer, "byte": ByteTokenizer}
+
+
+@dataclasses.dataclass(kw_only=True)
+class NGramRecipe:
+    """What to estimate, from which texts, and where it goes."""
+
+    order: int = setting(5, "words in the longest n-gram")
+    smoothing: str = setting("modified_kneser_ney", "how unseen n-grams get their probability", choices=SMOOTHINGS)
+    alpha: float = setting(1.0, "what add_alpha adds to every count")
+    prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
+    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word or byte, and the arguments of its train()")
+
+    output_dir: str = setting("ngram", "folder of the model")
+    arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz)")
+    name: str = setting("n-gram language model", "title of the card")
+    data: dict[str, str] = setting({}, "what the card says of the data: name, split, licence, source")
+
+    train_texts: list[str] = setting([], "texts written into the recipe itself, in place of files")
+    validation_texts: list[str] = setting([], "the same for validation; jelinek_mercer sets its weights by them")
+    train_files: list[str] = setting([], "local .txt (one text per line), .csv, .json, .jsonl or .parquet files")
+    validation_files: list[str] = setting([], "the same for validation")
+    test_files: list[str] = setting([], "the same for the results; without them, the validation texts are measured")
+    dataset_name: str = setting("", "data set on the Hub, in place of files")
+    dataset_config: str | None = setting(None, "its configuration")
+    dataset_revision: str = setting("", "its revision: a commit, so that the data stay the same")
+    train_split: str = setting("train", "its split to count")
+    validation_split: str = setting("validation", "its split to validate on")
+    test_split: str = setting("", "its split for the results")
+    text_column: str = setting("text", "column that holds the text")
+    streaming: ClassVar[bool] = False  # the counts are in memory, and larger than the texts
+
+
+def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
+    """The split that the results are of, and its texts."""
+    if recipe.test_files or recipe.test_split:
+        test = dataclasses.replace(
+            recipe, validation_texts=[], validation_files=recipe.test_files, validation_split=recipe.test_split
+        )
+        return "test", validation_texts(test)
+    return "validation", validation_texts(recipe)
+
+
+def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[str, float]]:
+    """The estimated model, its tokenizer, and what that took."""
+    begin = time.perf_counter()
+    options = dict(recipe.tokenizer)
+    kind = options.pop("type", "word")
+    if kind not in TOKENIZERS:
+        raise ValueError(f"recipe: tokenizer.type must be one of {', '.join(TOKENIZERS)}, not {kind!r}")
+    tokenizer = TOKENIZERS[kind].train(texts, **options)
+    model = NGramForCausalLM.fit(
+        texts,
+        tokenizer,
+        order=recipe.order,
+        smoothing=recipe.smoothing,
+        alpha=recipe.alpha,
+        prune=recipe.prune,
+        held_out=validation_texts(recipe) if recipe.smoothing == "jelinek_mercer" else None,
+    )
+    return model, tokenizer, {"seconds": round(time.perf_counter() - begin, 2)}
+
+
+def measure(
+    recipe: NGramRecipe, model: NGramForCausalLM, tokenizer: Any, training: dict[str, float], command: str
+) -> dict[str, Any] | None:
+    """Everything that the card says; None where the recipe names nothing to measure on."""
+    split, texts = texts_to_measure(recipe)
+    if texts is None:
+        return None
+    results = evaluate_language_model(model, tokenizer, texts)
+    print(f"{split} perplexity {results['perplexity']:.2f}, bits per byte {results['bits_per_byte']:.3f}")
+    return collect_facts(
+        model,
+        tokenizer,
+        results,
+        name=recipe.name,
+        data={"name": "see the recipe", "split": split, **recipe.data},
+        recipe=dataclasses.asdict(recipe),
+        training=training,
+        command=command,
+    )
+
+
+def main(arguments: list[str]) -> None:
+    """Read the command line, estimate, measure and save."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=describe_fields(NGramRecipe),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("recipe", metavar="RECIPE.yaml")
+    options, rest = parser.parse_known_args(arguments)
+    recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
+    model, tokenizer, training = fit(recipe, training_texts(recipe))
+    sizes = ", ".join(f"{size:,}" for size in model.config.table_sizes or [])
+    print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")
+    command = " ".join(["python training/fit_ngram.py", options.recipe, *rest])
+    facts = measure(recipe, model, tokenizer, training, command)
+    with staged_folder(recipe.output_dir) as folder:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        (folder / "recipe.yaml").write_text(yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=False), "utf-8")
+        if facts is not None:
+            (folder / "results.json").write_text(json.dumps(facts, indent=1), "utf-8")
+            write_card(folder, facts)
+    if recipe.arpa:
+        model.save_arpa(recipe.arpa, tokenizer)
+    print(f"saved in {recipe.output_dir}")
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.WARNING)
+    disable_progress_bar()  # of loading and saving; counting has its own
+    try:
+        main(sys.argv[1:])
+    except (ValueError, OSError, ImportError) as error:
+        sys.exit(f"error: {error}")
