@@ -1,0 +1,64 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""training/fit_ngram.py and its recipe."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import hf_lecture_models
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from training.fit_ngram import main
+
+RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "ngram.yaml"
+FIGURES = re.search(r"perplexity ([\d.]+) .*bits per byte ([\d.]+)", RECIPE.read_text()).groups()
+
+
+def test_the_recipe_gives_the_figures_that_it_promises(tmp_path, capsys):
+    main([str(RECIPE), "--output_dir", str(tmp_path / "out"), "--arpa", str(tmp_path / "lm.arpa.gz")])
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "out")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert (model.config.order, model.config.smoothing, model.config.vocab_size) == (3, "kneser_ney", len(tokenizer))
+    results = json.loads((tmp_path / "out" / "results.json").read_text())["results"]
+    assert [f"{results['perplexity']:.3f}", f"{results['bits_per_byte']:.3f}"] == list(FIGURES)
+    assert "validation perplexity" in capsys.readouterr().out
+    assert (tmp_path / "out" / "README.md").is_file()
+    assert NGramForCausalLM.from_arpa(tmp_path / "lm.arpa.gz")[0].config.order == 3
+
+
+def test_fields_are_overridden_by_name(tmp_path):
+    options = ["--order", "2", "--smoothing", "jelinek_mercer", "--prune", "[0, 1]", "--tokenizer.min_count", "2"]
+    main([str(RECIPE), "--output_dir", str(tmp_path), *options])
+    config = AutoModelForCausalLM.from_pretrained(tmp_path).config
+    assert (config.order, config.smoothing, config.prune) == (2, "jelinek_mercer", [0, 1])
+    assert len(config.interpolation_weights) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--order", "0"], "order is 0"),
+        (["--smoothing", "good"], "'good'; it must be one of"),
+        (["--ordr", "2"], "order"),
+        (["--tokenizer.type", "letters"], "must be one of word, byte"),
+        (["--train_texts", "[]"], "no training data"),
+    ],
+)
+def test_bad_recipes_leave_nothing_behind(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        main([str(RECIPE), "--output_dir", str(tmp_path / "out"), *options])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
+def test_the_page_runs(tmp_path, monkeypatch):
+    page = Path(hf_lecture_models.__file__).parent / "models" / "ngram" / "README.md"
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.S)), names)
+    assert names["model"].config.order == 3
+    assert {path.name for path in tmp_path.iterdir()} == {"trigram", "trigram.arpa"}
