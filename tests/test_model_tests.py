@@ -87,6 +87,11 @@ class LosesItsState(StandInForCausalLM):
         return super().forward(input_ids, past_key_values=past_key_values, **kwargs)
 
 
+class ReturnsNoCache(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        return super().forward(input_ids, **kwargs | {"use_cache": False})
+
+
 class CountsWrongly(StandInForCausalLM):
     def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
         output = super().forward(input_ids, **kwargs)
@@ -227,6 +232,8 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (ForgetsToReorder, "test_cache_in_beam_search", ()),
     (LosesItsState, "test_cache_equals_no_cache", ((4, 1, 1, 1, 1),)),
     (LosesItsState, "test_generate_greedy", ()),
+    (ReturnsNoCache, "test_cache_equals_no_cache", ((3, 2, 3),)),
+    (ReturnsNoCache, "test_generate_greedy", ()),
     (CountsWrongly, "test_cache_equals_no_cache", ((3, 2, 3),)),
     (SharesOneCache, "test_two_interleaved_generations_do_not_mix", ()),
     (KeepsState, "test_no_tensor_is_stored_between_calls", ()),
@@ -270,6 +277,19 @@ def test_buffers_that_are_not_saved_fail(model_class: type[StandInForCausalLM], 
     Tests.model_class = model_class
     with pytest.raises(AssertionError, match="scale"):
         Tests().test_save_and_reload(tmp_path)
+
+
+@pytest.mark.parametrize("model_class", [StandInForCausalLM, ReturnsNoCache])
+def test_declared_context_lengths_are_checked(model_class: type[StandInForCausalLM]) -> None:
+    """A model that is said to read two tokens back must neither return a cache nor depend on a third token."""
+
+    class Tests(TestStandIn):
+        context_length = 2
+
+    Tests.model_class = model_class
+    expected = "returned one" if model_class is StandInForCausalLM else "in pieces of"
+    with pytest.raises(AssertionError, match=expected):
+        Tests().test_cache_equals_no_cache((3, 2, 3))
 
 
 def test_declared_zero_gradients_are_checked() -> None:

@@ -33,6 +33,13 @@ _METRICS = {
     "bits_per_byte": "bits per byte",
     "bits_per_byte_uncharged": "bits per byte, unknown words not charged (no real code length)",
 }
+# A measure that says nothing beside another one, where the two are equal.
+_VARIANTS = {
+    "perplexity_without_unk": "perplexity",
+    "word_perplexity": "perplexity",
+    "word_perplexity_without_unk": "perplexity_without_unk",
+    "bits_per_byte_uncharged": "bits_per_byte",
+}
 _COUNTS = ("texts", "tokens", "words", "bytes", "unknown")
 _NEEDED = ("name", "model_type", "data", "results")
 
@@ -67,6 +74,7 @@ def collect_facts(
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
         "vocabulary": {"size": len(tokenizer), "policy": vocabulary_policy(tokenizer)},
+        "prompt": _known_word(tokenizer),
         "data": dict(data),
         "results": {key: value for key, value in results.items() if isinstance(value, int | float | str | None)},
         "recipe": json.loads(json.dumps(dict(recipe or {}), default=str)),
@@ -84,6 +92,13 @@ def vocabulary_policy(tokenizer: Any) -> str:
     if "byte" in type(tokenizer).__name__.lower():
         return "open; any text is spelled in bytes"
     return "closed, without an unknown word: a text with any other word has probability 0"
+
+
+def _known_word(tokenizer: Any) -> str:
+    """A prompt that the tokenizer can read, whatever its vocabulary."""
+    vocabulary = tokenizer.get_vocab()
+    closed = "probability 0" in vocabulary_policy(tokenizer)
+    return min(vocabulary, key=vocabulary.__getitem__) if closed and "the" not in vocabulary else "the"
 
 
 def _environment() -> dict[str, str]:
@@ -107,7 +122,7 @@ def write_card(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Path
     curve = LEARNING_CURVE if (folder / LEARNING_CURVE).is_file() else None
     card = render_card({"learning_curve": curve, **facts})
     with staged_file(folder / "README.md") as path:
-        path.write_text(str(card), encoding="utf-8")
+        path.write_text(f"{card}\n", encoding="utf-8")
     return folder / "README.md"
 
 
@@ -121,7 +136,7 @@ def render_card(facts: Mapping[str, Any]) -> ModelCard:
         if not facts.get(needed):
             raise ValueError(f"the facts of a model card lack {needed!r}; gather them with hub.card.collect_facts")
     results = facts["results"]
-    measured = {key: results[key] for key in _METRICS if not math.isnan(results.get(key, math.nan))}
+    measured = _measured(results)
     if not measured:
         raise ValueError(f"the facts of a model card hold no result; evaluate_language_model gives {list(_METRICS)}")
     template = files(PACKAGE).joinpath("hub", "model_card.md.jinja").read_text(encoding="utf-8")
@@ -133,8 +148,24 @@ def render_card(facts: Mapping[str, Any]) -> ModelCard:
         rows=[(_METRICS[key], _shown(value)) for key, value in measured.items()],
         counts={key: facts["results"][key] for key in _COUNTS if key in results},
         protocol=_protocol(results),
-        recipe=yaml.safe_dump(facts["recipe"], sort_keys=False).strip() if facts.get("recipe") else None,
+        recipe=_as_yaml(facts.get("recipe") or {}),
     )
+
+
+def _measured(results: Mapping[str, Any]) -> dict[str, float]:
+    """The measures that there are, without those that repeat another.
+
+    >>> _measured({"perplexity": 4.5, "word_perplexity": 4.5, "bits_per_byte": 0.5, "tokens": 36})
+    {'perplexity': 4.5, 'bits_per_byte': 0.5}
+    """
+    there = {key: results[key] for key in _METRICS if not math.isnan(results.get(key, math.nan))}
+    return {key: value for key, value in there.items() if key not in _VARIANTS or value != there.get(_VARIANTS[key])}
+
+
+def _as_yaml(recipe: Mapping[str, Any]) -> str:
+    """The recipe without the fields that it leaves empty."""
+    chosen = {name: value for name, value in recipe.items() if value not in (None, "", [], {})}
+    return yaml.safe_dump(chosen, sort_keys=False).strip() if chosen else ""
 
 
 def _metadata(facts: Mapping[str, Any], measured: Mapping[str, float]) -> ModelCardData:
@@ -179,7 +210,7 @@ def _shown(value: float) -> str:
     """
     if math.isinf(value):
         return "infinite"
-    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4g}"
+    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:#.4g}"
 
 
 def _lecture_page(model_type: str) -> dict[str, str]:
@@ -204,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ValueError as error:
         raise SystemExit(f"{options.facts} is not JSON: {error}") from error
     with staged_file(options.output) as path:
-        path.write_text(str(render_card(facts)), encoding="utf-8")
+        path.write_text(f"{render_card(facts)}\n", encoding="utf-8")
     print(f"wrote {options.output}")
 
 

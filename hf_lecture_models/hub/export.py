@@ -11,7 +11,6 @@ from transformers import PreTrainedModel, PythonBackend
 from transformers.models.auto import modeling_auto
 
 from hf_lecture_models.base.files import staged_folder
-from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.flatten import flat_name, flatten
 
 # What an earlier export to the same folder may have left and this one may not need.
@@ -54,6 +53,9 @@ def export(
             processing_class.save_pretrained(stage)
         _write_code(stage, code, classes, python_tokenizer)
         if facts is not None:
+            # Here, so that `python -m hf_lecture_models.hub.card` does not find itself imported already.
+            from hf_lecture_models.hub.card import write_card
+
             write_card(stage, facts)
 
 

@@ -27,11 +27,15 @@ RESULTS = {
     "details": [1, 2],
 }
 
+MODEL_PAGES = sorted((Path(__file__).parents[2] / "hf_lecture_models" / "models").glob("*/README.md"))
 
-@pytest.fixture
-def saved(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+
+@pytest.fixture(params=["with unknown word", "without"])
+def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     """A saved model with its tokenizer, and its facts."""
-    tokenizer = WordTokenizer.train(["the cat saw the dog", "a dog saw the cat"])
+    closed = request.param == "without"
+    texts = ["her cat saw my dog"] if closed else ["the cat saw the dog", "a dog saw the cat"]
+    tokenizer = WordTokenizer.train(texts, unk_token=None if closed else "<unk>", progress=False)
     config = RecurrentForCausalLM.config_class(
         vocab_size=len(tokenizer),
         hidden_size=4,
@@ -49,7 +53,7 @@ def saved(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
         RESULTS,
         name="a small LSTM",
         data={"name": "Two Sentences", "split": "validation", "licence": "CC0"},
-        recipe={"learning_rate": 0.01, "model": {"cell_type": "lstm"}, "output": Path("here")},
+        recipe={"learning_rate": 0.01, "model": {"cell_type": "lstm"}, "output": Path("here"), "wide": None},
         training={"seconds": 12.345, "tokens": 1234567, "device": "cpu"},
         command="accelerate launch training/train_causal_lm.py training/recipes/recurrent.yaml",
     )
@@ -71,7 +75,9 @@ def test_table_and_metadata_are_the_measured_results(saved: tuple[Path, dict[str
     assert "245,569 tokens, 3 unknown" in text
     assert "One stream: state and context carry from text to text; windows of 512 tokens, 256 apart." in text
     assert "nan" not in text
-    assert "read as `<unk>`" in text
+    assert "unknown ones left out" not in text
+    assert "wide" not in text, "a field of the recipe that is left empty"
+    assert facts["vocabulary"]["policy"] in text
     assert "learning_rate: 0.01" in text
     assert "cell_type: lstm" in text
     assert "- seconds: 12.35\n- tokens: 1,234,567\n- device: cpu" in text
@@ -80,11 +86,20 @@ def test_table_and_metadata_are_the_measured_results(saved: tuple[Path, dict[str
     assert not re.search(r"\n{4,}|[{}]{2}|\{%", text), "the template leaves no traces"
 
 
-def test_the_lecture_page_says_what_the_model_is(saved: tuple[Path, dict[str, Any]]) -> None:
-    _, facts = saved
-    page = Path(__file__).parents[2] / "hf_lecture_models" / "models" / "recurrent" / "README.md"
-    title = page.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-    assert f"**{title}.**" in render_card(facts).text
+@pytest.mark.parametrize("page", MODEL_PAGES, ids=lambda path: path.parent.name)
+def test_the_lecture_page_says_what_the_model_is(page: Path) -> None:
+    facts = {
+        "name": "one",
+        "model_type": f"lecture_{page.parent.name}",
+        "class": "AnyClass",
+        "vocabulary": {"size": 2, "policy": "closed"},
+        "data": {"name": "Two Sentences"},
+        "results": RESULTS,
+    }
+    title, _, rest = page.read_text(encoding="utf-8").partition("\n")
+    text = render_card(facts).text
+    assert f"**{title.lstrip('# ')}.** {rest.strip().splitlines()[0]}" in text
+    assert "the licence of the data is not stated" in text
 
 
 def test_learning_curve_is_linked_where_there_is_one(saved: tuple[Path, dict[str, Any]]) -> None:
