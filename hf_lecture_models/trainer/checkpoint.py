@@ -99,11 +99,15 @@ def remove_stale(output_dir: Path) -> None:
 
 @contextmanager
 def run_lock(output_dir: Path) -> Iterator[None]:
-    """Hold the output folder for this run alone; the operating system frees it when the process dies.
+    """Make the output folder and hold it for this run alone; the system frees it when the process dies.
 
     Raises:
+        NotADirectoryError: a file stands in its place.
         BlockingIOError: another run works in it.
     """
+    if output_dir.exists() and not output_dir.is_dir():
+        raise NotADirectoryError(f"cannot train into {output_dir}: it is a file; name a folder")
+    (output_dir / "checkpoints").mkdir(parents=True, exist_ok=True)
     lock = filelock.FileLock(output_dir / "run.lock")
     try:
         lock.acquire(timeout=0)

@@ -47,6 +47,12 @@ class CausalLMRecipe(TrainingRecipe):
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type word or byte, and the arguments of its train()")
     model: dict[str, Any] = setting({"model_type": "lecture_recurrent"}, "model_type and the fields of its config")
 
+    def effective_batch(self) -> str:
+        """Rows and tokens of one optimizer step; with layout texts the tokens are a limit."""
+        limit = "at most " if self.layout == "texts" else ""
+        tokens = self.batch_size * self.sequence_length
+        return f"{self.batch_size} rows x {self.sequence_length} = {limit}{tokens:,} tokens"
+
 
 def train_causal_lm(
     model: Any,
@@ -71,19 +77,13 @@ def train_causal_lm(
         ValueError: no training text, or a tokenizer that does not belong to the model; and as `train`.
     """
     check_tokenizer(model, tokenizer)
-    batches = make_batches(tokenizer, train_texts, recipe)
-    tokens = recipe.batch_size * recipe.sequence_length
-    if not quiet and int(os.environ.get("RANK", "0")) == 0:
-        limit = "at most " if recipe.layout == "texts" else ""
-        print(f"effective batch: {recipe.batch_size} rows x {recipe.sequence_length} = {limit}{tokens:,} tokens")
     evaluation = None
     if validation_texts is not None:
-        stream = recipe.layout == "stream"
-        measure = partial(_measure, tokenizer=tokenizer, texts=validation_texts, stream=stream)
-        evaluation = Evaluation(measure, metric="perplexity", lower_is_better=True)
+        options = {"tokenizer": tokenizer, "texts": validation_texts, "stream": recipe.layout == "stream"}
+        evaluation = Evaluation(partial(evaluate_language_model, **options), "perplexity", lower_is_better=True)
     return train(
         model,
-        batches,
+        make_batches(tokenizer, train_texts, recipe),
         recipe,
         output_dir,
         evaluation=evaluation,
@@ -112,7 +112,3 @@ def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe) -> Batches:
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     rows = TokenRows(stream, starts, lengths, tokenizer.bos_token_id, pad)
     return ShuffledBatches(len(starts), rows, recipe.batch_size, recipe.seed, stream_fingerprint(stream))
-
-
-def _measure(model: Any, tokenizer: Any, texts: Sequence[str], stream: bool) -> dict[str, Any]:
-    return evaluate_language_model(model, tokenizer, texts, stream=stream)

@@ -89,23 +89,18 @@ def train(
             divided by n, transformers' convention. It has `save_pretrained`.
         batches: see `Batches`.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
-        groups, optimizer_factory: the parameters by optimizer setting, and the optimizer over them.
         resume: go on from the newest complete checkpoint in `output_dir/checkpoints`, to the weights of a run that was
             never interrupted, bit for bit on the CPU at the same number of threads and processes.
-        quiet: no bar and no lines.
 
     Raises:
         ValueError: `output_dir` holds a run and `resume` is False; the recipe or the data differ from the run's.
         FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
-        OSError: the folder cannot be written, or is in use by another run.
+        OSError: the folder cannot be written, or another run is at work in it.
     """
     folder = Path(output_dir).absolute()
     accelerator = make_accelerator(recipe, folder)
-    if accelerator.is_main_process and folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"cannot train into {folder}: it is a file; name a folder")
     with ExitStack() as stack:
         if accelerator.is_main_process:
-            (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
             stack.enter_context(saved.run_lock(folder))
         accelerator.wait_for_everyone()
         run = _Run(accelerator, model, batches, recipe, folder, evaluation, save_with, items_name, quiet)
@@ -160,7 +155,8 @@ class _Run:
             self._restore(start)
         self.reporter.note(
             f"training {sum(p.numel() for p in self.plain_model.parameters()):,} parameters on {accelerator.device} in "
-            f"{accelerator.num_processes} process(es), steps {self.progress.step} to {self.total_steps}"
+            f"{accelerator.num_processes} process(es), steps {self.progress.step} to {self.total_steps}, "
+            f"effective batch {recipe.effective_batch()}"
         )
 
     def _starting_point(self, resume: bool) -> Path | None:

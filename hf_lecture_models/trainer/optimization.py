@@ -23,10 +23,11 @@ def parameter_groups(model: nn.Module, recipe: TrainingRecipe) -> list[dict[str,
 
 
 def make_optimizer(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> torch.optim.Optimizer:
-    """AdamW (Loshchilov and Hutter 2019) or plain stochastic gradient descent."""
+    """AdamW (Loshchilov and Hutter 2019) or plain stochastic gradient descent, as torch's fused kernels."""
+    # One pass over each matrix in place of ten: at 33,000 words the unfused step costs a seventh of the training time.
     if recipe.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=recipe.learning_rate)
-    return torch.optim.AdamW(groups, lr=recipe.learning_rate)
+        return torch.optim.SGD(groups, lr=recipe.learning_rate, fused=True)
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate, fused=True)
 
 
 class Schedule:

@@ -80,6 +80,10 @@ class TrainingRecipe:
         """All fields, as YAML and JSON hold them."""
         return dataclasses.asdict(self)
 
+    def effective_batch(self) -> str:
+        """What one optimizer step sees, in words."""
+        return f"{self.batch_size} rows"
+
     def free_fields(self) -> set[str]:
         """Names of the fields that a resumed run may change."""
         return {field.name for field in dataclasses.fields(self) if field.metadata["free"]}

@@ -90,7 +90,7 @@ def test_no_text_and_a_foreign_tokenizer_are_refused(tmp_path, tokenizer):
 def test_the_effective_batch_is_printed(tmp_path, tokenizer, capsys):
     model = model_for(tokenizer)
     train_causal_lm(model, tokenizer, TEXTS, None, tmp_path, recipe(max_steps=1, layout="stream"))
-    assert "4 rows x 6 = 24 tokens" in capsys.readouterr().out
+    assert "4 rows x 6 = 24 tokens" in capsys.readouterr().err
     assert load_file(tmp_path / "model.safetensors")
 
 
