@@ -49,7 +49,7 @@ from transformers import AutoTokenizer
 
 from hf_lecture_models.base.causal_lm import check_tokenizer
 from hf_lecture_models.base.files import staged_file, staged_folder
-from hf_lecture_models.layers.ngram_trie import NGramTables
+from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -464,7 +464,8 @@ def _is_number(text: bytes) -> bool:
 def _encode(lines: _ArpaLines, block: _Block, vocabulary: dict[bytes, int]) -> np.ndarray:
     """(n, entries) int32: the ids of the words of a block."""
     try:
-        return np.array([list(map(vocabulary.__getitem__, column)) for column in block.words], np.int32)
+        ids = [np.fromiter(map(vocabulary.__getitem__, column), np.int32) for column in block.words]
+        return np.stack(ids)
     except KeyError:
         known = [[word in vocabulary for word in column] for column in block.words]
         place = int(np.argmin(np.all(known, axis=0)))
@@ -619,6 +620,7 @@ def from_arpa(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalL
     tokenizer = WordTokenizer.from_words(ordinary, unk_token=unknown)
     config = NGramConfig(
         order=tables.order,
+        smoothing=None,  # the file does not say
         vocab_size=tables.vocab_size,
         table_sizes=tables.sizes,
         bos_token_id=tokenizer.bos_token_id,
