@@ -38,8 +38,12 @@ def plain_errors(command: str) -> Iterator[None]:
         # Nobody reads any more (`| head`). The interpreter's own flush at exit must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(141) from None
-    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
-        message = textwrap.shorten(str(error), 600, placeholder=" ...") or type(error).__name__
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except Exception as error:
+        # Other libraries' errors often mean little without their type.
+        kind = "" if isinstance(error, ImportError | OSError | TypeError | ValueError) else f"{type(error).__name__}: "
+        message = textwrap.shorten(kind + str(error), 600, placeholder=" ...") or type(error).__name__
         print(f"hf-lecture {command}: {message}", file=sys.stderr)
         raise typer.Exit(1) from None
 

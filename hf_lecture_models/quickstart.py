@@ -14,7 +14,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
@@ -35,7 +36,8 @@ from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.word import WordTokenizer
 
-PROMPT = "The value of the"
+# The pipeline joins prompt and completion as they are, so the space between two words stands in the prompt.
+PROMPT = "The value of the "
 # Slides R:180-190 and Y:10-51, and one pair of the kind of sentences that the models have read.
 PAIRS = [
     ["The parcel was secured by grey tape .", "The parcel was secured by great ape ."],
@@ -48,7 +50,7 @@ RESULTS = "results.json"
 MIN_COUNT = 2
 # With --tiny: less text, and smaller networks for a shorter time.
 TINY_PARAGRAPHS = 200
-TINY_RECIPE = {"epochs": 6, "warmup_steps": 5, "model.hidden_size": 48}
+TINY_RECIPE = {"epochs": 10, "batch_size": 10, "warmup_steps": 5, "model.hidden_size": 48}
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\.\.\.|[^\w\s]")
 _SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")
@@ -101,6 +103,7 @@ def train_network(corpus: Corpus, tokenizer: Any, folder: Path, overrides: dict[
     if result.stopped.startswith("SIG"):
         raise KeyboardInterrupt
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+    (folder / "run.lock").unlink(missing_ok=True)
     best = AutoModelForCausalLM.from_pretrained(folder)
     return Trained(best, result.seconds, result.tokens, asdict(recipe))
 
@@ -143,25 +146,42 @@ def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int
     if output.exists() and not (output.is_dir() and (_is_ours(output) or not any(output.iterdir()))):
         raise FileExistsError(f"{output} is there already and not from a quickstart; name another with --output")
     logging.disable_progress_bar()
+    with staged_folder(output) as stage, _one_thread():
+        results = _fill(stage, tiny, seed)
+    print(f"\n{results['seconds']:.0f} s in all. {RESULTS}, table.png and the models are in {output}; for example")
+    print(f"  echo 'The value of the' | hf-lecture generate {output / LADDER[-1].name} --sample")
+    return results
+
+
+def _fill(folder: Path, tiny: bool, seed: int) -> dict[str, Any]:
     start = time.perf_counter()
     corpus = python_reference(TINY_PARAGRAPHS if tiny else None)
     tokenizer = WordTokenizer.train(corpus.train, min_count=MIN_COUNT)
     results: dict[str, Any] = {"command": _command(tiny, seed), **_circumstances(), **_describe(corpus, tokenizer)}
     print(_headline(results), flush=True)
     overrides = {"seed": seed, **(TINY_RECIPE if tiny else {})}
-    with staged_folder(output) as stage:
-        results["models"] = [_climb(rung, corpus, tokenizer, stage, overrides, results) for rung in LADDER]
-        columns, rows = _table(results)
-        print("\n" + _as_text(columns, rows), flush=True)
-        save_table(columns, rows, stage / "table.png", title=_headline(results))
-        print("\nthe same models, loaded again in a fresh process:", flush=True)
-        results["reloaded"] = _in_fresh_process(stage)
-        print(_as_sentences(results["reloaded"]))
-        results["seconds"] = time.perf_counter() - start
-        (stage / RESULTS).write_text(strict_json(results, indent=2) + "\n", encoding="utf-8")
-    print(f"\n{results['seconds']:.0f} s in all. {RESULTS}, table.png and the models are in {output}; for example")
-    print(f"  echo 'The value of the' | hf-lecture generate {output / LADDER[-1].name} --sample")
+    results["models"] = [_climb(rung, corpus, tokenizer, folder, overrides, results) for rung in LADDER]
+    columns, rows = _table(results)
+    print("\n" + _as_text(columns, rows), flush=True)
+    save_table(columns, rows, folder / "table.png", title=_headline(results))
+    print("\nthe same models, loaded again in a fresh process:", flush=True)
+    results["reloaded"] = _in_fresh_process(folder)
+    print(_as_sentences(results["reloaded"]))
+    results["seconds"] = time.perf_counter() - start
+    (folder / RESULTS).write_text(strict_json(results, indent=2) + "\n", encoding="utf-8")
     return results
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    # Matrices this small gain nothing from a second thread, and on a busy machine threads that wait for each other
+    # make training ten times slower.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def python_reference(most_paragraphs: int | None = None) -> Corpus:
@@ -318,7 +338,7 @@ def _in_fresh_process(folder: Path) -> dict[str, Any]:
 
 
 def _child_environment() -> dict[str, str]:
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONIOENCODING": "utf-8"}
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONIOENCODING": "utf-8", "OMP_NUM_THREADS": "1"}
 
 
 def use_saved_models(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -331,7 +351,8 @@ def use_saved_models(folder: str | os.PathLike[str]) -> dict[str, Any]:
         place = str(Path(folder) / rung.name)
         model, tokenizer = AutoModelForCausalLM.from_pretrained(place), AutoTokenizer.from_pretrained(place)
         writer = pipeline("text-generation", model=model, tokenizer=tokenizer)
-        written = writer(PROMPT, max_new_tokens=20, do_sample=False, return_full_text=True)
+        set_seed(0)
+        written = writer(PROMPT, max_new_tokens=20, do_sample=True, suppress_tokens=[tokenizer.unk_token_id])
         ranker = pipeline(ranking, model=place)
         found[rung.name] = {
             "class": type(model).__name__,
@@ -346,8 +367,9 @@ def _as_sentences(found: dict[str, Any]) -> str:
     for name, result in found.items():
         lines.append(f"  {name}: {result['completion']}")
         for better, worse in result["rankings"]:
+            equal = "  (equal: only unknown words differ)" if better["log_prob"] == worse["log_prob"] else ""
             lines.append(f"    {better['log_prob']:9.2f}  {better['sequence']}")
-            lines.append(f"    {worse['log_prob']:9.2f}  {worse['sequence']}")
+            lines.append(f"    {worse['log_prob']:9.2f}  {worse['sequence']}{equal}")
     return "\n".join(lines)
 
 

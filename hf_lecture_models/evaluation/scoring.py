@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 from hf_lecture_models.base.causal_lm import CausalLMMixin, check_tokenizer, score_from_logits
+from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts
 
 PROBABILITIES = ("terminated", "prefix")
@@ -141,7 +142,7 @@ def score_texts(
         raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
     encoded = encode_texts(tokenizer, texts)
     rows = [_row(tokenizer, one, probability == "terminated") for one in encoded if one.possible]
-    check_tokenizer(model, tokenizer)
+    _check_tokenizer(model, tokenizer)
     with _evaluating(model):
         scores = iter(_score_rows(model, rows, Reach.of(model), batch_size, progress))
     scored_rows = iter(rows)
@@ -161,7 +162,7 @@ def score_stream(
     """
     encoded = encode_texts(tokenizer, texts)
     rows = [_row(tokenizer, one, terminated=True) for one in encoded if one.possible]
-    check_tokenizer(model, tokenizer)
+    _check_tokenizer(model, tokenizer)
     stream = np.concatenate(rows) if rows else np.zeros(0, np.int64)
     reach = Reach.of(model)
     with _evaluating(model):
@@ -175,6 +176,17 @@ def score_stream(
     # Entry i of log_probs belongs to token i + 1 of the stream: each text's begin one after its <s>.
     pieces = iter([(row[1:], log_probs[end - len(row) : end - 1]) for row, end in zip(rows, ends, strict=True)])
     return [TextScore(one, *next(pieces)) if one.possible else _impossible_score(one) for one in encoded]
+
+
+def _check_tokenizer(model: Any, tokenizer: Any) -> None:
+    if isinstance(model.config, LectureConfig):
+        check_tokenizer(model, tokenizer)
+    # In other libraries' models the configuration's bos and eos often are not the tokenizer's.
+    elif len(tokenizer) > model.config.vocab_size:
+        raise ValueError(
+            f"the tokenizer has {len(tokenizer)} tokens but the model's vocab_size is {model.config.vocab_size}; "
+            "load the tokenizer that belongs to the model"
+        )
 
 
 def _row(tokenizer: Any, encoded: EncodedText, terminated: bool) -> np.ndarray:

@@ -298,6 +298,9 @@ def test_a_tokenizer_of_another_model_and_nan_are_refused(words):
     other = WordTokenizer.from_words(["a", "b", "c"])
     with pytest.raises(ValueError, match="tokenizer has 7 tokens"):
         evaluate_language_model(BigramModel(words, BITS), other, TEXTS)
+    lstm = random_lstm(words)
+    with pytest.raises(ValueError, match="tokenizer"):
+        evaluate_language_model(lstm, WordTokenizer.from_words(["a"]), TEXTS)
     model = BigramModel(words, BITS)
     model.table[:] = math.nan
     with pytest.raises(ValueError, match="NaN"):

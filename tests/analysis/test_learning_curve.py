@@ -1,0 +1,46 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Pictures of a training run."""
+
+import math
+
+import pytest
+
+from hf_lecture_models.analysis.learning_curve import save_learning_curve, save_table
+
+pytest.importorskip("matplotlib")
+HISTORY = [
+    {"step": 10, "epoch": 0.5, "loss": 3.0, "learning_rate": 0.1},
+    {"step": 20, "epoch": 1.0, "validation_perplexity": math.exp(2.5), "validation_unknown": 3},
+    {"step": 20, "epoch": 1.0, "loss": 2.0},
+    {"step": 30, "epoch": 1.5, "validation_perplexity": math.inf},
+]
+
+
+def test_axes_have_names_and_units_and_both_curves_one_scale(tmp_path):
+    save_learning_curve(HISTORY, tmp_path / "curve.svg")
+    picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    for text in ("optimiser steps", "loss (nats per token)", "training", "validation"):
+        assert f"<!-- {text} -->" in picture
+
+
+def test_pictures_are_png_and_replaced_whole(tmp_path):
+    path = tmp_path / "curve.png"
+    path.write_text("old", encoding="utf-8")
+    save_learning_curve(HISTORY[:1], path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    save_table(["model", "perplexity"], [["unigram", "10.0"], ["trigram", "5.0"]], path, title="two models")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert [file.name for file in tmp_path.iterdir()] == ["curve.png"]
+
+
+@pytest.mark.parametrize("history", [[], [{"step": 1, "learning_rate": 0.1}]])
+def test_nothing_to_draw(tmp_path, history):
+    with pytest.raises(ValueError, match="nothing to draw"):
+        save_learning_curve(history, tmp_path / "curve.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_the_message_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"hf-lecture-models\[train\]"):
+        save_learning_curve(HISTORY, tmp_path / "curve.png")

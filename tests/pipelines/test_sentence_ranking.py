@@ -1,0 +1,134 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""pipeline("sentence-ranking"): order, groups, options, batches, wrong input."""
+
+import math
+
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel, pipeline
+
+from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, register_pipelines
+from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A maximum-likelihood bigram: its probabilities can be counted with the fingers."""
+    path = tmp_path_factory.mktemp("bigram")
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    NGramForCausalLM.fit(TEXTS, tokenizer, order=2, smoothing="maximum_likelihood", progress=False).save_pretrained(
+        path
+    )
+    tokenizer.save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def ranker(folder):
+    return pipeline("sentence-ranking", model=str(folder))
+
+
+def test_best_first_with_probabilities_by_hand(ranker):
+    ranking = ranker(["a dog ran", "the dog ran", "dog the"])
+    # the | <s> 3/4, dog | the 2/4, ran | dog 1/3, </s> | ran 1; and a | <s> 1/4, dog | a 1/2; <s> dog never occurred.
+    assert [entry["index"] for entry in ranking] == [1, 0, 2]
+    assert ranking[0].keys() == {"index", "sequence", "log_prob", "log_prob_per_token"}
+    assert ranking[0]["sequence"] == "the dog ran"
+    assert ranking[0]["log_prob"] == pytest.approx(math.log(3 / 4 * 1 / 2 * 1 / 3), rel=1e-5)
+    assert ranking[0]["log_prob_per_token"] == pytest.approx(ranking[0]["log_prob"] / 4)
+    assert ranking[1]["log_prob"] == pytest.approx(math.log(1 / 4 * 1 / 2 * 1 / 3), rel=1e-5)
+    assert ranking[2]["log_prob"] == -math.inf
+
+
+def test_terminated_or_prefix(ranker, folder):
+    # "the" may go on, but never ends here.
+    assert ranker(["the"])[0]["log_prob"] == -math.inf
+    prefix = ranker(["the", ""], probability="prefix")
+    assert [entry["log_prob"] for entry in prefix] == pytest.approx([0.0, math.log(3 / 4)], rel=1e-5)
+    assert prefix[0]["sequence"] == ""
+    assert prefix[0]["log_prob_per_token"] == 0.0
+    fixed = pipeline("sentence-ranking", model=str(folder), probability="prefix")
+    assert fixed(["the"])[0]["log_prob"] == pytest.approx(math.log(3 / 4), rel=1e-5)
+
+
+def test_groups_ties_and_the_empty_sentence(ranker):
+    rankings = ranker([["the dog ran", "the cat ran", "the dog ran"], [""], []])
+    assert [len(ranking) for ranking in rankings] == [3, 1, 0]
+    assert [entry["index"] for entry in rankings[0]] == [0, 1, 2]
+    assert rankings[0][0]["log_prob"] == rankings[0][2]["log_prob"]
+    assert rankings[1][0]["log_prob"] == -math.inf
+    assert ranker([]) == []
+    assert ranker(("the dog ran",)) == ranker(["the dog ran"])
+
+
+def test_detail_of_each_token(ranker):
+    entry = ranker(["the dog ran"], return_tokens=True)[0]
+    assert [token["token"] for token in entry["tokens"]] == ["the", "dog", "ran", "</s>"]
+    assert sum(token["log_prob"] for token in entry["tokens"]) == pytest.approx(entry["log_prob"])
+    assert len(ranker(["the dog ran"], return_tokens=True, probability="prefix")[0]["tokens"]) == 3
+
+
+def test_a_closed_vocabulary_ranks_new_words_last():
+    closed = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
+    model = NGramForCausalLM.fit(TEXTS, closed, order=2, smoothing="add_alpha", progress=False)
+    ranking = SentenceRankingPipeline(model=model, tokenizer=closed)(["the zebra ran", "dog dog"], return_tokens=True)
+    assert [entry["index"] for entry in ranking] == [1, 0]
+    assert ranking[1]["log_prob"] == ranking[1]["log_prob_per_token"] == -math.inf
+    assert ranking[1]["tokens"] == []
+
+
+def test_batches_and_any_causal_language_model_of_transformers():
+    torch.manual_seed(0)
+    tokenizer = ByteTokenizer()
+    config = GPT2Config(vocab_size=len(tokenizer), n_positions=32, n_embd=16, n_layer=1, n_head=2, bos_token_id=256)
+    model = GPT2LMHeadModel(config)
+    sentences = ["x" * length for length in (3, 60, 0, 7, 1, 31)]
+    ranker = pipeline("sentence-ranking", model=model, tokenizer=tokenizer)
+    one_by_one = {s: score_texts(model, tokenizer, [s])[0].log_prob for s in sentences}
+    for batch_size in (1, 2, 64):
+        ranking = ranker(sentences, batch_size=batch_size)
+        assert [entry["sequence"] for entry in ranking] == sorted(sentences, key=one_by_one.get, reverse=True)
+        assert [e["log_prob"] for e in ranking] == pytest.approx([one_by_one[e["sequence"]] for e in ranking], rel=1e-5)
+
+
+def test_a_folder_saved_by_the_pipeline_loads_again_without_trust(ranker, tmp_path):
+    ranker.save_pretrained(tmp_path / "saved")
+    again = pipeline("sentence-ranking", model=str(tmp_path / "saved"))
+    assert again(["the dog ran", "dog the"]) == ranker(["the dog ran", "dog the"])
+    assert not list((tmp_path / "saved").glob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        "the dog",
+        ["the dog", ["the cat"]],
+        [["the cat"], "the dog"],
+        [["the cat"], None],
+        [1],
+        [[["the cat"]]],
+        {"text": "the cat"},
+        None,
+    ],
+)
+def test_wrong_nesting(ranker, inputs):
+    with pytest.raises(TypeError, match="sentence-ranking"):
+        ranker(inputs)
+
+
+def test_wrong_options(ranker):
+    with pytest.raises(ValueError, match="'terminated', 'prefix'"):
+        ranker(["the dog"], probability="joint")
+    with pytest.raises(TypeError, match="top_k"):
+        ranker(["the dog"], top_k=3)
+
+
+def test_registering_twice_changes_nothing(recwarn):
+    register_pipelines()
+    register_pipelines()
+    assert not recwarn.list

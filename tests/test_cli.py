@@ -1,0 +1,280 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The commands in processes of their own: what goes to which stream, streaming, errors in one line, interruption."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from hf_lecture_models.cli import app
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.terminal import find_program, load_model
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()"]
+TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran", "", "a cat"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "trigram"
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    model = NGramForCausalLM.fit(TEXTS, tokenizer, order=3, smoothing="add_alpha", alpha=0.1, progress=False)
+    model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def in_this_process(monkeypatch, capsys, *arguments, stdin=None):
+    """Exit status, output and errors of a command, without the seconds that a new process costs."""
+    if stdin is not None:
+        reader, writer = os.pipe()
+        os.write(writer, stdin.encode() if isinstance(stdin, str) else stdin)
+        os.close(writer)
+        monkeypatch.setattr(sys, "stdin", os.fdopen(reader))
+    with pytest.raises(SystemExit) as stop:
+        app([str(argument) for argument in arguments], prog_name="hf-lecture")
+    captured = capsys.readouterr()
+    return stop.value.code, captured.out, captured.err
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    return lambda *arguments, **options: in_this_process(monkeypatch, capsys, *arguments, **options)
+
+
+@pytest.fixture
+def start():
+    """Start a command as a process with pipes; it is gone when the test is."""
+    started = []
+
+    def launch(*arguments, **options):
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **options,
+        )
+        started.append(process)
+        return process
+
+    yield launch
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_score_prints_a_line_per_text_and_measures_at_the_end(run, folder):
+    held_out = ["the cat ran", "", "a zebra ran"]
+    status, out, err = run("score", folder, stdin="\n".join(held_out) + "\n")
+    assert status == 0
+    assert [line.split(maxsplit=4)[4:] for line in out.splitlines()] == [["the cat ran"], [], ["a zebra ran"]]
+    model, tokenizer = load_model(str(folder))
+    expected = evaluate_language_model(model, tokenizer, held_out)
+    measures = dict(line.split(maxsplit=1) for line in err.splitlines()[1:])
+    for key in ("perplexity", "perplexity_without_unk", "bits_per_byte"):
+        assert float(measures[key]) == pytest.approx(expected[key], rel=1e-5)
+    assert (measures["unknown"], measures["unk_token"]) == ("1", "<unk>")
+    logs = [float(line.split()[0]) for line in out.splitlines()]
+    assert sum(logs) == pytest.approx(expected["log_prob"], abs=1e-3)
+
+
+def test_score_for_programs(run, folder, tmp_path):
+    (tmp_path / "texts.txt").write_text("the cat\r\n\nran", encoding="utf-8")
+    status, out, err = run("score", folder, tmp_path / "texts.txt", "--json", "--tokens")
+    *rows, last = map(json.loads, out.splitlines())
+    assert (status, err) == (0, "")
+    assert [row["text"] for row in rows] == ["the cat", "", "ran"]
+    assert [token["token"] for token in rows[0]["token_log_probs"]] == ["the", "cat", "</s>"]
+    assert sum(token["log_prob"] for token in rows[0]["token_log_probs"]) == pytest.approx(rows[0]["log_prob"])
+    assert last["summary"]["texts"] == 3
+    _, out, _ = run("score", folder, tmp_path / "texts.txt", "--json", "--probability", "prefix")
+    *rows, last = map(json.loads, out.splitlines())
+    assert rows[1]["log_prob"] == 0.0
+    assert "perplexity" not in last["summary"]
+
+
+def test_an_impossible_text_is_null_for_programs(run, tmp_path):
+    tokenizer = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
+    NGramForCausalLM.fit(TEXTS, tokenizer, order=2, smoothing="add_alpha", progress=False).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    _, out, _ = run("score", tmp_path, "--json", stdin="the cat\nthe zebra\n")
+    *rows, last = map(json.loads, out.splitlines())
+    assert [row["log_prob"] is None for row in rows] == [False, True]
+    assert last["summary"]["perplexity"] is None
+    _, out, _ = run("rank", tmp_path, stdin="the zebra\nthe cat\n")
+    assert [line.split()[1] == "-inf" for line in out.splitlines()] == [False, True]
+
+
+def test_rank_blocks_between_blank_lines(run, folder, tmp_path):
+    (tmp_path / "more.txt").write_text("dog dog\nthe dog\n", encoding="utf-8")
+    lines = "cat ran the\nthe cat ran\n\n\na dog\n"
+    status, out, _ = run("rank", folder, "-", tmp_path / "more.txt", "--json", stdin=lines)
+    groups = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [group["group"] for group in groups] == [0, 1, 2]
+    assert [[entry["index"] for entry in group["ranking"]] for group in groups] == [[1, 0], [0], [1, 0]]
+    _, out, _ = run("rank", folder, "--tokens", stdin=lines)
+    first = out.splitlines()[0].split(maxsplit=3)
+    assert (first[0], first[3]) == ("1", "the cat ran")
+    assert float(first[1]) == pytest.approx(groups[0]["ranking"][0]["log_prob"], abs=1e-3)
+    assert "" in out.splitlines()
+    status, out, err = run("rank", folder, stdin="\n\n")
+    assert (status, out) == (1, "")
+    assert "nothing to rank" in err
+
+
+def test_generate(run, folder, tmp_path):
+    status, out, _ = run("generate", folder, "-p", "the cat  saw", "--prompt", "", "--max-new-tokens", 3, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [row["prompt"] for row in rows] == ["the cat  saw", ""]
+    assert all(row["text"] == row["prompt"] + row["completion"] for row in rows)
+    assert rows[0]["completion"].startswith(" ")
+    assert not rows[1]["text"].startswith(" ")
+    assert all(1 <= row["tokens"] <= 3 for row in rows)
+    (tmp_path / "prompts.txt").write_text("the cat\na\n", encoding="utf-8")
+    options = ["--sample", "--seed", 7, "--number", 2, "--max-new-tokens", 4]
+    _, from_file, _ = run("generate", folder, tmp_path / "prompts.txt", *options)
+    _, from_stdin, _ = run("generate", folder, *options, stdin="the cat\na\n")
+    assert from_file == from_stdin
+    assert len(from_file.splitlines()) == 4
+    _, beams, _ = run("generate", folder, "--beams", 2, "--number", 2, stdin="the\n")
+    assert len(beams.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seed", "1"], "need --sample"),
+        (["--number", "2"], "--beams 2"),
+        (["--max-new-tokens", "0"], "max-new-tokens"),
+    ],
+)
+def test_generate_refuses_options_without_effect(run, folder, arguments, message):
+    status, _, err = run("generate", folder, "-p", "the", *arguments)
+    assert status == 2
+    assert message in err
+
+
+def test_convert_there_and_back(run, folder, tmp_path):
+    status, _, err = run("convert", folder, tmp_path / "model.arpa.gz")
+    assert (status, err) == (0, "")
+    assert run("convert", tmp_path / "model.arpa.gz", tmp_path / "again")[0] == 0
+    (text,) = (run("score", source, "--json", stdin="the zebra ran\n")[1] for source in [folder])
+    for source in (tmp_path / "again", tmp_path / "model.arpa.gz"):
+        other = run("score", source, "--json", stdin="the zebra ran\n")[1]
+        assert json.loads(other.splitlines()[0])["log_prob"] == pytest.approx(
+            json.loads(text.splitlines()[0])["log_prob"], rel=1e-5
+        )
+    assert "is there already" in run("convert", folder, tmp_path / "model.arpa.gz")[2]
+    assert "must be an ARPA file" in run("convert", folder, tmp_path / "other")[2]
+
+
+def test_errors_are_one_line_that_says_what_to_mend(run, folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "weights.bin").write_bytes(b"\0")
+    (tmp_path / "latin.txt").write_bytes(b"ok\ncaf\xe9\n")
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for file in folder.iterdir():
+        (broken / file.name).write_bytes(file.read_bytes())
+    (broken / "model.safetensors").write_bytes(b"\0" * 20)
+    cases = [
+        (["score", tmp_path / "nowhere"], "there is no folder"),
+        (["score", "no-such-model"], "no folder or ARPA file no-such-model"),
+        (["score", tmp_path / "empty"], "no config.json"),
+        (["score", tmp_path / "weights.bin"], "is a file"),
+        (["rank", folder, tmp_path / "nothing.txt"], "there is no file"),
+        (["generate", folder, "a prompt"], "--prompt"),
+        (["score", folder, tmp_path / "latin.txt"], "line 2: not UTF-8"),
+        (["score", tmp_path / "missing.arpa"], "missing.arpa"),
+        (["score", broken], ""),
+        (["convert", tmp_path / "nowhere", tmp_path / "x.arpa"], "there is no folder"),
+        (["exec", "no-such-program"], "no console script no-such-program"),
+        (["exec", "transfomers"], "did you mean transformers"),
+    ]
+    for arguments, message in cases:
+        status, _, err = run(*arguments)
+        assert status == 1, arguments
+        last = err.splitlines()[-1]
+        assert last.startswith(f"hf-lecture {arguments[0]}: "), err
+        assert message in last
+        assert "Traceback" not in err
+    status, _, err = run("score", folder, stdin=b"ok\ncaf\xe9\n")
+    assert status == 1
+    assert "standard input, line 2: not UTF-8" in err
+    status, _, err = run("score", folder, stdin="")
+    assert status == 1
+    assert "no texts" in err
+
+
+def test_help_imports_nothing_beyond_the_package(start):
+    code = (
+        "import sys, hf_lecture_models; before = set(sys.modules)\n"
+        "from hf_lecture_models.cli import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit as stop: assert stop.code == 0\n"
+        "new = {name.split('.')[0] for name in set(sys.modules) - before}\n"
+        "print(sorted(new & {'rich', 'accelerate', 'datasets', 'matplotlib', 'pyarrow', 'pandas'}))\n"
+        "print('hf_lecture_models.terminal' in sys.modules, 'hf_lecture_models.quickstart' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "quickstart" in done.stdout
+    assert done.stdout.splitlines()[-2:] == ["[]", "False False"]
+
+
+def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start, folder):
+    process = start("score", folder, "--json")
+    for text in ("the cat", "a dog"):
+        process.stdin.write(f"{text}\n".encode())
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        assert answer["text"] == text
+        assert math.isfinite(answer["log_prob"])
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 130
+    assert process.stderr.read().decode().split() == ["interrupted"]
+
+
+def test_a_reader_that_leaves_is_no_error(start, folder, tmp_path):
+    (tmp_path / "many.txt").write_text("the cat saw the dog\n" * 20_000, encoding="utf-8")
+    process = start("score", folder, tmp_path / "many.txt", "--json")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) in (0, 1, 141)
+    assert process.stderr.read() == b""
+
+
+def test_exec_runs_other_programs_that_know_the_models(start, folder, tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import sys\n"
+        "from transformers import AutoModelForCausalLM\n"
+        "print(type(AutoModelForCausalLM.from_pretrained(sys.argv[1])).__name__, sys.argv[2:])\n"
+        "sys.exit(3)\n",
+        encoding="utf-8",
+    )
+    process = start("exec", "python", tmp_path / "program.py", folder, "--help", "-x")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert out.decode().split(maxsplit=1) == ["NGramForCausalLM", "['--help', '-x']\n"]
+
+
+def test_exec_finds_console_scripts_and_modules(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [])
+    run = find_program(["transformers", "version"])
+    assert sys.argv == ["transformers", "version"]
+    with pytest.raises(SystemExit) as stop:
+        run()
+    assert not stop.value.code
+    run = find_program(["python", "-m", "json.tool", "--help"])
+    with pytest.raises(SystemExit) as stop:
+        run()
+    assert stop.value.code == 0
+    assert "json" in capsys.readouterr().out
