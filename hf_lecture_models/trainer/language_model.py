@@ -88,6 +88,8 @@ def train_causal_lm(
         output_dir,
         evaluation=evaluation,
         save_with=(tokenizer,),
+        # Where the loss does not need them, the logits of all positions are not even computed.
+        forward_options={"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else None,
         items_name="tokens",
         resume=resume,
         quiet=quiet,

@@ -78,6 +78,7 @@ def train(
     save_with: Sequence[Any] = (),
     groups: ParameterGroups = parameter_groups,
     optimizer_factory: OptimizerFactory = make_optimizer,
+    forward_options: dict[str, Any] | None = None,
     items_name: str = "items",
     resume: bool = False,
     quiet: bool = False,
@@ -85,8 +86,8 @@ def train(
     """Train `model` and leave the best one (without `evaluation`: the last one) in `output_dir`.
 
     Args:
-        model: called as `model(**batch.inputs, num_items_in_batch=n)`; its `loss` is the sum over the batch's items
-            divided by n, transformers' convention. It has `save_pretrained`.
+        model: called as `model(**batch.inputs, **forward_options, num_items_in_batch=n)`; its `loss` is the sum over
+            the batch's items divided by n, transformers' convention. It has `save_pretrained`.
         batches: see `Batches`.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
         resume: go on from the newest complete checkpoint in `output_dir/checkpoints`, to the weights of a run that was
@@ -104,6 +105,7 @@ def train(
             stack.enter_context(saved.run_lock(folder))
         accelerator.wait_for_everyone()
         run = _Run(accelerator, model, batches, recipe, folder, evaluation, save_with, items_name, quiet)
+        run.forward_options = forward_options or {}
         stack.callback(run.reporter.close)
         run.prepare(groups, optimizer_factory, resume)
         stack.enter_context(_flushed_denormals(accelerator.device))
@@ -127,6 +129,7 @@ class _Run:
     ) -> None:
         self.accelerator, self.batches, self.recipe, self.folder = accelerator, batches, recipe, folder
         self.plain_model, self.evaluation, self.save_with = model, evaluation, save_with
+        self.forward_options: dict[str, Any] = {}
         self.total_steps = _total_steps(recipe, batches.steps_per_epoch)
         self.schedule = Schedule(recipe, self.total_steps)
         self.progress = Progress()
@@ -246,7 +249,7 @@ class _Run:
     def _backward(self, index: int, batch: Batch, items: int) -> torch.Tensor:
         """Add one micro-batch's share of the gradient: every item of the step weighs the same, wherever it is."""
         with self._autocast():
-            outputs = self.model(**batch.inputs, num_items_in_batch=items)
+            outputs = self.model(**batch.inputs, **self.forward_options, num_items_in_batch=items)
         # DistributedDataParallel takes the mean over processes where the sum is meant.
         self.accelerator.backward(outputs.loss * self.accelerator.num_processes)
         self.batches.receive(index, outputs)
