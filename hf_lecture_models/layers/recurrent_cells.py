@@ -2,8 +2,8 @@
 """The recurrent functions q(h, u) of the slides, written out: Elman, GRU, LSTM, LSTM with recurrent projection.
 
 A cell maps one step's input u (batch, input_size) and the state before it, a tuple whose first tensor is the output h,
-to the state after it. `unroll` applies a cell along a sequence. The models run torch's fused kernels instead;
-`written_out` copies a kernel's weights into the cell that computes the same, which is how the two are compared.
+to the state after it. `unroll` applies a cell along a sequence. The models run torch's fused kernels instead, and these
+cells where kernels cannot go (export); `written_out` makes of a kernel the cell that computes the same.
 """
 
 from __future__ import annotations
@@ -117,8 +117,9 @@ def unroll(cell: Cell, inputs: Tensor, state: State | None = None, mask: Tensor 
 
 
 def written_out(kernel: nn.RNNBase) -> Cell:
-    """The cell that computes what one forward layer of torch's `nn.RNN`, `nn.GRU` or `nn.LSTM` does, weights copied.
+    """The cell that computes what one forward layer of torch's `nn.RNN`, `nn.GRU` or `nn.LSTM` does.
 
+    It has no parameters of its own: its matrices are put together from the kernel's, and gradients flow back to those.
     torch keeps two biases, of which only the sum counts (but not in the GRU's n), and orders the gates r, z, n and
     i, f, g, o; here they stand as on the slides.
     """
@@ -126,27 +127,25 @@ def written_out(kernel: nn.RNNBase) -> Cell:
     weight = torch.cat((given["weight_hh_l0"], given["weight_ih_l0"]), 1)
     blocks = list(zip(weight.split(size), (given["bias_hh_l0"] + given["bias_ih_l0"]).split(size), strict=True))
     cell: Cell
-    if isinstance(kernel, nn.GRU):
-        cell = GruCell(kernel.input_size, size)
-        _fill(cell.A, given["weight_ih_l0"][2 * size :], given["bias_ih_l0"][2 * size :])
-        _fill(cell.B, given["weight_hh_l0"][2 * size :], given["bias_hh_l0"][2 * size :])
-        order = [1, 0]
-    elif isinstance(kernel, nn.LSTM) and kernel.proj_size:
-        cell = ProjectedLstmCell(kernel.input_size, size, kernel.proj_size)
-        _fill(cell.P, given["weight_hr_l0"])
-        order = [1, 0, 2, 3]
-    elif isinstance(kernel, nn.LSTM):
-        cell, order = LstmCell(kernel.input_size, size), [1, 0, 2, 3]
-    else:
-        cell, order = ElmanCell(kernel.input_size, size), [0]
+    # On the meta device, for the cell's own matrices are replaced before anything reads them.
+    with torch.device("meta"):
+        if isinstance(kernel, nn.GRU):
+            cell, order = GruCell(kernel.input_size, size), [1, 0]
+            _replace(cell.A, given["weight_ih_l0"][2 * size :], given["bias_ih_l0"][2 * size :])
+            _replace(cell.B, given["weight_hh_l0"][2 * size :], given["bias_hh_l0"][2 * size :])
+        elif isinstance(kernel, nn.LSTM) and kernel.proj_size:
+            cell, order = ProjectedLstmCell(kernel.input_size, size, kernel.proj_size), [1, 0, 2, 3]
+            _replace(cell.P, given["weight_hr_l0"], None)
+        elif isinstance(kernel, nn.LSTM):
+            cell, order = LstmCell(kernel.input_size, size), [1, 0, 2, 3]
+        else:
+            cell, order = ElmanCell(kernel.input_size, size), [0]
     weights, biases = zip(*(blocks[k] for k in order), strict=True)
-    _fill(cell.W, torch.cat(weights), torch.cat(biases))
+    _replace(cell.W, torch.cat(weights), torch.cat(biases))
     return cell
 
 
-def _fill(linear: nn.Linear, weight: Tensor, bias: Tensor | None = None) -> None:
-    linear.to(weight.dtype)
-    with torch.no_grad():
-        linear.weight.copy_(weight)
-        if bias is not None:
-            linear.bias.copy_(bias)
+def _replace(linear: nn.Linear, weight: Tensor, bias: Tensor | None) -> None:
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        delattr(linear, name)
+        setattr(linear, name, tensor)

@@ -2,7 +2,8 @@
 """One recurrent layer on a batch of sequences of unequal lengths, run by torch's fused kernels.
 
 The real tokens of each row are read in their order, wherever the padding stands (left, right, in between): padding
-yields zeros and carries the state over unchanged. Without padding the kernel gets the batch as it is.
+yields zeros and carries the state over unchanged. Without padding the kernel gets the batch as it is; under
+`torch.export` the written-out cell stands in for the kernel.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
+
+from hf_lecture_models.layers.recurrent_cells import written_out
 
 State = tuple[Tensor, ...]
 
@@ -24,9 +27,7 @@ class RecurrentLayer(nn.Module):
         super().__init__()
         self.rnn = kernel
 
-    def forward(
-        self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None
-    ) -> tuple[Tensor, State | None]:
+    def forward(self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None) -> tuple[Tensor, State]:
         """Read the sequences from left to right.
 
         Args:
@@ -35,13 +36,12 @@ class RecurrentLayer(nn.Module):
             mask: (batch, seq) bool, True = real token; None where all are real.
 
         Returns:
-            The outputs (batch, seq, output_size) and the state after each row's last real token. Under `torch.export`
-            with a mask that state is None: only packing gives it, and packing needs the lengths' values.
+            The outputs (batch, seq, output_size) and the state after each row's last real token.
         """
+        if torch.compiler.is_exporting():
+            return _run_traced(self.rnn, hidden, state, mask)
         if mask is None:
             return _run(self.rnn, hidden, state)
-        if torch.compiler.is_compiling():
-            return _run_shifted(self.rnn, hidden, state, mask), None
         return _run_packed(self.rnn, hidden, state, mask)
 
 
@@ -117,14 +117,24 @@ def _nothing_read(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tu
     return outputs, state or tuple(hidden.new_zeros(batch, size) for size in sizes)
 
 
-def _run_shifted(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: Tensor) -> Tensor:
-    """Without packing: real tokens move to the front of their row, padding behind them, where nothing reads it after.
+def _run_traced(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
+    """The written-out cell as a loop that `torch.export` and ONNX keep a loop, free in length and batch.
 
-    Returns:
-        The outputs, moved back (batch, seq, output_size).
+    Traced, torch's kernels would be taken apart into as many steps as the example has.
     """
-    place = torch.where(mask, mask.cumsum(1), mask.sum(1, keepdim=True) + (~mask).cumsum(1)) - 1
-    place = place.unsqueeze(-1)
-    shifted = torch.zeros_like(hidden).scatter(1, place.expand_as(hidden), hidden)
-    outputs, _ = _run(kernel, shifted, state)
-    return outputs.gather(1, place.expand_as(outputs)).masked_fill(~mask.unsqueeze(-1), 0.0)
+    # Not yet public in torch: nothing but export may depend on it.
+    from torch._higher_order_ops.scan import scan
+
+    cell = written_out(kernel)
+    if mask is None:
+        mask = torch.ones_like(hidden[..., 0], dtype=torch.bool)
+
+    def step(state: State, given: tuple[Tensor, Tensor]) -> tuple[State, Tensor]:
+        u, real = given
+        after = cell(u, state)
+        return tuple(torch.where(real, new, old) for new, old in zip(after, state, strict=True)), after[0] * real
+
+    state = state or tuple(hidden.new_zeros(hidden.shape[0], size) for size in cell.state_sizes)
+    # (seq, batch, input_size) and (seq, batch, 1): scan goes along the first axis.
+    final, outputs = scan(step, state, (hidden.transpose(0, 1), mask.transpose(0, 1).unsqueeze(-1)))
+    return outputs.transpose(0, 1), final

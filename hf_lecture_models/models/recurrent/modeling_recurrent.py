@@ -133,8 +133,6 @@ class RecurrentModel(RecurrentPreTrainedModel):
                 shown.append(hidden)
         shown[-1] = hidden = self.output_projection(hidden)
         use_cache = use_cache and not self.config.bidirectional
-        if use_cache and None in after:
-            raise ValueError("a traced model with an attention_mask returns no state: export it with use_cache=False")
         return BaseModelOutputWithPast(
             last_hidden_state=hidden,
             past_key_values=RecurrentCache.from_states(after, seen_tokens + hidden.shape[1]) if use_cache else None,
@@ -238,13 +236,13 @@ def _padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | Non
     if attention_mask is None:
         return None
     batch, seq, _ = hidden.shape
-    if attention_mask.dim() != 2 or len(attention_mask) != batch or attention_mask.shape[1] < seq:
+    if attention_mask.dim() != 2 or attention_mask.shape[0] != batch or attention_mask.shape[1] < seq:
         raise ValueError(
             f"attention_mask has shape {tuple(attention_mask.shape)}; the input needs (batch, seq) = {(batch, seq)}, "
             "or a longer mask that also covers what the cache has seen"
         )
     mask = attention_mask[:, -seq:].bool()
     # Tracing cannot ask for values, and the layers handle a mask without padding all the same.
-    if not torch.compiler.is_compiling() and bool(mask.all()):
+    if not torch.compiler.is_exporting() and bool(mask.all()):
         return None
     return mask
