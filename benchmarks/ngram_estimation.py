@@ -1,0 +1,115 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Estimating modified Kneser-Ney models of WikiText-2 beside KenLM's lmplz: seconds and peak memory.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.ngram_estimation [--lmplz PATH] [--orders 3 5] [--repeats 3]
+
+From text: the file is read, a vocabulary is made, the text is encoded, the model is estimated; lmplz reads the same
+file and writes an ARPA file, to nowhere. CPU seconds of all threads, each run in a process of its own, the least of the
+repeats; the time to import packages is not counted. Without lmplz, BASELINES.md's figures stand in, and are marked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.common import ROOT, data_folder, timed, write_results
+
+BASELINES = {3: {"cpu_s": 1.6, "peak_mib": 287}, 5: {"cpu_s": 3.9, "peak_mib": 258}}  # another machine, another run
+
+
+def peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def child(corpus: str, order: int) -> None:
+    """Measure one estimation in this process and print it as JSON."""
+    from hf_lecture_models import NGramConfig, NGramForCausalLM, WordTokenizer
+    from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
+    from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+
+    imported = peak_mib()
+
+    def from_text():
+        tokenizer = WordTokenizer.train(read_texts(corpus), progress=False)
+        return tokenizer, NGramForCausalLM.fit(corpus, tokenizer, order=order, progress=False)
+
+    (tokenizer, model), cpu, wall = timed(from_text)
+    found = {"cpu_s": cpu, "wall_s": wall, "imported_mib": imported, "peak_mib": peak_mib()}
+    encoded = encode_corpus(tokenizer, read_texts(corpus))
+    names = ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id")
+    config = NGramConfig(order=order, **{name: getattr(model.config, name) for name in names})
+    found["from_ids_cpu_s"] = timed(lambda: fit_ids(encoded.ids, encoded.lengths, config))[1]
+    with tempfile.TemporaryDirectory() as folder:
+        found["save_arpa_cpu_s"] = timed(lambda: model.save_arpa(Path(folder) / "lm.arpa", tokenizer))[1]
+    found["ngrams"], found["tokens"] = model.config.table_sizes, len(encoded.ids) + len(encoded.lengths)
+    print(json.dumps(found))
+
+
+def run_child(corpus: Path, order: int) -> dict:
+    command = [sys.executable, "-m", "benchmarks.ngram_estimation", "--child", str(corpus), "--orders", str(order)]
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def run_lmplz(lmplz: str, corpus: Path, order: int) -> dict:
+    command = [lmplz, "-o", str(order), "-S", "2G", "-T", str(corpus.parent)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(corpus) as source:
+        result = subprocess.run(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if result.returncode:
+        raise SystemExit(f"lmplz failed: {result.stderr.strip().splitlines()[-1]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # lmplz itself says its peak memory, in kB.
+    peak = int(re.search(r"RSSMax:(\d+) kB", result.stderr)[1]) / 1024
+    return {"cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, "peak_mib": peak}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lmplz", default=shutil.which("lmplz"), help="path of lmplz; else the one on the PATH")
+    parser.add_argument("--orders", type=int, nargs="+", default=[3, 5])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        return child(options.child, options.orders[0])
+    results = {}
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "train.txt"
+        text = (data_folder() / "wikitext-2" / "train.txt").read_text()
+        corpus.write_text(text.replace("<unk>", "<UNKNOWN>"))  # lmplz refuses <unk>
+        for order in options.orders:
+            ours, theirs = [], []
+            for _ in range(options.repeats):  # in turns: the machine's mood hits both
+                ours.append(run_child(corpus, order))
+                theirs += [run_lmplz(options.lmplz, corpus, order)] if options.lmplz else []
+            best = {name: min(run[name] for run in ours) if name.endswith("_s") else ours[0][name] for name in ours[0]}
+            peer = {name: min(run[name] for run in theirs) for name in theirs[0]} if theirs else BASELINES.get(order)
+            ratio = peer["cpu_s"] / best["cpu_s"] if peer else None
+            results[order] = {"ours": best, "lmplz": peer, "lmplz_in_this_run": bool(theirs), "speed_ratio": ratio}
+            report(order, results[order])
+    write_results("ngram_estimation", results)
+    return None
+
+
+def report(order: int, result: dict) -> None:
+    ours, peer = result["ours"], result["lmplz"]
+    print(f"order {order}: from text {ours['cpu_s']:.2f} CPU s, from ids {ours['from_ids_cpu_s']:.2f}, "
+          f"ARPA file {ours['save_arpa_cpu_s']:.2f} more; peak {ours['peak_mib']:.0f} MiB, "
+          f"of which {ours['imported_mib']:.0f} before the first text")  # fmt: skip
+    if peer:
+        origin = "" if result["lmplz_in_this_run"] else " (BASELINES.md: NOT of this run)"
+        print(f"  lmplz{origin}: {peer['cpu_s']:.2f} CPU s, peak {peer['peak_mib']:.0f} MiB; "
+              f"ours is {result['speed_ratio']:.2f}x as fast from text")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

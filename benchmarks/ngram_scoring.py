@@ -1,0 +1,131 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Scoring WikiText-2's test text with a 5-gram, beside the kenlm module with the same tables, in turns.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.ngram_scoring [--build_binary PATH] [--repeats 9]
+
+kenlm is given each line as a str, as its interface wants it; ours, ids as one stream, ids in padded batches of short
+rows, or text. Tokens per CPU second, the best of the repeats. A full distribution of the next word is one row over
+the vocabulary; KenLM needs a query for each word of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.common import data_folder, timed, write_results
+from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models.models.ngram.estimation_ngram import make_stream
+from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+
+ROWS, POSITIONS = 256, 512
+
+
+def kenlm_models(arpa: Path, build_binary: str | None) -> dict:
+    """KenLM's two structures on the same tables, as far as they are installed."""
+    try:
+        import kenlm
+    except ImportError:
+        print("the kenlm module is not installed: no peer in this run")
+        return {}
+    models = {"kenlm probing": kenlm.Model(str(arpa))}
+    if build_binary:
+        target = arpa.with_suffix(".trie")
+        subprocess.run([build_binary, "trie", str(arpa), str(target)], check=True, capture_output=True)
+        models["kenlm trie"] = kenlm.Model(str(target))
+    else:
+        print("build_binary is not on the PATH: no trie in this run (--build_binary PATH)")
+    return models
+
+
+def padded_batches(corpus, config) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Rows of one text each, ROWS at a time, padded on the right."""
+    rows = [np.array([config.bos_token_id, *ids, config.eos_token_id]) for ids in corpus]
+    batches = []
+    for begin in range(0, len(rows), ROWS):
+        part = rows[begin : begin + ROWS]
+        ids = np.full((len(part), max(map(len, part))), config.pad_token_id)
+        for row, content in zip(ids, part, strict=True):
+            row[: len(content)] = content
+        batches.append((torch.from_numpy(ids), torch.from_numpy(ids != config.pad_token_id)))
+    return batches
+
+
+def contestants(model, tokenizer, texts: list[str], kenlms: dict) -> dict[str, Callable[[], float]]:
+    """Name -> a function that scores all texts and returns their natural log-probability."""
+    corpus = encode_corpus(tokenizer, texts)
+    stream = torch.from_numpy(make_stream(corpus.ids, corpus.lengths, model.config).words)[None]
+    batches = padded_batches(corpus, model.config)
+
+    def from_text() -> float:
+        encoded = encode_corpus(tokenizer, texts)
+        words = make_stream(encoded.ids, encoded.lengths, model.config).words
+        return model.score(torch.from_numpy(words)[None]).double().sum().item()
+
+    ours = {
+        "ids, one stream": lambda: model.score(stream).double().sum().item(),
+        f"ids, batches of {ROWS} rows": lambda: sum(model.score(*batch).double().sum().item() for batch in batches),
+        "text": from_text,
+    }
+    theirs = {
+        name: lambda peer=peer: sum(peer.score(text) for text in texts) * math.log(10) for name, peer in kenlms.items()
+    }
+    return ours | theirs
+
+
+def distributions_per_second(model, tokenizer, texts: list[str], repeats: int) -> float:
+    corpus = encode_corpus(tokenizer, texts)
+    ids = torch.from_numpy(make_stream(corpus.ids, corpus.lengths, model.config).words)[None, :POSITIONS]
+    return POSITIONS / timed(lambda: model(ids).logits, repeats)[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build_binary", default=shutil.which("build_binary"), help="KenLM's program, for its trie")
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--order", type=int, default=5)
+    options = parser.parse_args()
+
+    def texts(split: str) -> list[str]:
+        path = data_folder() / "wikitext-2" / f"{split}.txt"
+        return [text.replace("<unk>", "<UNKNOWN>") for text in read_texts(path)]
+
+    train, test = texts("train"), texts("test")
+    tokenizer = WordTokenizer.train(train, progress=False)
+    model = NGramForCausalLM.fit(train, tokenizer, order=options.order, progress=False)
+    tokens = sum(len(text.split()) + 1 for text in test)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_arpa(Path(folder) / "lm.arpa", tokenizer)
+        functions = contestants(model, tokenizer, test, kenlm_models(Path(folder) / "lm.arpa", options.build_binary))
+    best = dict.fromkeys(functions, math.inf)
+    sums = {}
+    for _ in range(options.repeats):
+        for name, function in functions.items():
+            sums[name], cpu, _ = timed(function)
+            best[name] = min(best[name], cpu)
+    rates = {name: tokens / seconds for name, seconds in best.items()}
+    peers = [name for name in rates if name.startswith("kenlm")]
+    for name, rate in rates.items():
+        ratios = ", ".join(f"{rate / rates[peer]:.2f}x {peer}" for peer in peers if peer != name)
+        print(f"{name:<28} {rate / 1e6:5.2f} M tokens/s   perplexity {math.exp(-sums[name] / tokens):.6f}   {ratios}")
+    rows = distributions_per_second(model, tokenizer, test, options.repeats)
+    results = {"order": options.order, "tokens": tokens, "tokens_per_cpu_s": rates, "distributions_per_cpu_s": rows}
+    results["ratios"] = {peer: rates["ids, one stream"] / rates[peer] for peer in peers}
+    line = f"full distributions of the next word, {model.config.vocab_size} words: {rows:,.0f} per CPU s"
+    if peers:
+        results["distribution_ratio"] = rows / (rates[peers[0]] / model.config.vocab_size)
+        line += f", {results['distribution_ratio']:.0f}x what {peers[0]} gives by a query for each word"
+    print(line)
+    write_results("ngram_scoring", results)
+
+
+if __name__ == "__main__":
+    main()
