@@ -14,7 +14,7 @@ import random
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,8 @@ def run_lock(output_dir: Path) -> Iterator[None]:
     if output_dir.exists() and not output_dir.is_dir():
         raise NotADirectoryError(f"cannot train into {output_dir}: it is a file; name a folder")
     (output_dir / "checkpoints").mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(output_dir / "run.lock")
+    path = output_dir / "run.lock"
+    lock = filelock.FileLock(path)
     try:
         lock.acquire(timeout=0)
     except filelock.Timeout:
@@ -116,6 +117,9 @@ def run_lock(output_dir: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        # Before the release: whoever comes after it makes a file of its own.
+        with suppress(OSError):
+            path.unlink()
         lock.release()
 
 

@@ -89,7 +89,7 @@ def train_causal_lm(
         evaluation=evaluation,
         save_with=(tokenizer,),
         # Where the loss does not need them, the logits of all positions are not even computed.
-        forward_options={"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else None,
+        forward_options={"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {},
         items_name="tokens",
         resume=resume,
         quiet=quiet,

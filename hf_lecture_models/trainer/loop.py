@@ -4,10 +4,11 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -78,7 +79,7 @@ def train(
     save_with: Sequence[Any] = (),
     groups: ParameterGroups = parameter_groups,
     optimizer_factory: OptimizerFactory = make_optimizer,
-    forward_options: dict[str, Any] | None = None,
+    forward_options: Mapping[str, Any] = MappingProxyType({}),
     items_name: str = "items",
     resume: bool = False,
     quiet: bool = False,
@@ -88,7 +89,6 @@ def train(
     Args:
         model: called as `model(**batch.inputs, **forward_options, num_items_in_batch=n)`; its `loss` is the sum over
             the batch's items divided by n, transformers' convention. It has `save_pretrained`.
-        batches: see `Batches`.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
         resume: go on from the newest complete checkpoint in `output_dir/checkpoints`, to the weights of a run that was
             never interrupted, bit for bit on the CPU at the same number of threads and processes.
@@ -103,37 +103,32 @@ def train(
     with ExitStack() as stack:
         if accelerator.is_main_process:
             stack.enter_context(saved.run_lock(folder))
-        accelerator.wait_for_everyone()
-        run = _Run(accelerator, model, batches, recipe, folder, evaluation, save_with, items_name, quiet)
-        run.forward_options = forward_options or {}
-        stack.callback(run.reporter.close)
+        reporter = Reporter(accelerator, folder, _total_steps(recipe, batches.steps_per_epoch), quiet, items_name)
+        stack.callback(reporter.close)
+        run = _Run(accelerator, model, batches, recipe, folder, evaluation, save_with, forward_options, reporter)
         run.prepare(groups, optimizer_factory, resume)
         stack.enter_context(_flushed_denormals(accelerator.device))
         return run.to_the_end(stack.enter_context(StopSignals()))
 
 
+@dataclass
 class _Run:
     """One run: its parts, and the order in which they act."""
 
-    def __init__(
-        self,
-        accelerator: Any,
-        model: nn.Module,
-        batches: Batches,
-        recipe: TrainingRecipe,
-        folder: Path,
-        evaluation: Evaluation | None,
-        save_with: Sequence[Any],
-        items_name: str,
-        quiet: bool,
-    ) -> None:
-        self.accelerator, self.batches, self.recipe, self.folder = accelerator, batches, recipe, folder
-        self.plain_model, self.evaluation, self.save_with = model, evaluation, save_with
-        self.forward_options: dict[str, Any] = {}
-        self.total_steps = _total_steps(recipe, batches.steps_per_epoch)
-        self.schedule = Schedule(recipe, self.total_steps)
+    accelerator: Any
+    plain_model: nn.Module
+    batches: Batches
+    recipe: TrainingRecipe
+    folder: Path
+    evaluation: Evaluation | None
+    save_with: Sequence[Any]
+    forward_options: Mapping[str, Any]
+    reporter: Reporter
+
+    def __post_init__(self) -> None:
+        self.total_steps = self.reporter.total_steps
+        self.schedule = Schedule(self.recipe, self.total_steps)
         self.progress = Progress()
-        self.reporter = Reporter(accelerator, folder, self.total_steps, quiet, items_name)
 
     def prepare(self, groups: ParameterGroups, optimizer_factory: OptimizerFactory, resume: bool) -> None:
         """Place everything on its device and, if asked, go back to the newest checkpoint."""

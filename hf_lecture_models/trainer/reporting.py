@@ -66,6 +66,7 @@ class Reporter:
 
     def __init__(self, accelerator: Any, output_dir: Path, total_steps: int, quiet: bool, items_name: str) -> None:
         self.accelerator, self.output_dir, self.items_name = accelerator, output_dir, items_name
+        self.total_steps = total_steps
         self.quiet = quiet or not accelerator.is_main_process
         silent = self.quiet or not sys.stderr.isatty()
         self.bar = tqdm(total=total_steps, disable=silent, unit="step", dynamic_ncols=True)

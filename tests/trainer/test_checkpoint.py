@@ -134,6 +134,7 @@ def test_what_killed_runs_left_is_removed_and_nothing_else(tmp_path):
 def test_two_runs_cannot_share_a_folder(tmp_path):
     with run_lock(tmp_path), pytest.raises(BlockingIOError, match="in use by another run"), run_lock(tmp_path):
         pass
+    assert not (tmp_path / "run.lock").exists()
     with run_lock(tmp_path):
         assert (tmp_path / "run.lock").exists()
 
