@@ -222,33 +222,57 @@ def test_any_tables_come_back_bit_identical(tmp_path_factory, data):
     reserved = {"<s>", "</s>", "<unk>", "<UNK>", "<pad>"}
     some = data.draw(st.lists(letters.filter(lambda word: word not in reserved), unique=True, max_size=5))
     words = [*(["<unk>"] if data.draw(st.booleans()) else []), *some, "<s>", "</s>", "<pad>"]
-    tables = random_tables(data, words, order=data.draw(st.integers(1, 4)))
+    numbers = data.draw(st.lists(log10s, min_size=3, max_size=20))
+    rng = random.Random(data.draw(st.integers(0, 1000)))
+    tables = random_tables(rng, words, data.draw(st.integers(1, 4)), numbers, [*numbers, 0.5, 1e30])
     write_arpa(tables, words, path)
     words_again, tables_again = read_arpa(path)
     assert words_again == words
     assert_same_tables(tables, tables_again)
 
 
-def random_tables(data, words: list[str], order: int) -> NGramTables:
-    v = len(words)
-    numbers = data.draw(st.lists(log10s, min_size=3, max_size=20))
-    weights = [*numbers, 0.5, 1e30]
-    rng = random.Random(data.draw(st.integers(0, 1000)))
+def random_tables(
+    rng: random.Random, words: list[str], order: int, probs: list[float], weights: list[float], share: float = 0.3
+) -> NGramTables:
+    """A model of any n-grams whose prefixes are in it, whether or not their other parts are."""
 
     def draw(values: list[float], count: int) -> np.ndarray:
         return np.array([rng.choice(values) for _ in range(count)], np.float32)
 
-    tables = NGramTables(v, [], [draw(numbers, v)], [draw(weights, v)] if order > 1 else [])
+    v = len(words)
+    tables = NGramTables(v, [], [draw(probs, v)], [draw(weights, v)] if order > 1 else [])
     tables.log10_probs[0][[words.index("<s>"), words.index("<pad>")]] = -np.inf
-    tables.log10_backoffs[0:1] = [np.append(w[:-1], np.float32(0)) for w in tables.log10_backoffs[:1]]
+    if order > 1:
+        tables.log10_backoffs[0][words.index("<pad>")] = 0
     for n in range(2, order + 1):
         prefixes = range(v - 1) if n == 2 else range(tables.sizes[-1])
-        keys = [p * v + w for p in prefixes for w in range(v - 1) if words[w] != "<s>" and rng.random() < 0.3]
+        keys = [p * v + w for p in prefixes for w in range(v - 1) if words[w] != "<s>" and rng.random() < share]
         tables.keys.append(np.array(keys, np.int64))
-        tables.log10_probs.append(draw(numbers, len(keys)))
+        tables.log10_probs.append(draw(probs, len(keys)))
         if n < order:
             tables.log10_backoffs.append(draw(weights, len(keys)))
     return tables
+
+
+def test_random_models_score_as_in_kenlm(tmp_path):
+    path = tmp_path / "random.arpa"
+    compared = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        words = ["<unk>", *"abcd"[: rng.randint(1, 4)], "<s>", "</s>", "<pad>"]
+        numbers = [-2.25, -0.5, -1e-3, -3 * rng.random(), 0]
+        tables = random_tables(rng, words, rng.randint(2, 5), numbers, numbers, share=0.7)
+        write_arpa(tables, words, path)
+        try:
+            reference = kenlm_model(path)
+        except OSError:  # where many n-grams lack the n-gram of their last words, kenlm's table runs full
+            continue
+        model, tokenizer = NGramForCausalLM.from_arpa(path)
+        for length in range(8):
+            sentence = " ".join(rng.choices([*words[1:-3], "other"], k=length))
+            assert_same_log10(log10_of(model, tokenizer, sentence), reference.score(sentence), sentence)
+            compared += 1
+    assert compared > 100
 
 
 @settings(max_examples=300, deadline=None)
@@ -525,7 +549,7 @@ def test_gzip_bombs_are_refused(tmp_path):
     path = tmp_path / "bomb.gz"
     with gzip.open(path, "wb", compresslevel=9) as bomb:
         bomb.write(SMALL.split("\\1-grams:")[0].encode())
-        for _ in range(100):
+        for _ in range(40):
             bomb.write(b"\n" * 1_000_000)
     with pytest.raises(ValueError, match="unpack to more than 200 times their size"):
         read_arpa(path)
@@ -693,8 +717,8 @@ def expect_refused_or_as_kenlm(path: Path, content: bytes) -> None:
     # kenlm is run on accepted files only: others crash it (a negative count).
     if 0 in model.config.table_sizes or model.config.order < 2:
         return
-    # A weight of 10^99 would make up for kenlm's -99.
-    if any((weights > 50).any() for weights in model.tables().log10_backoffs):
+    # A weight over 1 can make a p over 1, whose sign kenlm loses, or make up for kenlm's -99.
+    if any((weights > 0).any() for weights in model.tables().log10_backoffs):
         return
     try:
         reference = kenlm_model(path)
@@ -727,11 +751,11 @@ def test_many_damaged_files(tmp_path_factory, content):
 
 MEASURE = """
 import resource, sys
-from hf_lecture_models.models.ngram.conversion_ngram import NGramForCausalLM, WordTokenizer, read_arpa
+from hf_lecture_models.models.ngram.conversion_ngram import NGramForCausalLM, WordTokenizer
 WordTokenizer.from_words(["a"])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    read_arpa(sys.argv[1])
+    NGramForCausalLM.from_arpa(sys.argv[1])
 except ValueError as error:
     print(error, file=sys.stderr)
 print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
