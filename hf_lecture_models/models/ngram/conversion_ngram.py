@@ -502,7 +502,7 @@ def write_arpa(tables: NGramTables, words: Sequence[str], path: _Path) -> None:
     """
     names = _check_names(tables.check(), words)
     with staged_file(path) as stage, open(stage, "wb") as raw:
-        if str(path).endswith(".gz"):
+        if os.fspath(path).endswith(".gz"):
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
                 _write(tables, names, packed)  # type: ignore[arg-type]
         else:
