@@ -4,7 +4,7 @@
 English by a model of WikiText-2, French by one of Multi30k's French captions. Prints ln P of each terminated sentence,
 the unknown words in it, and whether the model agrees with the slide.
 
-    python benchmarks/sentence_pairs.py [--model FOLDER]      # FOLDER: any causal LM in place of the English 5-gram
+    python -m benchmarks.sentence_pairs [--model FOLDER]      # FOLDER: any causal LM in place of the English 5-gram
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main() -> None:
         english = fit(data_folder() / "wikitext-2" / "train.txt")
     rows = rank(*english, ENGLISH) + rank(*fit(data_folder() / "multi30k" / "train.fr.txt"), FRENCH)
     for row in rows:
-        sign = ">" if row["agrees"] else "<"
+        sign = ">" if row["agrees"] else "=" if row["log_prob_better"] == row["log_prob_worse"] else "<"
         print(f"{row['log_prob_better']:8.2f} {sign} {row['log_prob_worse']:8.2f}   {row['better']} | {row['worse']}")
         if row["unknown"]:
             print(f"{'':22}unknown: {', '.join(row['unknown'])}")
