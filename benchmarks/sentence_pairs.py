@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks.common import data_folder, write_results
 from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
+from benchmarks.common import data_folder, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -41,7 +41,8 @@ def rank(model, tokenizer, pairs: list[tuple[str, str]]) -> list[dict]:
     rows = []
     for better, worse in pairs:
         log_probs = {entry["sequence"]: entry["log_prob"] for entry in ranker([better, worse])}
-        unknown = [word for word in (better + " " + worse).split() if tokenizer.unk_token_id in tokenizer(word).input_ids]
+        words = set((better + " " + worse).split())
+        unknown = [word for word in words if tokenizer.unk_token_id in tokenizer(word).input_ids]
         rows.append(
             {
                 "better": better,
@@ -49,7 +50,7 @@ def rank(model, tokenizer, pairs: list[tuple[str, str]]) -> list[dict]:
                 "log_prob_better": log_probs[better],
                 "log_prob_worse": log_probs[worse],
                 "agrees": log_probs[better] > log_probs[worse],
-                "unknown": sorted(set(unknown)),
+                "unknown": sorted(unknown),
             }
         )
     return rows
