@@ -31,8 +31,8 @@ def peak_mib() -> float:
 
 def child(corpus: str, order: int) -> None:
     """Measure one estimation in this process and print it as JSON."""
-    from hf_lecture_models import NGramConfig, NGramForCausalLM, WordTokenizer
-    from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
+    from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    from hf_lecture_models.models.ngram.estimation_ngram import config_for, fit_ids
     from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 
     imported = peak_mib()
@@ -44,8 +44,7 @@ def child(corpus: str, order: int) -> None:
     (tokenizer, model), cpu, wall = timed(from_text)
     found = {"cpu_s": cpu, "wall_s": wall, "imported_mib": imported, "peak_mib": peak_mib()}
     encoded = encode_corpus(tokenizer, read_texts(corpus))
-    names = ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id")
-    config = NGramConfig(order=order, **{name: getattr(model.config, name) for name in names})
+    config = config_for(tokenizer, order=order)
     found["from_ids_cpu_s"] = timed(lambda: fit_ids(encoded.ids, encoded.lengths, config))[1]
     with tempfile.TemporaryDirectory() as folder:
         found["save_arpa_cpu_s"] = timed(lambda: model.save_arpa(Path(folder) / "lm.arpa", tokenizer))[1]

@@ -20,11 +20,17 @@ def find(keys: Tensor, queries: Tensor) -> Tensor:
     """
     if len(keys) == 0 or len(queries) == 0:
         return torch.full_like(queries, -1)
-    if queries.device.type != "cpu":
-        places = torch.searchsorted(keys, queries).clamp_(max=len(keys) - 1)
-        return places.masked_fill_(keys.index_select(0, places) != queries, -1)
-    # In order, neighbouring queries walk the same cache lines, and numpy starts each where the last one ended: several
-    # times faster than a search without order, sorting included.
+    return (_find_in_order if queries.device.type == "cpu" else _find_in_parallel)(keys, queries)
+
+
+def _find_in_parallel(keys: Tensor, queries: Tensor) -> Tensor:
+    places = torch.searchsorted(keys, queries).clamp_(max=len(keys) - 1)
+    return places.masked_fill_(keys.index_select(0, places) != queries, -1)
+
+
+def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
+    # Neighbouring queries walk the same cache lines, and numpy starts each where the last one ended: several times faster
+    # than a search without order, sorting included.
     ordered, origins = queries.sort()
     places = torch.from_numpy(keys.numpy().searchsorted(ordered.numpy())).clamp_(max=len(keys) - 1)
     places.masked_fill_(keys.index_select(0, places) != ordered, -1)

@@ -60,22 +60,7 @@ def fit(
             missing for Jelinek-Mercer, or the tokenizer marks no beginning or end of text.
         OSError: the file cannot be read.
     """
-    for name in ("bos_token_id", "eos_token_id"):
-        if getattr(tokenizer, name, None) is None:
-            raise ValueError(
-                f"the tokenizer has no {name}; set its {name[:-9]}_token, which marks where texts begin or end"
-            )
-    config = NGramConfig(
-        vocab_size=len(tokenizer),
-        order=order,
-        smoothing=smoothing,
-        alpha=alpha,
-        prune=prune,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-        unk_token_id=tokenizer.unk_token_id,
-    )
+    config = config_for(tokenizer, order=order, smoothing=smoothing, alpha=alpha, prune=prune)
     _check_smoothing(config, held_out)
     corpus = encode_corpus(tokenizer, _texts(texts), progress=progress)
     other = None
@@ -83,6 +68,19 @@ def fit(
         other = encode_corpus(tokenizer, _texts(held_out), progress=progress, desc="encoding held-out texts")
     ids_and_lengths = None if other is None else (other.ids, other.lengths)
     return fit_ids(corpus.ids, corpus.lengths, config, ids_and_lengths, progress=progress, model_class=cls)
+
+
+def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
+    """A configuration with the tokenizer's vocabulary size and token ids.
+
+    Raises:
+        ValueError: the tokenizer marks no beginning or end of text, or a field has an impossible value.
+    """
+    for name in ("bos_token", "eos_token"):
+        if getattr(tokenizer, f"{name}_id", None) is None:
+            raise ValueError(f"the tokenizer has no {name}_id; set its {name}, which marks where texts begin or end")
+    ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad", "unk")}
+    return NGramConfig(vocab_size=len(tokenizer), **ids, **fields)
 
 
 def fit_ids(

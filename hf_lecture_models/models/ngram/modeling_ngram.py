@@ -215,7 +215,7 @@ class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
         order: int = 5,
         smoothing: str = "modified_kneser_ney",
         alpha: float = 1.0,
-        held_out: Iterable[str] | None = None,
+        held_out: Iterable[str] | str | os.PathLike[str] | None = None,
         prune: list[int] | None = None,
         progress: bool = True,
     ) -> NGramForCausalLM:

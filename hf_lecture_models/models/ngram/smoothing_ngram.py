@@ -117,7 +117,7 @@ def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.n
     if n == config.order or config.smoothing not in ("kneser_ney", "modified_kneser_ney"):
         return entry.occurrences
     before = np.bincount(counts[n].suffixes, minlength=len(entry.keys))
-    return np.where(entry.starts, entry.occurrences, before)
+    return before if n == 1 else np.where(entry.starts, entry.occurrences, before)
 
 
 def _discounts(used: np.ndarray, n: int, config: NGramConfig) -> list[float]:

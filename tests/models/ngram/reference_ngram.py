@@ -26,7 +26,7 @@ class ReferenceNGram:
         self.discounts = [self.discount(n) for n in range(1, order + 1)]
 
     def count(self, gram):
-        if "kneser_ney" in self.smoothing and len(gram) < self.order and gram[0] != self.bos:
+        if "kneser_ney" in self.smoothing and len(gram) < self.order and (len(gram) == 1 or gram[0] != self.bos):
             return self.before[gram]
         return self.raw[gram]
 

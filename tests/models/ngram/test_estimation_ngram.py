@@ -207,6 +207,25 @@ def test_every_seen_context_sums_to_one(smoothing):
         torch.testing.assert_close(probs, expected, atol=2e-6, rtol=1e-5)
 
 
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_one_token_that_begins_and_ends_texts(smoothing):
+    """As GPT-2's: it is context at the beginning and an event at the end, and has a probability."""
+    texts, ends = [[0, 1, 2], [0, 1], [1, 2, 0, 1]], NGramConfig(
+        vocab_size=6, order=3, smoothing=smoothing, bos_token_id=5, eos_token_id=5, pad_token_id=5
+    )  # fmt: skip
+    ids, lengths = np.concatenate(texts), np.array([len(text) for text in texts])
+    model = fit_ids(ids, lengths, ends, (ids, lengths))
+    weights = model.config.interpolation_weights
+    reference = ReferenceNGram(texts, 3, smoothing, set(range(6)), bos=5, eos=5, weights=weights)
+    for context in ([5], [5, 0], [5, 0, 1], [1, 2], [4]):
+        expected = torch.tensor([reference.prob(w, context) for w in range(6)], dtype=torch.double)
+        torch.testing.assert_close(next_probs(model, context), expected, atol=2e-6, rtol=1e-5)
+    row = [5, 0, 1, 5]
+    scores = model.score(torch.tensor([row]), torch.ones(1, 4, dtype=torch.long))[0]
+    expected = [0, *(math.log(reference.prob(row[t], row[:t])) for t in (1, 2, 3))]
+    assert scores.tolist() == pytest.approx(expected, abs=1e-5)
+
+
 def test_order_seven():
     texts = [[0, 1, 2, 3, 0, 1, 2, 3, 1], [0, 1, 2, 3, 0, 1, 2, 2]] * 2
     model = estimate(texts, 7, "kneser_ney")

@@ -69,6 +69,7 @@ def test_equals_lmplz(tmp_path, order, arguments):
         assert scores == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
 def test_unknown_words_equal_kenlm(tmp_path):
     """Both perplexities, of the same tables: with unknown words, and over the known ones only."""
     kenlm = pytest.importorskip("kenlm", reason="the kenlm module is not installed")

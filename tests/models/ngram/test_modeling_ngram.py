@@ -17,8 +17,9 @@ from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.base.causal_lm import score_from_logits
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.layers.ngram_trie import find
+from hf_lecture_models.layers.ngram_trie import _find_in_order, _find_in_parallel
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.model_tests import CausalLMTests
@@ -58,16 +59,7 @@ class NGramTests(CausalLMTests):
         return self.order - 1
 
     def config(self):
-        return NGramConfig(
-            vocab_size=len(TOKENIZER),
-            order=self.order,
-            smoothing=self.smoothing,
-            alpha=self.alpha,
-            bos_token_id=TOKENIZER.bos_token_id,
-            eos_token_id=TOKENIZER.eos_token_id,
-            pad_token_id=TOKENIZER.pad_token_id,
-            unk_token_id=TOKENIZER.unk_token_id,
-        )
+        return config_for(TOKENIZER, order=self.order, smoothing=self.smoothing, alpha=self.alpha)
 
     def fit(self):
         options = {"order": self.order, "smoothing": self.smoothing, "alpha": self.alpha, "progress": False}
@@ -112,14 +104,13 @@ def encode(*texts, side="right"):
     return inputs["input_ids"], inputs["attention_mask"]
 
 
-def test_find_is_the_same_on_both_paths(monkeypatch):
+def test_find_is_the_same_on_both_paths():
     keys = torch.from_numpy(np.unique(np.random.default_rng(0).integers(0, 10_000, 3000)))
     queries = torch.randint(0, 12_000, (5000,), generator=torch.Generator().manual_seed(0))
-    sorted_first = find(keys, queries)
-    places = torch.searchsorted(keys, queries).clamp(max=len(keys) - 1)  # as on other devices
-    assert torch.equal(sorted_first, places.masked_fill(keys[places] != queries, -1))
-    assert (sorted_first >= 0).any()
-    assert (sorted_first < 0).any()
+    found = _find_in_order(keys, queries)
+    assert torch.equal(found, _find_in_parallel(keys, queries))  # the path of other devices
+    index = {key: place for place, key in enumerate(keys.tolist())}
+    assert found.tolist() == [index.get(query, -1) for query in queries.tolist()]
 
 
 def test_an_unfitted_model_is_uniform_over_the_events():
