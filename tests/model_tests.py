@@ -199,7 +199,7 @@ class ModelTests:
         raise TypeError(f"{type(self).__name__} is not trainable and must declare fit()")
 
     def processing_class(self) -> Any:
-        """The tokenizer or image processor that belongs to the model; None where it has no pipeline."""
+        """What turns raw inputs into the model's, saved beside it; None where it has no pipeline."""
         return None
 
     def pipeline_inputs(self) -> list[Any]:

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.model_tests import CausalLMTests, Tensors, package_models
 from tests.stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput, stand_in_tokenizer
 
@@ -290,6 +292,36 @@ def test_declared_context_lengths_are_checked(model_class: type[StandInForCausal
     expected = "returned one" if model_class is StandInForCausalLM else "in pieces of"
     with pytest.raises(AssertionError, match=expected):
         Tests().test_cache_equals_no_cache((3, 2, 3))
+
+
+class LSTMTests(CausalLMTests):
+    """Not collected by itself: tests/models/recurrent holds the LSTM's own tests."""
+
+    model_class = RecurrentForCausalLM
+
+    def config(self) -> RecurrentConfig:
+        ids = {"bos_token_id": 17, "eos_token_id": 18, "pad_token_id": 19}
+        return RecurrentConfig(vocab_size=20, hidden_size=8, num_hidden_layers=2, cell_type="lstm", **ids)
+
+
+def forget_to_reorder(cache: RecurrentCache, beam_idx: Tensor) -> None:
+    pass
+
+
+def forget_the_cell_state(cache: RecurrentCache, beam_idx: Tensor) -> None:
+    cache.states = [(hidden[beam_idx], cell) for hidden, cell in cache.states]
+
+
+def forget_the_second_layer(cache: RecurrentCache, beam_idx: Tensor) -> None:
+    cache.states = [tuple(part[beam_idx] for part in cache.states[0]), *cache.states[1:]]
+
+
+@pytest.mark.parametrize("broken", [forget_to_reorder, forget_the_cell_state, forget_the_second_layer])
+def test_a_cache_that_forgets_beams_fails(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
+    LSTMTests().test_cache_in_beam_search()
+    monkeypatch.setattr(RecurrentCache, "reorder_cache", broken)
+    with pytest.raises(AssertionError):
+        LSTMTests().test_cache_in_beam_search()
 
 
 def test_declared_zero_gradients_are_checked() -> None:
