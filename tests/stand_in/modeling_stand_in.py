@@ -1,5 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The smallest recurrent language model that passes every check; test_model_tests.py breaks it on purpose."""
+"""The smallest recurrent language model that passes every check; test_model_tests.py breaks it on purpose.
+
+h_t = tanh(u_t + W h_{t-1} + b) with u_t the embedding of token t; logits V h_t. Deviations: none, it is on no slide.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
