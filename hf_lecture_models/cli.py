@@ -5,6 +5,7 @@ What a command needs is imported inside it, so that `--help` costs no more than 
 """
 
 import os
+import signal
 import sys
 import textwrap
 import warnings
@@ -16,8 +17,9 @@ from typing import Annotated, Any
 
 import typer
 
+from hf_lecture_models.version import __version__
+
 app = typer.Typer(
-    help="Language models of the lectures, from the n-gram on. Log-probabilities are natural logarithms.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -46,6 +48,21 @@ def plain_errors(command: str) -> Iterator[None]:
         message = textwrap.shorten(kind + str(error), 600, placeholder=" ...") or type(error).__name__
         print(f"hf-lecture {command}: {message}", file=sys.stderr)
         raise typer.Exit(1) from None
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hf-lecture-models {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Its number.")
+    ] = False,
+) -> None:
+    """Language models of the lectures, from the n-gram on. Log-probabilities are natural logarithms."""
 
 
 class Probability(StrEnum):
@@ -79,6 +96,7 @@ def quickstart(
     """Train the ladder of models on English text that comes with Python; compare, save and reload them."""
     from hf_lecture_models.quickstart import run_quickstart
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C does: what is half done is removed
     run_quickstart(output, tiny=tiny, seed=seed)
 
 
@@ -159,7 +177,7 @@ def convert(
     convert_model(source, target)
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}, add_help_option=False)
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def exec(
     command: Annotated[
         list[str],

@@ -50,7 +50,7 @@ RESULTS = "results.json"
 MIN_COUNT = 2
 # With --tiny: less text, and smaller networks for a shorter time.
 TINY_PARAGRAPHS = 200
-TINY_RECIPE = {"epochs": 10, "batch_size": 10, "warmup_steps": 5, "model.hidden_size": 48}
+TINY_RECIPE = {"epochs": 8, "warmup_steps": 5, "model.hidden_size": 48}
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\.\.\.|[^\w\s]")
 _SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")

@@ -16,11 +16,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
-from hf_lecture_models.base.files import staged_folder
 from hf_lecture_models.evaluation.language_model import Tally
 from hf_lecture_models.evaluation.scoring import TextScore, score_texts
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -35,10 +35,24 @@ def load_model(name: str) -> tuple[Any, Any]:
         OSError: there is no such model.
         ValueError: it is damaged.
     """
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    _be_quiet()
     if _is_arpa(name):
         return NGramForCausalLM.from_arpa(name)
+    _check_place(name)
+    try:
+        return AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+    except OSError as error:
+        if Path(name).exists():
+            raise
+        raise OSError(f"there is no folder or ARPA file {name}, and the Hub does not give it: {error}") from error
+
+
+def _be_quiet() -> None:
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def _check_place(name: str) -> None:
     path = Path(name)
     if path.is_file():
         raise OSError(f"{name} is a file: name a model's folder, its name on the Hub, or a file ending in .arpa[.gz]")
@@ -46,12 +60,6 @@ def load_model(name: str) -> tuple[Any, Any]:
         raise OSError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
     if not path.exists() and (name.count("/") > 1 or name.startswith((".", "/", "~"))):
         raise OSError(f"there is no folder {name}")
-    try:
-        return AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
-    except OSError as error:
-        if path.exists():
-            raise
-        raise OSError(f"there is no folder or ARPA file {name}, and the Hub does not give it: {error}") from error
 
 
 def _is_arpa(name: str | Path) -> bool:
@@ -179,9 +187,13 @@ def complete(model: Any, tokenizer: Any, prompts: list[str], **options: Any) -> 
         Per continuation {"prompt", "completion", "text", "tokens" (new ones, the end included), "finished"}.
 
     Raises:
-        ValueError: prompt and continuation are longer than the model's longest input.
+        ValueError: prompt and continuation are longer than the model's longest input, or the tokenizer has no end.
     """
     start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if start is None:
+        raise ValueError(
+            "the tokenizer has neither bos_token nor eos_token, so nothing says where a text begins or ends"
+        )
     rows = [tokenizer(prompt)["input_ids"] or [start] for prompt in prompts]
     width = max(map(len, rows))
     longest = getattr(model.config, "max_position_embeddings", None)
@@ -190,7 +202,7 @@ def complete(model: Any, tokenizer: Any, prompts: list[str], **options: Any) -> 
             f"a prompt of {width} tokens and {options['max_new_tokens']} new ones exceed the model's longest input, "
             f"{longest}; shorten the prompt or lower --max-new-tokens"
         )
-    pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    pad = start if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     ids = torch.tensor([[pad] * (width - len(row)) + row for row in rows], device=model.device)
     mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=model.device)
     output = model.generate(input_ids=ids, attention_mask=mask, pad_token_id=pad, **options).tolist()
@@ -222,22 +234,17 @@ def convert_model(source: str, target: Path) -> None:
 
     Raises:
         FileExistsError: the target is there already.
-        ValueError: neither side, or both, is an ARPA file; or the model is no n-gram.
+        ValueError: neither side, or both, is an ARPA file; the ARPA file is damaged; or the model is no n-gram.
     """
     if _is_arpa(source) == _is_arpa(target):
         raise ValueError(f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz), the other a folder")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise FileExistsError(f"{target} is there already; remove it or name another")
-    model, tokenizer = load_model(source)
-    if _is_arpa(target):
-        if not isinstance(model, NGramForCausalLM):
-            raise ValueError(f"{source} is a {type(model).__name__}: only n-gram models can be written as ARPA")
-        model.save_arpa(target, tokenizer)
-    else:
-        with staged_folder(target) as stage:
-            model.save_pretrained(stage)
-            tokenizer.save_pretrained(stage)
-    print(target)
+    _be_quiet()
+    if not _is_arpa(source):
+        _check_place(source)
+    counts = convert_to_arpa(source, target) if _is_arpa(target) else convert_from_arpa(source, target)
+    print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
 
 
 def find_program(command: list[str]) -> Callable[[], Any]:

@@ -48,6 +48,8 @@ def save_table(columns: Sequence[str], rows: Sequence[Sequence[str]], path: str 
         table.set_fontsize(9)
         table.auto_set_column_width(list(range(len(columns))))
         table.scale(1.0, 1.4)
+        for (_, column), cell in table.get_celld().items():
+            cell.set_text_props(ha="left" if column == 0 else "right")
 
 
 def _curve(history: Sequence[Mapping[str, Any]], key: str, unit: Any) -> list[tuple[float, float]]:

@@ -63,7 +63,8 @@ def _with_words(tokenizer: Any, text: str, ids: np.ndarray) -> EncodedText:
     if unk is None or not (ids == unk).any():
         return EncodedText(text, ids, len(split_words(text)))
     words = list(_WORD.finditer(text))
-    word_of = range(len(ids)) if isinstance(tokenizer, WordTokenizer) else _word_of_token(tokenizer, text, words)
+    one_each = isinstance(tokenizer, WordTokenizer) and tokenizer.is_as_built()
+    word_of = range(len(ids)) if one_each else _word_of_token(tokenizer, text, words)
     unknown = {word for word, id_ in zip(word_of, ids, strict=True) if id_ == unk}
     unknown = {word for word in unknown if words[word].group() != tokenizer.unk_token}
     return EncodedText(

@@ -140,6 +140,7 @@ def score_texts(
     """
     if probability not in PROBABILITIES:
         raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
+    _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
     rows = [_row(tokenizer, one, probability == "terminated") for one in encoded if one.possible]
     _check_tokenizer(model, tokenizer)
@@ -160,6 +161,7 @@ def score_stream(
     State and context reach across the texts; `<s>` is input and never predicted. A text that a closed vocabulary
     cannot encode has probability 0 and is left out of the stream. Arguments and errors as in `score_texts`.
     """
+    _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
     rows = [_row(tokenizer, one, terminated=True) for one in encoded if one.possible]
     _check_tokenizer(model, tokenizer)
@@ -176,6 +178,11 @@ def score_stream(
     # Entry i of log_probs belongs to token i + 1 of the stream: each text's begin one after its <s>.
     pieces = iter([(row[1:], log_probs[end - len(row) : end - 1]) for row, end in zip(rows, ends, strict=True)])
     return [TextScore(one, *next(pieces)) if one.possible else _impossible_score(one) for one in encoded]
+
+
+def _check_batch_size(batch_size: int) -> None:
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
 
 
 def _check_tokenizer(model: Any, tokenizer: Any) -> None:
@@ -273,4 +280,4 @@ def _carry(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndar
 def _checked(scores: Tensor) -> np.ndarray:
     if torch.isnan(scores).any():
         raise ValueError("the model gives NaN probabilities; its weights are damaged or its training diverged")
-    return scores.double().cpu().numpy()
+    return scores.cpu().double().numpy()
