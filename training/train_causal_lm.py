@@ -82,6 +82,8 @@ if __name__ == "__main__":
         result = main(sys.argv[1:])
     except (ValueError, OSError, FloatingPointError, ImportError) as error:
         sys.exit(f"error: {error}")
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
     if result.stopped.startswith("SIG"):
         print(f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues")
         sys.exit(128 + signal.Signals[result.stopped])

@@ -101,7 +101,7 @@ def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe) -> Batches:
     if recipe.streaming:
         if recipe.layout != "blocks":
             raise ValueError(f"streaming feeds layout blocks only, not {recipe.layout}; set layout blocks")
-        return StreamedBlocks(texts, recipe.text_column, tokenizer, recipe.batch_size, recipe.sequence_length)
+        return StreamedBlocks(texts, tokenizer, recipe)
     stream, starts = token_stream(tokenizer, texts)
     if not len(stream):
         raise ValueError("there is no text to train on; check the training files and text_column")

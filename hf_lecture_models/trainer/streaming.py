@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Batches from a data set that is streamed because it does not fit into memory or onto the disk."""
 
+import warnings
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -28,10 +29,11 @@ class StreamedBlocks:
 
     steps_per_epoch = 0
 
-    def __init__(self, dataset: Any, text_column: str, tokenizer: Any, batch_size: int, sequence_length: int) -> None:
-        self.dataset, self.text_column, self.tokenizer = dataset, text_column, tokenizer
-        self.batch_size, self.sequence_length = batch_size, sequence_length
-        self.rows = Rows(batch_size)
+    def __init__(self, dataset: Any, tokenizer: Any, recipe: Any) -> None:
+        self.dataset, self.text_column, self.tokenizer = dataset, recipe.text_column, tokenizer
+        self.batch_size, self.sequence_length = recipe.batch_size, recipe.sequence_length
+        self.shuffle_buffer = recipe.shuffle_buffer
+        self.rows = Rows(self.batch_size)
         self.epoch = 0
         self.waiting = np.empty(0, dtype=np.int32)  # tokens that were read and not yet trained on
         self.texts: Iterator[str] | None = None
@@ -82,6 +84,12 @@ class StreamedBlocks:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """See `Batches`."""
+        if self.shuffle_buffer:
+            warnings.warn(
+                f"the shuffle buffer is not part of a checkpoint: up to {self.shuffle_buffer} rows that waited in it "
+                "are left out of this epoch, and the weights differ from those of an uninterrupted run",
+                stacklevel=2,
+            )
         self.epoch, self.waiting = state["epoch"], state["waiting"].numpy()
         self.dataset.set_epoch(self.epoch)
         self.dataset.load_state_dict(state["dataset"])

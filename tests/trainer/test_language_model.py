@@ -179,6 +179,8 @@ def test_a_shuffled_stream_starts_again_and_needs_max_steps(tmp_path, tokenizer,
     chosen = recipe(**streamed, shuffle_buffer=5)
     result, _ = run(tmp_path, tokenizer, training_texts(chosen), **streamed, shuffle_buffer=5)
     assert result.step == 14
+    with pytest.warns(UserWarning, match="up to 5 rows"):
+        run(tmp_path, tokenizer, training_texts(chosen), resume=True, **streamed, shuffle_buffer=5)
     with pytest.raises(ValueError, match="set max_steps"):
         run(tmp_path / "b", tokenizer, training_texts(chosen), **{**streamed, "max_steps": 0})
     with pytest.raises(ValueError, match="layout blocks only"):
