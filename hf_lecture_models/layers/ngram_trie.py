@@ -29,8 +29,8 @@ def _find_in_parallel(keys: Tensor, queries: Tensor) -> Tensor:
 
 
 def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
-    # Neighbouring queries walk the same cache lines, and numpy starts each where the last one ended: several times faster
-    # than a search without order, sorting included.
+    # Neighbouring queries walk the same cache lines, and numpy starts each where the last one ended: several times
+    # faster than a search without order, sorting included.
     ordered, origins = queries.sort()
     places = torch.from_numpy(keys.numpy().searchsorted(ordered.numpy())).clamp_(max=len(keys) - 1)
     places.masked_fill_(keys.index_select(0, places) != ordered, -1)

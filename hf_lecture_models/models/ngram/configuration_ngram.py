@@ -67,6 +67,8 @@ class NGramConfig(LectureConfig):
                 f"NGramConfig.prune is {self.prune}; give at most order={self.order} thresholds that begin with 0 "
                 "(1-grams are never pruned) and do not decrease, such as [0, 1, 2]"
             )
+        if len(self.non_events) >= self.vocab_size:
+            raise ValueError(f"NGramConfig.vocab_size is {self.vocab_size}; beside <s> and <pad> there must be a word")
         sizes = self.table_sizes
         if sizes is not None:
             if len(sizes) != self.order or sizes[0] != self.vocab_size:

@@ -132,7 +132,7 @@ class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
             return CausalLMOutput(loss=loss)
         kept = slice_logits_to_keep(states[..., None], 0 if logits_to_keep is None else logits_to_keep)[..., 0]
         rows = self.trie.distributions([c[kept.flatten()] for c in contexts], kept.numel())
-        return CausalLMOutput(loss=loss, logits=rows.view(*kept.shape, -1))
+        return CausalLMOutput(loss=loss, logits=rows.view(*kept.shape, rows.shape[-1]))
 
     def _loss(
         self,
@@ -147,7 +147,8 @@ class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
             if labels is None:
                 return None
             shift_labels = F.pad(labels[:, 1:], (0, 1), value=-100)
-        counted = shift_labels != -100
+        # Behind padding on the left, the first real token follows nothing; it is no target in a row without padding.
+        counted = (shift_labels != -100) & (states >= 0)
         words = self._checked(shift_labels[counted])
         log_probs = self.trie.log_probs([c[states[counted]] for c in contexts], words)
         count = counted.sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch
@@ -240,4 +241,7 @@ _NEEDS_THE_PACKAGE = (
 
 def _row_starts(real: Tensor) -> Tensor:
     """(real tokens,) bool: which of `input_ids[real]` is the first of its row."""
-    return (real.cumsum(1) == 1)[real]
+    lengths = real.sum(1)
+    starts = torch.zeros(int(lengths.sum()), dtype=torch.bool, device=real.device)
+    starts[(lengths.cumsum(0) - lengths)[lengths > 0]] = True
+    return starts
