@@ -38,8 +38,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, PreTrained
 from transformers.models.auto import modeling_auto
 
 Tensors = dict[str, Tensor]
-ROUNDING = 1e-6
-"""Equal weights at other addresses: the matrix products of torch round by alignment."""
+EXACT = 0.0
 
 
 def token_inputs(config: Any, lengths: Sequence[int], seed: int = 0) -> Tensors:
@@ -497,7 +496,7 @@ class ModelTests:
         for name, tensor in theirs.items():
             assert ours[name].dtype == tensor.dtype, name
             assert torch.equal(ours[name], tensor), f"{name} changed on the way through the file"
-        self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", ROUNDING)
+        self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", EXACT)
 
     def test_loading_leaves_nothing_uninitialised(self) -> None:
         """Built without memory and loaded from nothing, as `from_pretrained` does it, every tensor gets a value."""
@@ -578,14 +577,14 @@ class ModelTests:
         found = fresh_process(type(self), "without")
         assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
         assert not found["executed_untrusted"], "code ran without the flag"
-        self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", ROUNDING)
-        self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", ROUNDING)
+        self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", EXACT)
+        self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", EXACT)
 
     def test_saved_and_exported_folder_with_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "with")
         assert found["module"] == self.model_class.__module__, "the package's own class should serve"
-        self.assert_equal(found["outputs"], self.expected_outputs(), "the saved folder", ROUNDING)
-        self.assert_equal(found["outputs_exported"], self.expected_outputs(), "the exported folder", ROUNDING)
+        self.assert_equal(found["outputs"], self.expected_outputs(), "the saved folder", EXACT)
+        self.assert_equal(found["outputs_exported"], self.expected_outputs(), "the exported folder", EXACT)
 
     @torch.no_grad()
     def expected_outputs(self) -> Tensors:
