@@ -80,9 +80,9 @@ def read_state(path: Path) -> dict[str, Any]:
     return unpack(tree, load_file(path / "state.safetensors"))
 
 
-def read_model(path: Path, model: nn.Module, device: torch.device) -> None:
+def read_model(path: Path, model: nn.Module) -> None:
     """Load the checkpoint's weights into `model`, tied ones included; a different set of tensors is an error."""
-    load_model(model, path / "model.safetensors", strict=True, device=str(device))
+    load_model(model, path / "model.safetensors", strict=True)
 
 
 def remove_stale(output_dir: Path) -> None:

@@ -181,7 +181,7 @@ class _Run:
                 f"cannot resume: num_processes is {self.accelerator.num_processes} but the run was started with "
                 f"{len(state['processes'])}; start as many, or train into another output folder"
             )
-        saved.read_model(path, self.plain_model, self.accelerator.device)
+        saved.read_model(path, self.plain_model)
         optimizer = state["optimizer"]
         optimizer["state"] = {int(index): values for index, values in optimizer["state"].items()}
         self.optimizer.load_state_dict(optimizer)

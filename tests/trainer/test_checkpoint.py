@@ -39,7 +39,7 @@ def folder(tmp_path):
 def test_what_is_written_is_read(folder):
     path = latest_checkpoint(folder)
     state, model = read_state(path), Tied()
-    read_model(path, model, torch.device("cpu"))
+    read_model(path, model)
     assert state["step"] == 2
     assert torch.equal(state["tensors"][0], torch.tensor([2, 2]))
     assert model.head.weight is model.embed.weight
