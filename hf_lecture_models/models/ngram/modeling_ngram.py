@@ -7,8 +7,8 @@ Slide Y:75-225 (equations 1-3, the art of smoothing). With h the n-1 words befor
     P_ML(w | h) = c(hw) / sum_w' c(hw')                                                  (3)
     P_+a(w | h) = (c(hw) + a) / (a |V| + c(h))                                           Laplace: a = 1
 
-The other smoothings (S. F. Chen and J. Goodman, An Empirical Study of Smoothing Techniques for Language Modeling, 1999,
-sections 2 and 3; R. Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) interpolate:
+The other smoothings (S. F. Chen and J. Goodman, An Empirical Study of Smoothing Techniques for Language Modeling, 1999;
+R. Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) interpolate:
 
     P(w | h) = u(hw) + gamma(h) P(w | h'),    P(w | no context) = u(w) + gamma / |V|
 

@@ -14,7 +14,7 @@ All smoothings have one form. With c(hw) the count of an n-gram, h' the context 
                           (H. Ney, U. Essen, R. Kneser 1994)
     Kneser-Ney            the same, but below the highest order c(hw) is the number of different words before hw (1995)
     modified Kneser-Ney   and D depends on c: D_k = k - (k+1) Y n_{k+1} / n_k for k = 1, 2, 3 and more,
-                          Y = n_1 / (n_1 + 2 n_2) (Chen and Goodman 1999, equation 26)
+                          Y = n_1 / (n_1 + 2 n_2) (Chen and Goodman 1999)
 
 Deviations:
     - n-grams that begin with `<s>` keep their own counts under Kneser-Ney, as in lmplz: no word stands before them.
@@ -62,8 +62,8 @@ def smooth(
     counts: list[NGramCounts], config: NGramConfig, held_out: HeldOutEvents | None = None, bar: tqdm | None = None
 ) -> NGramTables:
     """Compute p and back-off weight of each n-gram that is kept; discounts or weights are written into `config`."""
-    if held_out is not None:
-        config.interpolation_weights = fit_weights(held_out, _events(config))
+    config.interpolation_weights = None if held_out is None else fit_weights(held_out, _events(config))
+    config.discounts = None
     used = [_counts_used(counts, n, config) for n in range(1, config.order + 1)]
     if config.smoothing in ("absolute_discounting", "kneser_ney", "modified_kneser_ney"):
         config.discounts = [_discounts(c, n, config) for n, c in enumerate(used, 1)]

@@ -273,6 +273,17 @@ def test_fit_from_a_file_an_iterator_and_ids(tmp_path):
     assert from_list.config.vocab_size == len(tokenizer)
 
 
+def test_a_configuration_used_again_keeps_nothing():
+    ids, lengths = np.array([0, 1, 2, 0]), np.array([3, 1])
+    used = config(2, "kneser_ney")
+    fit_ids(ids, lengths, used)
+    used.smoothing = "maximum_likelihood"
+    again = fit_ids(ids, lengths, used)
+    fresh = fit_ids(ids, lengths, config(2, "maximum_likelihood"))
+    assert again.config.discounts is None
+    assert all(torch.equal(a, b) for a, b in zip(again.buffers(), fresh.buffers(), strict=True))
+
+
 def test_stream_puts_marks_around_each_text():
     stream = make_stream(np.array([1, 2, 3]), np.array([2, 0, 1]), config(2, "kneser_ney"))
     assert stream.words.tolist() == [BOS, 1, 2, EOS, BOS, EOS, BOS, 3, EOS]
