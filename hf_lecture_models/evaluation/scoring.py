@@ -142,14 +142,16 @@ def score_texts(
         raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
     _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
-    rows = [_row(tokenizer, one, probability == "terminated") for one in encoded if one.possible]
+    rows = [_row(tokenizer, one, probability == "terminated") if one.possible else None for one in encoded]
     _check_tokenizer(model, tokenizer)
+    # Equal rows go through the model once: rounding must not part what is equally probable.
+    distinct = {row.tobytes(): row for row in rows if row is not None}
     with _evaluating(model):
-        scores = iter(_score_rows(model, rows, Reach.of(model), batch_size, progress))
-    scored_rows = iter(rows)
+        scores = _score_rows(model, list(distinct.values()), Reach.of(model), batch_size, progress)
+    log_probs = dict(zip(distinct, scores, strict=True))
     return [
-        TextScore(one, next(scored_rows)[1:], next(scores)) if one.possible else _impossible_score(one)
-        for one in encoded
+        _impossible_score(one) if row is None else TextScore(one, row[1:], log_probs[row.tobytes()])
+        for one, row in zip(encoded, rows, strict=True)
     ]
 
 

@@ -39,7 +39,7 @@ class SentenceRankingPipeline(Pipeline):
         groups = _as_groups(inputs)
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
         forward = {"batch_size": batch_size or self._batch_size or 64, **self._forward_params, **forward}
-        # All groups go through the model together, each distinct sentence once: equal sentences tie exactly.
+        # All groups go through the model together, each distinct sentence once.
         encoded = self.preprocess(groups, **self._preprocess_params, **preprocess)
         scores = self.forward(encoded, **forward)
         rankings = self.postprocess({"groups": groups, **scores}, **{**self._postprocess_params, **postprocess})

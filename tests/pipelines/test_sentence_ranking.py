@@ -96,6 +96,17 @@ def test_batches_and_any_causal_language_model_of_transformers():
         assert [e["log_prob"] for e in ranking] == pytest.approx([one_by_one[e["sequence"]] for e in ranking], rel=1e-5)
 
 
+def test_what_the_vocabulary_cannot_tell_apart_ties_exactly():
+    torch.manual_seed(0)
+    tokenizer = WordTokenizer.from_words(["a"])
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_positions=32, n_embd=48, n_layer=1, n_head=2))
+    sentences = [f"a {word} {word} a" for word in ("x", "y", "z")]
+    padding = [["a " * length] for length in range(20)]
+    rankings = pipeline("sentence-ranking", model=model, tokenizer=tokenizer)([*padding, sentences], batch_size=3)
+    assert [entry["index"] for entry in rankings[-1]] == [0, 1, 2]
+    assert len({entry["log_prob"] for entry in rankings[-1]}) == 1
+
+
 def test_a_folder_saved_by_the_pipeline_loads_again_without_trust(ranker, tmp_path):
     ranker.save_pretrained(tmp_path / "saved")
     again = pipeline("sentence-ranking", model=str(tmp_path / "saved"))
