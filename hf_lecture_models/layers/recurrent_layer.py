@@ -8,6 +8,9 @@ yields zeros and carries the state over unchanged. Without padding the kernel ge
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
@@ -15,6 +18,13 @@ from torch.nn.utils.rnn import PackedSequence
 from hf_lecture_models.layers.recurrent_cells import written_out
 
 State = tuple[Tensor, ...]
+
+# torch's kernels for one step.
+_CELL_KERNELS: dict[type, Callable[..., Any]] = {
+    nn.RNN: torch.rnn_tanh_cell,
+    nn.GRU: torch.gru_cell,
+    nn.LSTM: torch.lstm_cell,
+}
 
 
 class RecurrentLayer(nn.Module):
@@ -40,9 +50,11 @@ class RecurrentLayer(nn.Module):
         """
         if torch.compiler.is_exporting():
             return _run_traced(self.rnn, hidden, state, mask)
-        if mask is None:
-            return _run(self.rnn, hidden, state)
-        return _run_packed(self.rnn, hidden, state, mask)
+        if mask is not None:
+            return _run_packed(self.rnn, hidden, state, mask)
+        if hidden.shape[1] == 1 and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
+            return _run_step(self.rnn, hidden, state)
+        return _run(self.rnn, hidden, state)
 
 
 class BidirectionalLayer(nn.Module):
@@ -68,11 +80,24 @@ class BidirectionalLayer(nn.Module):
 
 
 def _run(kernel: nn.RNNBase, inputs: Tensor | PackedSequence, state: State | None) -> tuple[Tensor, State]:
-    """Call the kernel, whose own states are (1, batch, size), and only an LSTM's are a tuple."""
+    """Call the kernel, whose own states are (1, batch, size), and only an LSTM's two are a tuple."""
     initial = None if state is None else tuple(tensor.unsqueeze(0) for tensor in state)
-    outputs, final = kernel(inputs, initial if initial is None or isinstance(kernel, nn.LSTM) else initial[0])
+    outputs, final = kernel(inputs, initial[0] if initial is not None and len(initial) == 1 else initial)
     final = final if isinstance(final, tuple) else (final,)
     return outputs, tuple(tensor.squeeze(0) for tensor in final)
+
+
+def _run_step(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tuple[Tensor, State]:
+    """A single step, as in generation.
+
+    On the CPU nn.LSTM would prepare its weights for oneDNN anew at every call: 6.8 ms at 512 units, the step 0.4 ms.
+    """
+    weights = (kernel.weight_ih_l0, kernel.weight_hh_l0, kernel.bias_ih_l0, kernel.bias_hh_l0)
+    if state is None:
+        state = (hidden.new_zeros(hidden.shape[0], kernel.hidden_size),) * (2 if isinstance(kernel, nn.LSTM) else 1)
+    after = _CELL_KERNELS[type(kernel)](hidden[:, 0], state if len(state) == 2 else state[0], *weights)
+    after = after if isinstance(after, tuple) else (after,)
+    return after[0].unsqueeze(1), after
 
 
 def _run_packed(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: Tensor) -> tuple[Tensor, State]:
@@ -111,10 +136,10 @@ def _packing(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _nothing_read(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tuple[Tensor, State]:
-    batch, seq, _ = hidden.shape
-    sizes = [kernel.proj_size or kernel.hidden_size] + [kernel.hidden_size] * isinstance(kernel, nn.LSTM)
-    outputs = hidden.new_zeros(batch, seq, sizes[0])
-    return outputs, state or tuple(hidden.new_zeros(batch, size) for size in sizes)
+    # One step over zeros tells sizes and types.
+    outputs, after = _run(kernel, torch.zeros_like(hidden[:, :1]), None)
+    zeros = outputs.new_zeros(hidden.shape[0], hidden.shape[1], outputs.shape[-1])
+    return zeros, state or tuple(torch.zeros_like(tensor) for tensor in after)
 
 
 def _run_traced(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:

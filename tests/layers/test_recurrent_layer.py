@@ -77,6 +77,32 @@ def test_exported_layer_equals_padded_layer_at_any_shape(kind: str) -> None:
         assert_close(exported(inputs, state, mask), layer(inputs, state, mask), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("from_zero", [True, False])
+def test_one_step_equals_the_kernel(kind: str, from_zero: bool) -> None:
+    """Outputs, state and all gradients."""
+    layer, inputs = build(kind), torch.randn(3, 1, 4, requires_grad=True)
+    state = None if from_zero else start(kind, 3)
+    wanted = [inputs, *(p for name, p in layer.named_parameters() if not from_zero or "weight_hh" not in name)]
+    flat = []
+    for outputs, final in (layer(inputs, state), unroll(written_out(layer.rnn), inputs, state)):
+        tensors = [outputs, *final]
+        weights = [torch.linspace(-1, 1, tensor.numel()).view_as(tensor) for tensor in tensors]
+        flat.append(tensors + list(torch.autograd.grad(tensors, wanted, weights)))
+    assert_close(flat[0], flat[1], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_one_step_under_bfloat16_autocast(kind: str) -> None:
+    layer, inputs, state = build(kind), torch.randn(3, 1, 4), start(kind, 3)
+    expected, _ = layer(inputs, state)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        outputs, final = layer(inputs, state)
+        again, _ = layer(outputs.new_zeros(3, 1, 4), final)
+    assert_close(outputs.float(), expected, rtol=0, atol=0.15)
+    assert again.isfinite().all()
+
+
 def test_not_a_number_at_padding_reaches_nothing() -> None:
     mask = torch.tensor(MASKS["holes"], dtype=torch.bool)
     inputs = torch.randn(*mask.shape, 4).masked_fill(~mask[..., None], torch.nan)
