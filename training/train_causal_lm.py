@@ -82,6 +82,8 @@ if __name__ == "__main__":
         result = main(sys.argv[1:])
     except (ValueError, OSError, FloatingPointError, ImportError) as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
     if result.stopped.startswith("SIG"):

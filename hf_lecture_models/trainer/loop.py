@@ -162,11 +162,12 @@ class _Run:
         found: list[Any] = [None]
         if self.accelerator.is_main_process:
             saved.remove_stale(self.folder)
-            if not resume and (self.folder / "recipe.yaml").exists():
+            if resume:
+                found = [saved.latest_checkpoint(self.folder / "checkpoints")]
+                if found[0] is None:
+                    self.reporter.note(f"no checkpoint in {self.folder} yet: starting from scratch")
+            elif (self.folder / "recipe.yaml").exists() or any((self.folder / "checkpoints").iterdir()):
                 raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
-            found = [saved.latest_checkpoint(self.folder / "checkpoints")]
-            if resume and found[0] is None:
-                self.reporter.note(f"no checkpoint in {self.folder} yet: starting from scratch")
         start = broadcast_object_list(found)[0]
         if start is None and self.accelerator.is_main_process:
             with staged_file(self.folder / "recipe.yaml") as stage:
@@ -187,7 +188,8 @@ class _Run:
         self.optimizer.load_state_dict(optimizer)
         self.schedule.reductions = state["reductions"]
         self.progress = Progress(**state["progress"])
-        self.progress.stopped = "" if self.progress.stopped != "early stopping" else self.progress.stopped
+        if self.progress.stopped.startswith("SIG"):
+            self.progress.stopped = ""
         own = state["processes"][self.accelerator.process_index]
         self.batches.load_state_dict(own["batches"])
         saved.set_random_state(own["random"])

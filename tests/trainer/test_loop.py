@@ -180,6 +180,9 @@ def test_a_folder_that_holds_a_run_is_refused_without_resume(tmp_path):
     run(tmp_path)
     with pytest.raises(ValueError, match="add --resume"):
         run(tmp_path)
+    (tmp_path / "recipe.yaml").unlink()
+    with pytest.raises(ValueError, match="add --resume"):
+        run(tmp_path)
 
 
 def test_resume_under_another_recipe_is_refused_by_field(tmp_path):
