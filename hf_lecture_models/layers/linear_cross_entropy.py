@@ -38,6 +38,24 @@ def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignor
     return _LinearCrossEntropy.apply(hidden, head.weight, head.bias, targets)
 
 
+def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_size: int) -> Tensor:
+    """ln softmax(head(hidden))[target] for scoring, in pieces too, without gradients and for any head.
+
+    Args:
+        hidden: (positions, hidden).
+        head: the output layer, to logits (positions, vocab_size).
+        targets: (positions,) ids.
+
+    Returns:
+        (positions,), float32 or wider.
+    """
+    rows, scores = _piece_rows(len(hidden), vocab_size), []
+    for piece, target in zip(hidden.split(rows), targets.split(rows), strict=True):
+        logits = _at_least_float32(head(piece))
+        scores.append(logits.gather(1, target[:, None]).squeeze(1) - logits.logsumexp(1))
+    return torch.cat(scores)
+
+
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
@@ -65,9 +83,8 @@ def _loss_and_gradients(
     by_hidden = torch.empty_like(hidden, dtype=wide)
     by_weight = torch.zeros_like(weight, dtype=wide)
     by_bias = torch.zeros_like(bias, dtype=wide)
-    pieces = math.ceil(len(hidden) / max(1, min(_ROWS, _ELEMENTS // len(weight))))
-    rows = math.ceil(len(hidden) / max(1, pieces))  # all pieces of about one size
-    for start in range(0, len(hidden), max(1, rows)):
+    rows = _piece_rows(len(hidden), len(weight))
+    for start in range(0, len(hidden), rows):
         piece, target = hidden[start : start + rows], targets[start : start + rows, None]
         z = torch.mm(piece, weight.t()).to(wide).add_(bias)  # (rows, vocab)
         z.sub_(z.amax(1, keepdim=True))
@@ -87,6 +104,12 @@ def _loss_and_gradients(
             by_weight += torch.mm(low.t(), scaled)
         by_bias.addmv_(z.t(), norm.reciprocal().squeeze(1))
     return (loss, by_hidden, by_weight, by_bias) if with_gradients else (loss,)
+
+
+def _piece_rows(positions: int, vocab_size: int) -> int:
+    """How many positions make a piece, all pieces being of about one size."""
+    pieces = math.ceil(positions / max(1, min(_ROWS, _ELEMENTS // vocab_size)))
+    return max(1, math.ceil(positions / max(1, pieces)))
 
 
 def _at_least_float32(logits: Tensor) -> Tensor:

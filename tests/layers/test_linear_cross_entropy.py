@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from hf_lecture_models.layers import linear_cross_entropy as module
-from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
 
 
 def problem(positions: int = 23, ignored: int = 5) -> tuple[torch.Tensor, nn.Linear, torch.Tensor]:
@@ -73,3 +73,11 @@ def test_without_gradients() -> None:
         assert_close(
             linear_cross_entropy(hidden, head, targets), F.cross_entropy(head(hidden), targets, reduction="sum")
         )
+
+
+@pytest.mark.parametrize("rows", [1, 4, 512])
+def test_log_probs_in_pieces(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_ROWS", rows)
+    hidden, head, targets = problem(ignored=0)
+    expected = head(hidden).log_softmax(-1).gather(1, targets[:, None]).squeeze(1)
+    assert_close(target_log_probs(hidden, head, targets, 11), expected)

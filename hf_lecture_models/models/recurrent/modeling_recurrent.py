@@ -48,9 +48,9 @@ from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutpu
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
 
-from hf_lecture_models.base.causal_lm import CausalLMMixin
+from hf_lecture_models.base.causal_lm import CausalLMMixin, real_token_mask, scored_positions
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
-from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
@@ -224,6 +224,22 @@ class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMi
         else:
             total = linear_cross_entropy(hidden.flatten(0, 1), self.lm_head, targets)
         return total / ((targets != -100).sum().clamp(min=1) if num_items is None else num_items)
+
+    @torch.no_grad()
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """As `CausalLMMixin.score`; rows may be long, for the logits of all positions never exist at once."""
+        real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
+        hidden = self.model(input_ids, real, use_cache=False).last_hidden_state
+        # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
+        steps = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
+        before = steps.where(real, 0).cummax(1).values.roll(1, 1)  # (batch, seq); nothing asks for the first
+        hidden = hidden.gather(1, before.unsqueeze(-1).expand_as(hidden))
+        scored = scored_positions(real, input_ids, self.config)
+        scores = torch.zeros(input_ids.shape, device=input_ids.device)
+        if bool(scored.any()):
+            found = target_log_probs(hidden[scored], self.lm_head, input_ids[scored], self.config.vocab_size)
+            scores[scored] = found.float()
+        return scores
 
 
 def _layer(config: RecurrentConfig, input_size: int) -> RecurrentLayer:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import DynamicCache
 
+from hf_lecture_models.base.causal_lm import score_from_logits
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -298,6 +299,16 @@ def test_loss_without_all_logits_equals_the_loss_with_them() -> None:
     pairs = zip(torch.autograd.grad(pieces.loss, parameters), torch.autograd.grad(whole.loss, parameters), strict=True)
     for ours, theirs in pairs:
         assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+def test_score_in_pieces_equals_the_scores_of_the_base() -> None:
+    """With holes in the mask, rows of nothing but padding, and `<s>` within."""
+    model, tokens = build(), ids(4, 7)
+    tokens[0, 3] = 29
+    mask = torch.tensor([[1] * 7, [0, 1, 0, 1, 1, 0, 1], [0] * 7, [0, 0, 0, 0, 0, 0, 1]])
+    assert_close(model.score(tokens, mask), score_from_logits(model, tokens, mask), rtol=0, atol=1e-5)
+    tokens[1, 5:] = 31
+    assert_close(model.score(tokens), score_from_logits(model, tokens), rtol=0, atol=1e-5)
 
 
 def test_dropout_spares_the_recurrence() -> None:
