@@ -15,7 +15,7 @@ State = tuple[Tensor, ...]
 
 
 class ElmanCell(nn.Module):
-    """h = tanh(W [h; u] + b) (Elman 1990; slide R:346, Y:416)."""
+    """h = tanh(W [h; u] + b) (Elman 1990; slide R:342, Y:415)."""
 
     def __init__(self, input_size: int, hidden_size: int):
         super().__init__()
@@ -91,7 +91,7 @@ Cell = ElmanCell | GruCell | LstmCell | ProjectedLstmCell
 
 
 def unroll(cell: Cell, inputs: Tensor, state: State | None = None, mask: Tensor | None = None) -> tuple[Tensor, State]:
-    """h_l = q(h_{l-1}, u_l) for l = 1, ..., seq (slide R:359).
+    """h_l = q(h_{l-1}, u_l) for l = 1, ..., seq (slide R:360).
 
     Args:
         inputs: (batch, seq, input_size).

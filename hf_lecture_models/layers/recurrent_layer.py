@@ -58,7 +58,7 @@ class RecurrentLayer(nn.Module):
 
 
 class BidirectionalLayer(nn.Module):
-    """Two layers, one of which reads backwards; their outputs side by side: [h→; h←] (slide R:610, Y:443)."""
+    """Two layers, one of which reads backwards; their outputs side by side: [h→; h←] (slide R:613, Y:442)."""
 
     def __init__(self, forwards: RecurrentLayer, backwards: RecurrentLayer):
         super().__init__()

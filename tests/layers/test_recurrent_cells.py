@@ -95,7 +95,7 @@ def test_cell_equals_numpy(kind: str) -> None:
 
 
 def test_lstm_remembers_while_it_forgets_nothing() -> None:
-    """Forget gate open, input gate shut: c stays what it is for ever (slide R:500)."""
+    """Forget gate open, input gate shut: c stays what it is for ever (slide R:502)."""
     cell = LstmCell(1, 1)
     with torch.no_grad():
         cell.W.weight.zero_()

@@ -113,7 +113,7 @@ def test_not_a_number_at_padding_reaches_nothing() -> None:
 
 @pytest.mark.parametrize("padding", MASKS)
 def test_bidirectional_layer_equals_single_rows(padding: str) -> None:
-    """The backward half starts at each row's own last token, wherever its padding stands (slide Y:443)."""
+    """The backward half starts at each row's own last token, wherever its padding stands (slide Y:442)."""
     mask = torch.tensor(MASKS[padding], dtype=torch.bool)
     inputs = torch.randn(*mask.shape, 4)
     layer = BidirectionalLayer(build("gru"), build("gru"))

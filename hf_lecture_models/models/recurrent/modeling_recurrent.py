@@ -24,15 +24,16 @@ and `output_projection_size` puts V h + v in the place of the last layer's h, ou
 u_l and on every h_l^k on its way up, never on its way to the next step.
 
 Deviations:
-- From the slides: the loss acts on the logits W_o h + b_o, not on h (R:635), and also counts the first word and the
-  end, given `<s>` (R:636); the LSTM joins h and u along the feature axis and splits the four gates along it (R:530
-  names the batch axis); its cell has an input gate (R:497 has c ⊙ f + g); the logarithm of the softmax is
+- From the slides: the loss acts on the logits W_o h + b_o, not on h (R:637), and also counts the first word and the
+  end, given `<s>` (R:637); the LSTM joins h and u along the feature axis and splits the four gates along it (R:533
+  names the batch axis); its cell has an input gate (R:501 has c ⊙ f + g); the logarithm of the softmax is
   o[w] - log Σ exp o (Y:425).
 - torch's kernels keep two biases whose sum is the b above, and order the gates r, z, n and i, f, g, o.
 - The GRU's reset gate acts after the matrix product, as in torch and cuDNN; Cho et al. write it before: B (r ⊙ h).
 - No peephole connections, and no extra forget bias: all recurrent weights and biases start uniform within
   1/sqrt(hidden_size), torch's rule.
-- Elman's and Mikolov's hidden units are logistic; here, as on the slide Y:416, tanh.
+- Elman's and Mikolov's hidden units are logistic; here, as on the slide Y:415, tanh.
+- The papers could not be opened; what is said of them and their sections is from memory and second-hand accounts.
 """
 
 from __future__ import annotations
