@@ -367,7 +367,7 @@ def _as_sentences(found: dict[str, Any]) -> str:
     for name, result in found.items():
         lines.append(f"  {name}: {result['completion']}")
         for better, worse in result["rankings"]:
-            equal = "  (equal: only unknown words differ)" if better["log_prob"] == worse["log_prob"] else ""
+            equal = "  (equal)" if better["log_prob"] == worse["log_prob"] else ""
             lines.append(f"    {better['log_prob']:9.2f}  {better['sequence']}")
             lines.append(f"    {worse['log_prob']:9.2f}  {worse['sequence']}{equal}")
     return "\n".join(lines)

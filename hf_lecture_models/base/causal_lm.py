@@ -41,6 +41,8 @@ def causal_lm_loss(
 
 def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_id: int | None) -> Tensor:
     """(batch, seq) bool, True for real tokens: the mask where one is given, else whatever is not padding."""
+    if input_ids.dim() != 2:
+        raise ValueError(f"input_ids has shape {tuple(input_ids.shape)}; (batch, seq) is needed: add input_ids[None]")
     if attention_mask is not None:
         return attention_mask.bool()
     if pad_token_id is None:

@@ -18,7 +18,8 @@ class LectureConfig(PreTrainedConfig):
     class variables below. They state contradictions between fields in `check_fields`.
 
     Raises:
-        ValueError: at construction and at assignment, naming the field and what it allows.
+        ValueError: naming the field and what it allows; of a single field at construction and at assignment, of fields
+            that contradict each other at construction and when the configuration is saved.
     """
 
     foreign_model_types: ClassVar[tuple[str, ...]] = ()
@@ -27,7 +28,14 @@ class LectureConfig(PreTrainedConfig):
     """Field -> the values that it may take."""
     positive_fields: ClassVar[tuple[str, ...]] = ()
     """Integer fields that must be at least 1 (None, where the type admits it, passes)."""
-    largest_values: ClassVar[dict[str, int]] = {"num_hidden_layers": 1024, "vocab_size": 2**31 - 1}
+    largest_values: ClassVar[dict[str, int]] = {
+        "num_hidden_layers": 1024,
+        "vocab_size": 2**31 - 1,
+        "hidden_size": 2**20,
+        "embedding_size": 2**20,
+        "projection_size": 2**20,
+        "output_projection_size": 2**20,
+    }
     """Field -> a bound that no honest configuration reaches, checked before anything is allocated."""
 
     def __post_init__(self, **kwargs: Any) -> None:
@@ -45,7 +53,6 @@ class LectureConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
         for name in self.__dataclass_fields__:
             self._check_value(name, getattr(self, name))
-        self._check_token_ids()
         self.check_fields()
 
     def check_fields(self) -> None:
@@ -56,6 +63,11 @@ class LectureConfig(PreTrainedConfig):
         if getattr(self, "_post_init_done", False):
             self._check_value(self.attribute_map.get(name, name), value)
         super().__setattr__(name, value)
+
+    def save_pretrained(self, save_directory: Any, push_to_hub: bool = False, **kwargs: Any) -> None:
+        """Save as transformers does, after one more check: assignments may have made fields contradict each other."""
+        self.check_fields()
+        super().save_pretrained(save_directory, push_to_hub, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
         """As transformers', without `auto_map`: only `hub.export` writes it, together with the code it names."""
@@ -82,7 +94,9 @@ class LectureConfig(PreTrainedConfig):
         if name in self.allowed_values and value not in self.allowed_values[name]:
             allowed = ", ".join(repr(choice) for choice in self.allowed_values[name])
             raise ValueError(f"{type(self).__name__}.{name} is {value!r}; it must be one of {allowed}")
-        if isinstance(value, int):
+        if name.endswith("_token_id"):
+            self._check_token_id(name, value)
+        elif isinstance(value, int):
             if name in self.positive_fields and value < 1:
                 raise ValueError(f"{type(self).__name__}.{name} is {value}; it must be at least 1")
             if value > self.largest_values.get(name, value):
@@ -90,13 +104,11 @@ class LectureConfig(PreTrainedConfig):
                     f"{type(self).__name__}.{name} is {value}; at most {self.largest_values[name]} is allowed"
                 )
 
-    def _check_token_ids(self) -> None:
+    def _check_token_id(self, name: str, given: int | list[int] | None) -> None:
         vocab_size = getattr(self, "vocab_size", None)
-        for name in ("bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id"):
-            given = getattr(self, name, None)
-            for value in given if isinstance(given, list) else [given]:
-                if value is not None and vocab_size is not None and not 0 <= value < vocab_size:
-                    raise ValueError(
-                        f"{type(self).__name__}.{name} is {value}, outside the vocabulary of {vocab_size} "
-                        f"(ids 0 to {vocab_size - 1}); give the tokenizer's own id and vocab_size=len(tokenizer)"
-                    )
+        for value in given if isinstance(given, list) else [given]:
+            if value is not None and vocab_size is not None and not 0 <= value < vocab_size:
+                raise ValueError(
+                    f"{type(self).__name__}.{name} is {value}, outside the vocabulary of {vocab_size} "
+                    f"(ids 0 to {vocab_size - 1}); give the tokenizer's own id and vocab_size=len(tokenizer)"
+                )

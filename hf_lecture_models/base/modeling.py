@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import nn
 from transformers import initialization as init
 from transformers.modeling_utils import PreTrainedModel
@@ -42,17 +43,26 @@ class LecturePreTrainedModel(PreTrainedModel):
         """Load as transformers does, and refuse what would be silently wrong.
 
         Raises:
-            ValueError: the checkpoint is of another model type, lacks or adds tensors although it was saved by this
-                very class, or holds NaN or infinite weights.
+            ValueError: the checkpoint is of another model type; its weights are damaged, of other shapes, all missing,
+                or, although it was saved by this very class, some are missing or unknown; or they are NaN or infinite.
         """
         with_info = kwargs.pop("output_loading_info", False)
-        model: Any
-        info: dict[str, Any]
-        # transformers' annotation leaves out the pair that output_loading_info=True returns.
-        loaded: Any = super().from_pretrained(pretrained_model_name_or_path, *args, output_loading_info=True, **kwargs)
-        model, info = loaded
+        any_shape = kwargs.pop("ignore_mismatched_sizes", False)
         source = f"the checkpoint {pretrained_model_name_or_path}"
-        if getattr(model.config, "architectures", None) == [cls.__name__]:
+        options = {"output_loading_info": True, "ignore_mismatched_sizes": True, **kwargs}
+        try:
+            # transformers' annotation leaves out the pair that output_loading_info=True returns.
+            loaded: Any = super().from_pretrained(pretrained_model_name_or_path, *args, **options)
+        except SafetensorError as error:
+            raise ValueError(f"{source}: its weights file is damaged or cut off ({error}); restore the file") from error
+        model, info = loaded
+        if not any_shape:
+            _refuse_other_shapes(info, source)
+        same_class = getattr(model.config, "architectures", None) == [cls.__name__]
+        if (
+            same_class
+            or set(info["missing_keys"]) >= model.state_dict().keys() - (model._tied_weights_keys or {}).keys()
+        ):
             _refuse_differences(info, source)
         _refuse_non_finite(model, source)
         _align(model)
@@ -74,6 +84,14 @@ def _align(model: nn.Module) -> None:
     for parameter in model.parameters():
         if parameter.device.type == "cpu" and parameter.data_ptr() % 64:
             parameter.data = parameter.data.clone()
+
+
+def _refuse_other_shapes(info: dict[str, Any], source: str) -> None:
+    for name, found, expected in sorted(info["mismatched_keys"]):
+        raise ValueError(
+            f"{source}: {name} has shape {tuple(found)} in the weights file, but config.json asks for "
+            f"{tuple(expected)}; restore the file that was saved with this config.json"
+        )
 
 
 def _refuse_differences(info: dict[str, Any], source: str) -> None:

@@ -36,8 +36,11 @@ class NGramTables:
 
     def check(self) -> NGramTables:
         """Return self, or raise a ValueError that names the damaged table."""
+        floats = [*self.log10_probs, *self.log10_backoffs]
         if self.sizes[0] != self.vocab_size:
             raise ValueError(f"the 1-gram table has {self.sizes[0]} rows for a vocabulary of {self.vocab_size}")
+        if {a.dtype for a in self.keys} - {np.dtype(np.int64)} or {a.dtype for a in floats} - {np.dtype(np.float32)}:
+            raise ValueError("the keys are not all int64, or the logarithms not all float32; the tables are damaged")
         for n, keys in enumerate(self.keys, 2):
             if len(keys) != self.sizes[n - 1] or (keys[1:] <= keys[:-1]).any():
                 raise ValueError(f"{n}-gram table: the keys are too few, unsorted or stand twice; the table is damaged")

@@ -47,14 +47,14 @@ class NGramTrie(nn.Module):
     def __init__(self, vocab_size: int, sizes: Sequence[int], non_events: Sequence[int] = ()) -> None:
         super().__init__()
         self.vocab_size, self.order = vocab_size, len(sizes)
-        uniform = torch.full((vocab_size,), -math.log10(vocab_size - len(non_events)))
+        uniform = torch.full((vocab_size,), -math.log10(vocab_size - len(non_events)), dtype=torch.float32)
         uniform[list(non_events)] = -math.inf
         self.register_buffer("log10_probs_1", uniform)
         for n, size in enumerate(sizes[1:], 2):
             self.register_buffer(f"keys_{n}", torch.arange(size))
             self.register_buffer(f"log10_probs_{n}", uniform[torch.arange(size) % vocab_size])
         for n, size in enumerate(sizes[:-1], 1):
-            self.register_buffer(f"log10_backoffs_{n}", torch.zeros(size))
+            self.register_buffer(f"log10_backoffs_{n}", torch.zeros(size, dtype=torch.float32))
 
     @property
     def sizes(self) -> list[int]:

@@ -87,6 +87,8 @@ def test_config_checks_types_and_assignments():
     config = PairConfig()
     with pytest.raises(ValueError, match="must be one of"):
         config.kind = "odd"
+    with pytest.raises(ValueError, match="outside the vocabulary"):
+        config.bos_token_id = 11
     with pytest.raises(Exception, match="expected int"):
         PairConfig(hidden_size="4")
 
@@ -96,6 +98,14 @@ def test_config_keeps_unknown_fields_of_its_own_type_and_drops_foreign_ones():
     foreign = PairConfig(model_type="pair-original", afn="gelu", n_embd=8, hiden_size=3)
     assert (foreign.hidden_size, foreign.model_type) == (8, "lecture_pair")
     assert not {"afn", "hiden_size"} & foreign.to_dict().keys()
+
+
+def test_config_refuses_to_save_contradictions(tmp_path):
+    config = PairConfig(kind="fancy")
+    config.hidden_size = 1
+    with pytest.raises(ValueError, match="at least 2"):
+        config.save_pretrained(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_config_survives_json(tmp_path):
@@ -207,7 +217,28 @@ def test_load_refuses_weights_of_another_size(model, tmp_path):
     model.save_pretrained(tmp_path)
     PairForCausalLM(PairConfig(hidden_size=6)).save_pretrained(tmp_path / "other")
     (tmp_path / "other" / "model.safetensors").replace(tmp_path / "model.safetensors")
-    with pytest.raises(RuntimeError, match="size mismatch|mismatched|ignore_mismatched_sizes"):
+    with pytest.raises(ValueError, match=r"cell.bias_hh has shape \(18,\) in .* asks for \(12,\)"):
+        PairForCausalLM.from_pretrained(tmp_path)
+    PairForCausalLM.from_pretrained(tmp_path, ignore_mismatched_sizes=True)
+
+
+def test_load_names_a_file_that_is_cut_off(model, tmp_path):
+    model.save_pretrained(tmp_path)
+    weights = tmp_path / "model.safetensors"
+    for length in (4, weights.stat().st_size // 2):
+        weights.write_bytes(weights.read_bytes()[:length])
+        with pytest.raises(ValueError, match=r"test_load_names.*damaged or cut off"):
+            PairForCausalLM.from_pretrained(tmp_path)
+        model.save_pretrained(tmp_path)
+
+
+def test_load_refuses_a_file_of_another_model_though_the_class_differs(model, tmp_path):
+    model.config.architectures = None
+    model.save_pretrained(tmp_path)
+    safetensors.torch.save_file({"foreign": torch.ones(2)}, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"architectures": ["PairModel"]}))
+    with pytest.raises(ValueError, match="lacks tensors"):
         PairForCausalLM.from_pretrained(tmp_path)
 
 

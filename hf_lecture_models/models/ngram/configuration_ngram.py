@@ -17,6 +17,9 @@ SMOOTHINGS = (
     "modified_kneser_ney",
 )
 
+# 0.4 terabytes of tables: whoever asks for more has a damaged file.
+LARGEST_TABLES = 2**35
+
 
 @strict
 class NGramConfig(LectureConfig):
@@ -58,7 +61,7 @@ class NGramConfig(LectureConfig):
     unk_token_id: int | None = None
 
     def check_fields(self) -> None:
-        """Check alpha, the pruning thresholds and the table sizes."""
+        """Check alpha, the pruning thresholds, what was estimated, and the table sizes."""
         if not 0 < self.alpha < math.inf:
             raise ValueError(f"NGramConfig.alpha is {self.alpha}; it must be a positive number (1 is Laplace's)")
         prune = self.prune or [0]
@@ -69,8 +72,22 @@ class NGramConfig(LectureConfig):
             )
         if len(self.non_events) >= self.vocab_size:
             raise ValueError(f"NGramConfig.vocab_size is {self.vocab_size}; beside <s> and <pad> there must be a word")
-        sizes = self.table_sizes
+        self._check_estimates("discounts", self.discounts, largest=3)
+        weights = self.interpolation_weights
+        self._check_estimates("interpolation_weights", None if weights is None else [[w] for w in weights], largest=1)
+        self._check_table_sizes(self.table_sizes)
+
+    def _check_estimates(self, name: str, entries: list[list[float]] | None, largest: int) -> None:
+        if entries is None:
+            return
+        possible = all(entry and all(0 <= number <= largest for number in entry) for entry in entries)
+        if len(entries) != self.order or not possible:
+            raise ValueError(f"NGramConfig.{name}: {self.order} entries within 0 and {largest} belong to this order")
+
+    def _check_table_sizes(self, sizes: list[int] | None) -> None:
         if sizes is not None:
+            if sum(sizes) > LARGEST_TABLES:
+                raise ValueError(f"NGramConfig.table_sizes: more than {LARGEST_TABLES} n-grams are not allowed")
             if len(sizes) != self.order or sizes[0] != self.vocab_size:
                 raise ValueError(
                     f"NGramConfig.table_sizes is {sizes}; it must be {self.order} numbers, one for each order, "

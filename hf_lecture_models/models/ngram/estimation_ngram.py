@@ -60,7 +60,9 @@ def fit(
             missing for Jelinek-Mercer, or the tokenizer marks no beginning or end of text.
         OSError: the file cannot be read.
     """
-    config = config_for(tokenizer, order=order, smoothing=smoothing, alpha=alpha, prune=prune)
+    config = config_for(
+        tokenizer, order=order, smoothing=smoothing, alpha=alpha, prune=None if prune is None else list(prune)
+    )
     _check_smoothing(config, held_out)
     corpus = encode_corpus(tokenizer, _texts(texts), progress=progress)
     other = None
@@ -116,6 +118,8 @@ def fit_ids(
         counts = count_ngrams(stream, config, bar)
         events = None
         if config.smoothing == "jelinek_mercer" and held_out is not None:
+            if not len(held_out[1]):
+                raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
             other = make_stream(*held_out, config)
             events = held_out_events(counts, other.words, other.places, config)
         tables = smooth(counts, config, events, bar)
@@ -184,4 +188,10 @@ def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
 
 
 def _texts(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[str]:
-    return read_texts(Path(texts)) if isinstance(texts, str | os.PathLike) else texts
+    if not isinstance(texts, str | os.PathLike):
+        return texts
+    if not Path(texts).is_file():
+        raise FileNotFoundError(
+            f"there is no file {texts!r}; give texts as a list of str, or as the path of a text file"
+        )
+    return read_texts(Path(texts))

@@ -70,11 +70,13 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load as transformers does.
+        """Load as transformers does, in float32 whatever `dtype` asks for.
 
         Raises:
             ValueError: also where a table is damaged: unsorted keys, a prefix out of range, NaN, a probability over 1.
         """
+        kwargs.pop("torch_dtype", None)
+        kwargs["dtype"] = torch.float32
         loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         try:
@@ -158,7 +160,7 @@ class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """See `CausalLMMixin.score`; looked up, without a row over the vocabulary."""
         real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
-        scores = torch.zeros(input_ids.shape, device=input_ids.device)
+        scores = torch.zeros(input_ids.shape, dtype=torch.float32, device=input_ids.device)
         scores[real] = self.trie.score(self._checked(input_ids[real]), _row_starts(real))
         return scores.masked_fill_(~scored_positions(real, input_ids, self.config), 0.0)
 

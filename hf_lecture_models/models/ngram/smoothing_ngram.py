@@ -191,7 +191,7 @@ def held_out_events(
     return HeldOutEvents(np.array(likelihoods), np.array(known))
 
 
-def fit_weights(held_out: HeldOutEvents, events: int, steps: int = 200, tolerance: float = 1e-5) -> list[float]:
+def fit_weights(held_out: HeldOutEvents, events: int, steps: int = 2000, tolerance: float = 1e-7) -> list[float]:
     """Weights lambda_1 .. lambda_order that make the held-out events most probable, by expectation maximisation.
 
     An event is drawn by the longest known context with probability lambda, else handed down to the next shorter one.

@@ -305,3 +305,50 @@ def test_without_the_package_the_readers_say_so(monkeypatch):
         cls = elsewhere.NGramForCausalLM
         with pytest.raises(RuntimeError, match=rf"{name} needs the package: `pip install hf-lecture-models`"):
             getattr(cls(NGramConfig()) if name == "save_arpa" else cls, name)(*arguments)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_tables_stay_float32_however_a_model_is_built(dtype, tmp_path):
+    tokenizer = WordTokenizer.train(["a b a", "b"], progress=False)
+    model = NGramForCausalLM.fit(["a b a", "b"], tokenizer, order=2, smoothing="add_alpha", progress=False)
+    model.save_pretrained(tmp_path)
+    ids = torch.tensor([tokenizer("a b").input_ids])
+    expected = model.score(ids)
+    assert torch.equal(NGramForCausalLM.from_pretrained(tmp_path, dtype=dtype).score(ids), expected)
+    unfitted = AutoModelForCausalLM.from_config(NGramConfig(vocab_size=4, order=2), dtype=dtype)
+    assert unfitted.score(torch.tensor([[0, 1]])).dtype == torch.float32
+    previous = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(dtype)
+        assert torch.equal(NGramForCausalLM.from_pretrained(tmp_path).score(ids), expected)
+    finally:
+        torch.set_default_dtype(previous)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"discounts": [[0.5]]}, "discounts: 2 entries"),
+        ({"discounts": [[float("nan")], [0.5]]}, "discounts: 2 entries"),
+        ({"interpolation_weights": [0.5, -1.0]}, "interpolation_weights: 2 entries within 0 and 1"),
+        ({"table_sizes": [2**20, 2**40], "vocab_size": 2**20}, "more than"),
+    ],
+)
+def test_estimated_fields_are_checked(fields, message):
+    with pytest.raises(ValueError, match=message):
+        NGramConfig(order=2, **fields)
+
+
+def test_damaged_types_and_shapes_are_named(tmp_path):
+    tokenizer = WordTokenizer.train(["a b"], progress=False)
+    model = NGramForCausalLM.fit(["a b"], tokenizer, order=2, smoothing="add_alpha", progress=False)
+    with pytest.raises(ValueError, match="is needed: add input_ids"):
+        model.score(torch.tensor([1, 2]))
+    tables = model.tables()
+    tables.keys[0] = tables.keys[0].astype("float32")
+    with pytest.raises(ValueError, match="not all int64"):
+        tables.check()
+    with pytest.raises(FileNotFoundError, match="give texts as a list of str"):
+        NGramForCausalLM.fit("a b", tokenizer, progress=False)
+    with pytest.raises(ValueError, match="held_out is empty"):
+        NGramForCausalLM.fit(["a b"], tokenizer, order=2, smoothing="jelinek_mercer", held_out=[], progress=False)
