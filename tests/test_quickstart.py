@@ -127,3 +127,13 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     assert err.splitlines()[-1] == "interrupted"
     assert "Traceback" not in err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_the_full_quickstart_climbs_the_ladder(tmp_path):
+    done = subprocess.run(COMMAND[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    results = json.loads((tmp_path / "quickstart" / "results.json").read_text(encoding="utf-8"))
+    perplexity = {row["name"]: row["validation"]["perplexity"] for row in results["models"]}
+    assert perplexity["unigram"] > perplexity["rnn"] > perplexity["lstm"]
+    assert perplexity["unigram"] > perplexity["trigram"]
