@@ -2,6 +2,7 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Training causal language models: the recipe's language part, batches of tokens, and perplexity on held-out text."""
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ def train_causal_lm(
     evaluation = None
     if validation_texts is not None:
         options = {"tokenizer": tokenizer, "texts": validation_texts, "stream": recipe.layout == "stream"}
-        evaluation = Evaluation(partial(evaluate_language_model, **options), "perplexity", lower_is_better=True)
+        evaluation = Evaluation(partial(_measures, **options), "perplexity", lower_is_better=True)
     return train(
         model,
         make_batches(tokenizer, train_texts, recipe),
@@ -94,6 +95,16 @@ def train_causal_lm(
         resume=resume,
         quiet=quiet,
     )
+
+
+def _measures(model: Any, tokenizer: Any, texts: Sequence[str], stream: bool) -> dict[str, Any]:
+    measures = evaluate_language_model(model, tokenizer, texts, stream)
+    if measures["unk_token"] is None and measures["unknown"] and math.isinf(measures["perplexity"]):
+        raise FloatingPointError(
+            "the validation perplexity is infinite: the vocabulary is closed (the tokenizer has no unknown token) and "
+            f"lacks {measures['unknown']} words of the validation texts, whose probability is 0; set unk_token"
+        )
+    return measures
 
 
 def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe) -> Batches:

@@ -275,8 +275,11 @@ class _Run:
         value = measures.get(evaluation.metric)
         if not isinstance(value, int | float):
             raise ValueError(f"the evaluation returned no number {evaluation.metric!r}, only {', '.join(measures)}")
-        if math.isnan(value):
-            raise FloatingPointError(f"step {self.progress.step}: {evaluation.metric} is NaN; nothing was saved")
+        if not math.isfinite(value):
+            raise FloatingPointError(
+                f"step {self.progress.step}: validation {evaluation.metric} is {value}; these weights are not kept. "
+                "Lower learning_rate, or look for what the model cannot predict in the validation data"
+            )
         progress, numbers = self.progress, {k: v for k, v in measures.items() if _is_number(v)}
         row = {"step": progress.step, "epoch": self._epoch, **{f"validation_{k}": v for k, v in numbers.items()}}
         self.reporter.record(progress, row)

@@ -2,7 +2,6 @@
 """What a person sees of a run: a bar on a terminal, lines, a tracker, the history as JSON and as a picture."""
 
 import importlib.util
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from transformers.utils import logging as transformers_logging
 
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
 from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.evaluation.strict_json import strict_json
 
 
 @dataclass
@@ -96,7 +96,7 @@ class Reporter:
         facts |= {f"{self.items_name}_per_second": progress.items_per_second, "metric": metric, "recipe": recipe}
         facts["num_processes"] = self.accelerator.num_processes
         with staged_file(self.output_dir / "training.json") as stage:
-            stage.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+            stage.write_text(strict_json(facts, indent=1), encoding="utf-8")
 
     def draw(self, progress: Progress) -> None:
         """`learning_curve.png`, where matplotlib is installed."""

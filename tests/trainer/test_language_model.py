@@ -87,6 +87,13 @@ def test_no_text_and_a_foreign_tokenizer_are_refused(tmp_path, tokenizer):
         train_causal_lm(model_for(tokenizer), larger, TEXTS, None, tmp_path, recipe())
 
 
+def test_words_that_a_closed_vocabulary_lacks_stop_the_run(tmp_path):
+    closed = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
+    with pytest.raises(FloatingPointError, match=r"no unknown token\) and lacks 2 words"):
+        train_causal_lm(model_for(closed), closed, TEXTS, ["a zebra sits", "the owl"], tmp_path, recipe(), quiet=True)
+    assert not (tmp_path / "model.safetensors").exists()
+
+
 def test_the_effective_batch_is_printed(tmp_path, tokenizer, capsys):
     model = model_for(tokenizer)
     train_causal_lm(model, tokenizer, TEXTS, None, tmp_path, recipe(max_steps=1, layout="stream"))

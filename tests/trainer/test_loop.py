@@ -246,9 +246,10 @@ def test_an_absurd_learning_rate_stops_with_an_error_and_finite_weights(tmp_path
         assert all(tensor.isfinite().all() for tensor in load_file(path).values())
 
 
-def test_a_metric_that_is_nan_stops_the_run(tmp_path):
-    with pytest.raises(FloatingPointError, match="distance is NaN"):
-        run(tmp_path, evaluation=Evaluation(lambda model: {"distance": float("nan")}, "distance"))
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_a_metric_that_is_not_finite_stops_the_run(tmp_path, value):
+    with pytest.raises(FloatingPointError, match=f"step 6: validation distance is {value}"):
+        run(tmp_path, evaluation=Evaluation(lambda model: {"distance": float(value)}, "distance"))
     assert not (tmp_path / "model.safetensors").exists()
 
 
