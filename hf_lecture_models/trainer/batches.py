@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 
@@ -147,7 +148,7 @@ class TokenRows:
         following = self.stream[np.minimum(places + 1, len(self.stream) - 1)]
         counted = real & (following != self.bos_id)
         labels = torch.from_numpy(np.where(counted, following, IGNORED).astype(np.int64))
-        batch = {"input_ids": inputs, "shift_labels": labels}
+        batch = {"input_ids": inputs, **predicted(labels)}
         if not real.all():
             # An empty row keeps one visible token: attention over nothing would be NaN.
             real[:, 0] = True
@@ -204,7 +205,7 @@ class StreamBatches:
         counted = labels != self.bos_id
         inputs = {
             "input_ids": self.inputs[index][:, segment].long().to(self.rows.device),
-            "shift_labels": labels.masked_fill(~counted, IGNORED).to(self.rows.device),
+            **predicted(labels.masked_fill(~counted, IGNORED).to(self.rows.device)),
             "past_key_values": self.carried[index],
             "use_cache": True,
         }
@@ -233,6 +234,15 @@ class StreamBatches:
 
     def _cache(self, saved: dict[str, torch.Tensor]) -> RecurrentCache:
         return RecurrentCache.from_tensors({name: tensor.to(self.rows.device) for name, tensor in saved.items()})
+
+
+def predicted(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:
+    """What position t predicts, (batch, seq), and `labels`, without which transformers' own heads compute no loss.
+
+    >>> predicted(torch.tensor([[5, 6, 7]]))["labels"]
+    tensor([[-100,    5,    6]])
+    """
+    return {"shift_labels": shift_labels, "labels": F.pad(shift_labels[:, :-1], (1, 0), value=IGNORED)}
 
 
 def stream_fingerprint(stream: np.ndarray) -> int:

@@ -107,7 +107,7 @@ def run_lock(output_dir: Path) -> Iterator[None]:
     """
     if output_dir.exists() and not output_dir.is_dir():
         raise NotADirectoryError(f"cannot train into {output_dir}: it is a file; name a folder")
-    (output_dir / "checkpoints").mkdir(parents=True, exist_ok=True)
+    output_dir.mkdir(parents=True, exist_ok=True)
     path = output_dir / "run.lock"
     lock = filelock.FileLock(path)
     try:

@@ -48,6 +48,11 @@ class CausalLMRecipe(TrainingRecipe):
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type word or byte, and the arguments of its train()")
     model: dict[str, Any] = setting({"model_type": "lecture_recurrent"}, "model_type and the fields of its config")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.output_dir:
+            raise ValueError("recipe: output_dir is empty; name a folder")
+
     def effective_batch(self) -> str:
         """Rows and tokens of one optimizer step; with layout texts the tokens are a limit."""
         limit = "at most " if self.layout == "texts" else ""
@@ -78,6 +83,12 @@ def train_causal_lm(
         ValueError: no training text, or a tokenizer that does not belong to the model; and as `train`.
     """
     check_tokenizer(model, tokenizer)
+    longest = getattr(model.config, "max_position_embeddings", None)
+    if longest is not None and recipe.sequence_length > longest:
+        raise ValueError(
+            f"sequence_length {recipe.sequence_length} is more than the model's max_position_embeddings {longest}; "
+            "lower the one or raise the other"
+        )
     evaluation = None
     if validation_texts is not None:
         options = {"tokenizer": tokenizer, "texts": validation_texts, "stream": recipe.layout == "stream"}

@@ -98,6 +98,8 @@ def train(
         FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
         OSError: the folder cannot be written, or another run is at work in it.
     """
+    if not os.fspath(output_dir):
+        raise ValueError("output_dir is empty; name a folder")
     folder = Path(output_dir).absolute()
     accelerator = make_accelerator(recipe, folder)
     with ExitStack() as stack:
@@ -151,6 +153,8 @@ class _Run:
             accelerator.init_trackers("training", config=flat)
         if start is not None:
             self._restore(start)
+        else:
+            self._write_recipe()
         self.reporter.note(
             f"training {sum(p.numel() for p in self.plain_model.parameters()):,} parameters on {accelerator.device} in "
             f"{accelerator.num_processes} process(es), steps {self.progress.step} to {self.total_steps}, "
@@ -166,13 +170,14 @@ class _Run:
                 found = [saved.latest_checkpoint(self.folder / "checkpoints")]
                 if found[0] is None:
                     self.reporter.note(f"no checkpoint in {self.folder} yet: starting from scratch")
-            elif (self.folder / "recipe.yaml").exists() or any((self.folder / "checkpoints").iterdir()):
+            elif any((self.folder / "checkpoints").glob("step-*")) or (self.folder / "training.json").exists():
                 raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
-        start = broadcast_object_list(found)[0]
-        if start is None and self.accelerator.is_main_process:
+        return broadcast_object_list(found)[0]
+
+    def _write_recipe(self) -> None:
+        if self.accelerator.is_main_process:
             with staged_file(self.folder / "recipe.yaml") as stage:
                 stage.write_text(yaml.safe_dump(self.recipe.to_dict(), sort_keys=False, allow_unicode=True), "utf-8")
-        return start
 
     def _restore(self, path: Path) -> None:
         state = saved.read_state(path)
@@ -247,9 +252,11 @@ class _Run:
         """Add one micro-batch's share of the gradient: every item of the step weighs the same, wherever it is."""
         with self._autocast():
             outputs = self.model(**batch.inputs, **self.forward_options, num_items_in_batch=items)
+        self.batches.receive(index, outputs)
+        if outputs.loss is None:
+            raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
         # DistributedDataParallel takes the mean over processes where the sum is meant.
         self.accelerator.backward(outputs.loss * self.accelerator.num_processes)
-        self.batches.receive(index, outputs)
         return outputs.loss.detach()
 
     def _autocast(self) -> torch.autocast:

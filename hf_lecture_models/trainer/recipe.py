@@ -38,7 +38,7 @@ def setting(
 class TrainingRecipe:
     """What the loop itself reads; recipes of a task add their data and model to it."""
 
-    seed: int = setting(0, "seed of dropout and of the order of the data")
+    seed: int = setting(0, "seed of dropout and of the order of the data", least=0)
     epochs: float = setting(1.0, "passes over the training data", least=0)
     max_steps: int = setting(0, "optimizer steps; 0: as many as `epochs` gives", least=0)
     batch_size: int = setting(

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hf_lecture_models.trainer.batches import IGNORED, Batch, Rows
+from hf_lecture_models.trainer.batches import IGNORED, Batch, Rows, predicted
 from hf_lecture_models.trainer.tokens import token_stream
 
 _TEXTS_AT_ONCE = 256
@@ -58,7 +58,7 @@ class StreamedBlocks:
         counted = following != self.tokenizer.bos_token_id
         labels = following.masked_fill(~counted, IGNORED)
         device = self.rows.device
-        return Batch({"input_ids": inputs.to(device), "shift_labels": labels.to(device)}, int(counted.sum()))
+        return Batch({"input_ids": inputs.to(device), **predicted(labels.to(device))}, int(counted.sum()))
 
     def _read(self) -> np.ndarray:
         if self.texts is None:

@@ -4,7 +4,7 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
@@ -92,6 +92,28 @@ def test_words_that_a_closed_vocabulary_lacks_stop_the_run(tmp_path):
     with pytest.raises(FloatingPointError, match=r"no unknown token\) and lacks 2 words"):
         train_causal_lm(model_for(closed), closed, TEXTS, ["a zebra sits", "the owl"], tmp_path, recipe(), quiet=True)
     assert not (tmp_path / "model.safetensors").exists()
+
+
+def gpt2_for(tokenizer):
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    shape = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 8}
+    return AutoModelForCausalLM.from_config(GPT2Config(vocab_size=len(tokenizer), **shape, **ids))
+
+
+@pytest.mark.parametrize("layout", ["blocks", "texts"])
+def test_a_model_of_transformers_itself_learns(tmp_path, tokenizer, layout):
+    chosen = recipe(layout=layout)
+    result = train_causal_lm(gpt2_for(tokenizer), tokenizer, TEXTS, HELD_OUT, tmp_path, chosen, quiet=True)
+    assert result.best_metric < 0.7 * len(tokenizer)
+
+
+def test_what_a_model_of_transformers_cannot_do_is_said(tmp_path, tokenizer):
+    for fields, message in (
+        ({"layout": "stream"}, "layout stream needs a recurrent state in past_key_values"),
+        ({"sequence_length": 9}, "sequence_length 9 is more than the model's max_position_embeddings 8"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            train_causal_lm(gpt2_for(tokenizer), tokenizer, TEXTS, None, tmp_path, recipe(**fields), quiet=True)
 
 
 def test_the_effective_batch_is_printed(tmp_path, tokenizer, capsys):

@@ -185,6 +185,26 @@ def test_a_folder_that_holds_a_run_is_refused_without_resume(tmp_path):
         run(tmp_path)
 
 
+@pytest.mark.parametrize("wrong", [{"accumulation_steps": 3}, {"seed": 2**40}])
+def test_a_start_that_failed_does_not_block_the_next(tmp_path, wrong):
+    with pytest.raises(ValueError):  # noqa: PT011
+        run(tmp_path, **wrong)
+    assert not list(tmp_path.iterdir())
+    assert run(tmp_path)[0].step == 24
+
+
+def test_a_model_without_a_loss_and_an_empty_folder_name_are_refused(tmp_path):
+    class Silent(Line):
+        def forward(self, *arguments, **inputs):
+            return SimpleNamespace(loss=None)
+
+    with pytest.raises(ValueError, match="Silent gives no loss for x, wanted"):
+        run(tmp_path, Silent(), evaluation=None)
+    assert run(tmp_path, evaluation=None)[0].step == 24
+    with pytest.raises(ValueError, match="output_dir is empty"):
+        run("")
+
+
 def test_resume_under_another_recipe_is_refused_by_field(tmp_path):
     run(tmp_path)
     with pytest.raises(ValueError, match=r"learning_rate is 0.5 but the run was started with 0.02"):

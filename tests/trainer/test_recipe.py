@@ -46,6 +46,8 @@ def test_mutable_defaults_are_not_shared():
         ("learnin_rate: 1", "did you mean learning_rate"),
         ("schedule: square", "schedule must be one of constant, linear, cosine, plateau, not 'square'"),
         ("batch_size: 0", "batch_size must be at least 1"),
+        ("seed: -1", "seed must be at least 0"),
+        ("output_dir: ''", "output_dir is empty"),
         ("batch_size: many", "batch_size must be int, not 'many'"),
         ("batch_size: true", "batch_size must be int, not True"),
         ("learning_rate: fast", "learning_rate must be float, not 'fast'"),
