@@ -9,14 +9,18 @@ Killed at any moment, the same command with --resume goes on to the same weights
 """
 
 import argparse
+import difflib
 import inspect
 import logging
+import os
 import signal
 import sys
+import typing
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from huggingface_hub.errors import StrictDataclassError
+from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCausalLM
 
 import hf_lecture_models  # noqa: F401  (registers the models)
 from hf_lecture_models.tokenization.byte import ByteTokenizer
@@ -24,7 +28,7 @@ from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.trainer.data import training_texts, validation_texts
 from hf_lecture_models.trainer.language_model import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.trainer.loop import TrainingResult
-from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides
+from hf_lecture_models.trainer.recipe import coerced, describe_fields, load_recipe, parse_overrides
 
 TOKENIZERS: dict[str, Any] = {"word": WordTokenizer, "byte": ByteTokenizer}
 
@@ -33,13 +37,15 @@ def make_tokenizer(recipe: CausalLMRecipe, texts: Any) -> Any:
     """Train the recipe's tokenizer on the training texts."""
     options = dict(recipe.tokenizer)
     kind = options.pop("type", "word")
-    if kind not in TOKENIZERS:
+    if kind not in list(TOKENIZERS):
         raise ValueError(f"recipe: tokenizer.type must be one of {', '.join(TOKENIZERS)}, not {kind!r}")
     train = TOKENIZERS[kind].train
+    kinds = typing.get_type_hints(train)
     known = [name for name in inspect.signature(train).parameters if name not in ("texts", "progress", "kwargs")]
     for name in options:
         if name not in known:
             raise ValueError(f"recipe: no field tokenizer.{name}; type {kind} has {', '.join(known)}")
+        options[name] = coerced(options[name], kinds[name], f"tokenizer.{name}")
     return train((row[recipe.text_column] for row in texts) if recipe.streaming else texts, **options)
 
 
@@ -51,9 +57,24 @@ def make_model(recipe: CausalLMRecipe, tokenizer: Any) -> Any:
     fields.setdefault("vocab_size", len(tokenizer))
     if "model_type" not in fields:
         raise ValueError("recipe: model needs a model_type, for example lecture_recurrent")
-    config = AutoConfig.for_model(**fields)
+    refuse_unknown_model(str(fields["model_type"]))
     torch.manual_seed(recipe.seed)
-    return AutoModelForCausalLM.from_config(config)
+    try:
+        return AutoModelForCausalLM.from_config(AutoConfig.for_model(**fields))
+    except (StrictDataclassError, TypeError, ArithmeticError, RuntimeError, MemoryError) as error:
+        raise ValueError(f"recipe: model cannot be built: {' '.join(str(error).split())}") from error
+
+
+def refuse_unknown_model(model_type: str) -> None:
+    """Raise ValueError, with the nearest name and the lectures' own, where there is no such causal language model."""
+    names = [name for name, config in CONFIG_MAPPING.items() if config in MODEL_FOR_CAUSAL_LM_MAPPING]
+    if model_type not in names:
+        near = difflib.get_close_matches(model_type, names, n=1)
+        raise ValueError(
+            f"recipe: no causal language model has model.model_type {model_type!r}; "
+            + (f"did you mean {near[0]}? " if near else "")
+            + f"The lectures' own: {', '.join(name for name in names if name.startswith('lecture_'))}"
+        )
 
 
 def main(arguments: list[str]) -> TrainingResult:
@@ -68,26 +89,37 @@ def main(arguments: list[str]) -> TrainingResult:
     parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in output_dir")
     options, rest = parser.parse_known_args(arguments)
     recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=CausalLMRecipe)
-    texts = training_texts(recipe)
+    texts, held_out = training_texts(recipe), validation_texts(recipe)
     tokenizer = make_tokenizer(recipe, texts)
     model = make_model(recipe, tokenizer)
-    return train_causal_lm(
-        model, tokenizer, texts, validation_texts(recipe), recipe.output_dir, recipe, resume=options.resume
-    )
+    return train_causal_lm(model, tokenizer, texts, held_out, recipe.output_dir, recipe, resume=options.resume)
 
 
-if __name__ == "__main__":
-    logging.basicConfig(level=logging.WARNING)
+def closing_line(result: TrainingResult) -> str:
+    """How the run ended, for a person."""
+    if result.stopped.startswith("SIG"):
+        return f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues"
+    early = ", stopped early (early_stopping_patience)" if result.stopped else ""
+    best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"
+    return f"{result.step} steps{early}, {result.tokens_per_second:,.0f} tokens/s{best}: {result.folder}"
+
+
+def command(arguments: list[str]) -> None:
+    """Train, say how it ended, and turn what the user can mend into one line and an exit status."""
     try:
-        result = main(sys.argv[1:])
-    except (ValueError, OSError, FloatingPointError, ImportError) as error:
+        result = main(arguments)
+    except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
+    if os.environ.get("RANK", "0") == "0":
+        print(closing_line(result))
     if result.stopped.startswith("SIG"):
-        print(f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues")
         sys.exit(128 + signal.Signals[result.stopped])
-    best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"
-    print(f"{result.step} steps, {result.tokens_per_second:,.0f} tokens/s{best}: {result.folder}")
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.WARNING)
+    command(sys.argv[1:])

@@ -41,10 +41,14 @@ def _texts(recipe: CausalLMRecipe, texts: Sequence[str], files: Sequence[str], s
         return list(texts)
     if files and all(_suffix(name) == ".txt" for name in files):
         # Line by line as everywhere else in the package, with the line number of what is not UTF-8.
-        return [text for name in _existing(files) for text in read_texts(name)]
-    if not files and (not recipe.dataset_name or not split):
+        found = [text for name in _existing(files) for text in read_texts(name)]
+    elif not files and (not recipe.dataset_name or not split):
         return None
-    return _strings(_load(recipe, files, split, streaming=False)[recipe.text_column], recipe.text_column)
+    else:
+        found = _strings(_load(recipe, files, split, streaming=False)[recipe.text_column], recipe.text_column)
+    if not found:
+        raise ValueError(f"{', '.join(files) or f'split {split} of {recipe.dataset_name}'}: there is no text in it")
+    return found
 
 
 def _load(recipe: CausalLMRecipe, files: Sequence[str], split: str, streaming: bool) -> Any:
@@ -56,9 +60,17 @@ def _load(recipe: CausalLMRecipe, files: Sequence[str], split: str, streaming: b
         kinds = {_BUILDERS.get(_suffix(name)) for name in _existing(files)}
         if None in kinds or len(kinds) > 1:
             raise ValueError(f"{', '.join(files)}: all files must be of one kind of {', '.join(sorted(_BUILDERS))}")
+        for name in files:
+            if not Path(name).stat().st_size:
+                raise ValueError(f"{name} is empty: there is no text in it")
         kind = str(kinds.pop())
         options = {"delimiter": "\t"} if _suffix(files[0]) == ".tsv" else {}
-        loaded = datasets.load_dataset(kind, data_files=list(files), split="train", streaming=streaming, **options)
+        try:
+            loaded = datasets.load_dataset(kind, data_files=list(files), split="train", streaming=streaming, **options)
+        # What datasets raises for a file without rows is any of these, StopIteration among them.
+        except (datasets.exceptions.DatasetsError, StopIteration, ValueError) as error:
+            reason = error.__cause__ or str(error) or "there is no row in it"
+            raise ValueError(f"{', '.join(files)} cannot be read as {kind}: {reason}") from error
     else:
         if not recipe.dataset_revision:
             raise ValueError(f"dataset_name {recipe.dataset_name} needs dataset_revision, a commit: data change")

@@ -83,22 +83,13 @@ def train_causal_lm(
         ValueError: no training text, or a tokenizer that does not belong to the model; and as `train`.
     """
     check_tokenizer(model, tokenizer)
-    longest = getattr(model.config, "max_position_embeddings", None)
-    if longest is not None and recipe.sequence_length > longest:
-        raise ValueError(
-            f"sequence_length {recipe.sequence_length} is more than the model's max_position_embeddings {longest}; "
-            "lower the one or raise the other"
-        )
-    evaluation = None
-    if validation_texts is not None:
-        options = {"tokenizer": tokenizer, "texts": validation_texts, "stream": recipe.layout == "stream"}
-        evaluation = Evaluation(partial(_measures, **options), "perplexity", lower_is_better=True)
+    _refuse_long_rows(model, recipe)
     return train(
         model,
         make_batches(tokenizer, train_texts, recipe),
         recipe,
         output_dir,
-        evaluation=evaluation,
+        evaluation=_evaluation(tokenizer, validation_texts, stream=recipe.layout == "stream"),
         save_with=(tokenizer,),
         # Where the loss does not need them, the logits of all positions are not even computed.
         forward_options={"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {},
@@ -106,6 +97,24 @@ def train_causal_lm(
         resume=resume,
         quiet=quiet,
     )
+
+
+def _refuse_long_rows(model: Any, recipe: CausalLMRecipe) -> None:
+    longest = getattr(model.config, "max_position_embeddings", None)
+    if longest is not None and recipe.sequence_length > longest:
+        raise ValueError(
+            f"sequence_length {recipe.sequence_length} is more than the model's max_position_embeddings {longest}; "
+            "lower the one or raise the other"
+        )
+
+
+def _evaluation(tokenizer: Any, texts: Sequence[str] | None, stream: bool) -> Evaluation | None:
+    if texts is None:
+        return None
+    if not len(texts):
+        raise ValueError("validation_texts is empty; give None to measure nothing")
+    measure = partial(_measures, tokenizer=tokenizer, texts=texts, stream=stream)
+    return Evaluation(measure, "perplexity", lower_is_better=True)
 
 
 def _measures(model: Any, tokenizer: Any, texts: Sequence[str], stream: bool) -> dict[str, Any]:

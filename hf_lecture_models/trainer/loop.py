@@ -381,8 +381,9 @@ def _is_number(value: Any) -> bool:
 @contextmanager
 def _flushed_denormals(device: torch.device) -> Iterator[None]:
     # Peaked logits make subnormal gradients, which slow the head of a language model tenfold on a CPU.
-    torch.set_flush_denormal(device.type == "cpu")
+    before = bool(torch.tensor([1e-40]) == 0)  # torch does not tell in another way
+    torch.set_flush_denormal(before or device.type == "cpu")
     try:
         yield
     finally:
-        torch.set_flush_denormal(False)
+        torch.set_flush_denormal(before)

@@ -70,7 +70,7 @@ class TrainingRecipe:
     def __post_init__(self) -> None:
         kinds = typing.get_type_hints(type(self))
         for field in dataclasses.fields(self):
-            value = _coerced(getattr(self, field.name), kinds[field.name], field.name)
+            value = coerced(getattr(self, field.name), kinds[field.name], field.name)
             setattr(self, field.name, value)
             _check(field, value)
         if self.epochs == 0 and self.max_steps == 0:
@@ -129,7 +129,12 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
             if not rest:
                 raise ValueError(f"{name} needs a value: {name} VALUE")
             text = rest.pop(0)
-        values[name[2:]] = yaml.safe_load(text) if text else ""
+        try:
+            values[name[2:]] = yaml.safe_load(text) if text else ""
+        except yaml.YAMLError:
+            raise ValueError(
+                f"{name}: {text!r} is no YAML value; put quotes around a text that has its signs"
+            ) from None
     return values
 
 
@@ -181,8 +186,12 @@ def _unknown(name: str, names: Sequence[str], kind: str = "field") -> str:
     return f"no {kind} {name}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}")
 
 
-def _coerced(value: Any, kind: Any, name: str) -> Any:
-    """`value` as the annotated type; YAML reads 1e-3 as text and 1 as an int, both are meant as numbers."""
+def coerced(value: Any, kind: Any, name: str) -> Any:
+    """`value` as the annotated type; YAML reads 1e-3 as text and 1 as an int, both are meant as numbers.
+
+    Raises:
+        ValueError: it is of another type; the message names the field `name`.
+    """
     options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     if value is None and type(None) in options:
         return None
@@ -196,6 +205,8 @@ def _coerced(value: Any, kind: Any, name: str) -> Any:
     if origin is list and isinstance(value, str):
         return [value]
     if isinstance(value, origin) and not (origin is int and isinstance(value, bool)):
+        for item in value if origin is list else ():
+            coerced(item, typing.get_args(target)[0], f"each of {name}")
         return value
     raise ValueError(f"recipe: {name} must be {getattr(origin, '__name__', origin)}, not {value!r}")
 

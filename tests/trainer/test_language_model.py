@@ -82,6 +82,8 @@ def test_other_training_data_are_refused_on_resume(tmp_path, tokenizer):
 def test_no_text_and_a_foreign_tokenizer_are_refused(tmp_path, tokenizer):
     with pytest.raises(ValueError, match="no text to train on"):
         run(tmp_path, tokenizer, texts=[])
+    with pytest.raises(ValueError, match="validation_texts is empty"):
+        train_causal_lm(model_for(tokenizer), tokenizer, TEXTS, [], tmp_path, recipe())
     larger = WordTokenizer.train(["many more words than the model was ever made for, and some others", *TEXTS])
     with pytest.raises(ValueError, match="vocab_size"):
         train_causal_lm(model_for(tokenizer), larger, TEXTS, None, tmp_path, recipe())

@@ -315,6 +315,17 @@ def test_a_signal_saves_once_and_stops_cleanly(tmp_path, name, monkeypatch):
     assert same(resumed, run(tmp_path / "straight", evaluation=None)[1])
 
 
+@pytest.mark.parametrize("before", [False, True])
+def test_the_flushing_of_subnormal_numbers_is_put_back(before):
+    torch.set_flush_denormal(before)
+    try:
+        with loop._flushed_denormals(torch.device("cpu")):
+            assert (torch.tensor([1e-40]) == 0).item()
+        assert (torch.tensor([1e-40]) == 0).item() == before
+    finally:
+        torch.set_flush_denormal(False)
+
+
 def test_tensorboard_gets_the_history(tmp_path):
     run(tmp_path, report_to="tensorboard")
     assert list((tmp_path / "runs").rglob("events.out.tfevents*"))

@@ -24,12 +24,12 @@ OPTIONS = ["--epochs", "16", "--save_every", "2", "--evaluate_every", "35", "--l
 STEPS = 80
 
 
-def script(arguments):
-    """Run the script's main in this process, by its path as the launchers do."""
+def script(arguments, entry="main"):
+    """Run the script's main, or its `command`, in this process, by its path as the launchers do."""
     spec = importlib.util.spec_from_file_location("train_causal_lm", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.main([str(argument) for argument in arguments])
+    return getattr(module, entry)([str(argument) for argument in arguments])
 
 
 def run_in_child(arguments):
@@ -214,6 +214,57 @@ def test_two_processes_killed_end_in_the_same_bits(tmp_path):
 def test_what_the_user_got_wrong_is_named(tmp_path, arguments, error, message):
     with pytest.raises(error, match=message):
         script([RECIPE, "--output_dir", tmp_path / "run", *arguments])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tokenizer.min_count", "abc"], "tokenizer.min_count must be int, not 'abc'"),
+        (["--tokenizer.type", "[word]"], "tokenizer.type must be one of"),
+        (["--validation_texts", "[1, 2]"], "each of validation_texts must be str, not 1"),
+        (["--model.hidden_size", "abc"], "Field 'hidden_size' expected int, got str"),
+        (["--model", "{model_type: gpt2, n_embd: 1000000000000000, n_head: 1}"], "model cannot be built: .*memory"),
+        (["--model.model_type", "lecture_recurent"], "did you mean lecture_recurrent\\?"),
+        (["--model.model_type", "bert-x"], "own: lecture_ngram, lecture_recurrent"),
+        (["--output_dir", "[1"], "--output_dir: '\\[1' is no YAML value"),
+        (["--output_dir", ""], "output_dir is empty"),
+        (["--train_texts", "[]", "--train_files", "empty.csv"], "empty.csv is empty"),
+        (["--train_texts", "[]", "--train_files", "empty.jsonl"], "empty.jsonl is empty"),
+        (["--train_texts", "[]", "--train_files", "blank.jsonl"], "blank.jsonl"),
+        (["--train_texts", "[]", "--train_files", "header.csv"], "header.csv"),
+        (["--validation_texts", "[]", "--validation_files", "empty.txt"], "empty.txt: there is no text"),
+        (
+            ["--train_texts", "[]", "--train_files", "empty.jsonl", "--streaming", "true", "--layout", "blocks"],
+            "empty.jsonl is empty",
+        ),
+    ],
+)
+def test_a_mistake_costs_one_line_and_no_traceback(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "empty.csv": "",
+        "empty.jsonl": "",
+        "empty.txt": "",
+        "blank.jsonl": "\n",
+        "header.csv": "text\n",
+    }.items():
+        Path(name).write_text(text)
+    with pytest.raises(SystemExit, match=message) as stopped:
+        script([RECIPE, "--output_dir", "run", *arguments], entry="command")
+    assert stopped.value.code.startswith("error: ")
+    assert len(stopped.value.code) < 400
+    assert stopped.value.code.count("\n") == 0
+    assert not Path("run").exists()
+
+
+def test_early_stopping_is_said_by_the_main_process_and_again_on_resume(tmp_path, capsys, monkeypatch):
+    options = ["--learning_rate", "0", "--early_stopping_patience", "1", "--output_dir", tmp_path / "run"]
+    for more in ([], ["--resume"]):
+        script([RECIPE, *options, *more], entry="command")
+        assert "10 steps, stopped early (early_stopping_patience)" in capsys.readouterr().out
+    monkeypatch.setenv("RANK", "1")
+    script([RECIPE, *options, "--resume"], entry="command")
+    assert capsys.readouterr().out == ""
 
 
 def test_a_missing_recipe_is_named(tmp_path):
