@@ -3,8 +3,8 @@
 
     python -m benchmarks.language_models NAME FOLDER        # FOLDER as training/train_causal_lm.py leaves it
 
-Protocol: one stream, each line a text that ends in `</s>`, blank lines included, state and context carried (the published
-protocol of WikiText-2 at the level of words).
+Protocol: one stream, each line a text that ends in `</s>`, blank lines included, state and context carried (the
+published protocol of WikiText-2 at the level of words).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@
 What a command needs is imported inside it, so that `--help` costs no more than the package itself.
 """
 
+import math
 import os
 import signal
 import sys
@@ -63,6 +64,18 @@ def options(
     ] = False,
 ) -> None:
     """Language models of the lectures, from the n-gram on. Log-probabilities are natural logarithms."""
+
+
+def _refuse_temperature(value: float) -> float:
+    if not 0 < value < math.inf:
+        raise typer.BadParameter("it must be above 0; without --sample each token is the likeliest")
+    return value
+
+
+def _refuse_top_p(value: float) -> float:
+    if not 0 < value <= 1:
+        raise typer.BadParameter("it must be above 0 and at most 1")
+    return value
 
 
 class Probability(StrEnum):
@@ -143,9 +156,13 @@ def generate(
     prompt: Annotated[list[str] | None, typer.Option("--prompt", "-p", help="A prompt; may be repeated.")] = None,
     max_new_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")] = 50,
     sample: Annotated[bool, typer.Option("--sample", help="Draw each token, instead of the likeliest.")] = False,
-    temperature: Annotated[float, typer.Option(help="With --sample: below 1 sharper, above 1 flatter.")] = 1.0,
+    temperature: Annotated[
+        float, typer.Option(callback=_refuse_temperature, help="With --sample: below 1 sharper, above 1 flatter.")
+    ] = 1.0,
     top_k: Annotated[int, typer.Option(min=0, help="With --sample: among the k likeliest only; 0: all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="With --sample: among the likeliest that reach p only.")] = 1.0,
+    top_p: Annotated[
+        float, typer.Option(callback=_refuse_top_p, help="With --sample: among the likeliest that reach p only.")
+    ] = 1.0,
     beams: Annotated[int, typer.Option(min=1, help="Beam search with so many beams.")] = 1,
     number: Annotated[int, typer.Option(min=1, help="Texts per prompt (needs --sample or --beams).")] = 1,
     seed: Annotated[int | None, typer.Option(help="Seed for --sample.")] = None,
@@ -181,7 +198,9 @@ def convert(
 def exec(
     command: Annotated[
         list[str],
-        typer.Argument(help="A console script and its arguments, or: python -m MODULE ...", metavar="COMMAND"),
+        typer.Argument(
+            help="A console script and its arguments, or: python FILE | -m MODULE | -c CODE ...", metavar="COMMAND"
+        ),
     ],
 ) -> None:
     """Run another Python program (transformers serve, lm_eval, ...) that then knows the models of this package."""

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What the commands of `hf-lecture` do: text in from files or a pipe, results out line by line as they are ready."""
 
+import os
 import queue
 import runpy
 import sys
@@ -8,8 +9,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -33,14 +36,18 @@ def load_model(name: str) -> tuple[Any, Any]:
 
     Raises:
         OSError: there is no such model.
-        ValueError: it is damaged.
+        ValueError: it is damaged, or lacks weights.
     """
     _be_quiet()
+    _check_place(name)
     if _is_arpa(name):
         return NGramForCausalLM.from_arpa(name)
-    _check_place(name)
     try:
-        return AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+        # transformers' annotation leaves out the pair that output_loading_info=True returns.
+        loaded: Any = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True)
+        model, info = loaded
+        _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
+        return model, AutoTokenizer.from_pretrained(name)
     except OSError as error:
         if Path(name).exists():
             raise
@@ -52,8 +59,24 @@ def _be_quiet() -> None:
     logging.disable_progress_bar()
 
 
+def _refuse_missing(name: str, kind: str, missing: list[str]) -> None:
+    # transformers fills them with random numbers and goes on.
+    if missing:
+        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        raise ValueError(
+            f"{name} lacks weights of {kind}, the causal model of its model_type: {shown}; "
+            f"name a folder that {kind}.save_pretrained wrote"
+        )
+
+
 def _check_place(name: str) -> None:
     path = Path(name)
+    if _is_arpa(name):
+        if not path.exists():
+            raise FileNotFoundError(f"there is no ARPA file {name}")
+        if path.is_dir():
+            raise IsADirectoryError(f"{name} is a folder: name an ARPA file, or a folder without .arpa in its name")
+        return
     if path.is_file():
         raise OSError(f"{name} is a file: name a model's folder, its name on the Hub, or a file ending in .arpa[.gz]")
     if path.is_dir() and not (path / "config.json").is_file():
@@ -68,6 +91,7 @@ def _is_arpa(name: str | Path) -> bool:
 
 def score_lines(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
     """Print the log-probability of each line, and at the end the measures of all."""
+    _check_files(files)
     model, tokenizer = load_model(name)
     tally = Tally(model, tokenizer)
     if not json:
@@ -110,6 +134,7 @@ def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> 
 
 def rank_groups(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
     """Print each group's lines, best first."""
+    _check_files(files)
     model, tokenizer = load_model(name)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
     number = 0
@@ -165,6 +190,7 @@ def generate_lines(
     batch_size: int,
 ) -> None:
     """Print each prompt with its continuation."""
+    _check_files(files, "a prompt itself goes after --prompt, or to standard input")
     model, tokenizer = load_model(name)
     sampled = options.get("do_sample", False)
     if sampled:
@@ -234,6 +260,7 @@ def convert_model(source: str, target: Path) -> None:
 
     Raises:
         FileExistsError: the target is there already.
+        FileNotFoundError: there is no such source.
         ValueError: neither side, or both, is an ARPA file; the ARPA file is damaged; or the model is no n-gram.
     """
     if _is_arpa(source) == _is_arpa(target):
@@ -241,8 +268,7 @@ def convert_model(source: str, target: Path) -> None:
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise FileExistsError(f"{target} is there already; remove it or name another")
     _be_quiet()
-    if not _is_arpa(source):
-        _check_place(source)
+    _check_place(source)
     counts = convert_to_arpa(source, target) if _is_arpa(target) else convert_from_arpa(source, target)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
 
@@ -251,20 +277,17 @@ def find_program(command: list[str]) -> Callable[[], Any]:
     """Return what runs `command` in this process, with `sys.argv` as the program expects it.
 
     Raises:
-        ValueError: no such console script is installed here.
+        FileNotFoundError: there is no such program of Python.
+        ValueError: no such console script or module is installed here.
     """
     name, *arguments = command
-    if name in ("python", "python3") and arguments[:1] == ["-m"] and len(arguments) > 1:
-        sys.argv = arguments[1:]
-        return lambda: runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-    if name in ("python", "python3") and arguments and not arguments[0].startswith("-"):
-        sys.argv = arguments
-        return lambda: runpy.run_path(arguments[0], run_name="__main__")
+    if name in ("python", "python3"):
+        return _find_python(arguments)
     scripts = entry_points(group="console_scripts")
     if name not in scripts.names:
         near = get_close_matches(name, scripts.names, n=3)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; is it installed in this environment?"
-        raise ValueError(f"no console script {name}{hint} (python -m MODULE and python FILE work too)")
+        raise ValueError(f"no console script {name}{hint} (python FILE, -m MODULE and -c CODE work too)")
     program = scripts[name].load()
     sys.argv = command
 
@@ -272,6 +295,55 @@ def find_program(command: list[str]) -> Callable[[], Any]:
         sys.exit(program())
 
     return run
+
+
+def _find_python(arguments: list[str]) -> Callable[[], Any]:
+    """What `python FILE ...`, `python -m MODULE ...` or `python -c CODE ...` runs, `sys.path` as Python sets it."""
+    if arguments and not arguments[0].startswith("-"):
+        file = Path(arguments[0])
+        if not file.exists():
+            raise FileNotFoundError(f"there is no file {file}")
+        sys.argv = arguments
+        sys.path.insert(0, str(file.resolve().parent))
+        return lambda: runpy.run_path(str(file), run_name="__main__")
+    if len(arguments) < 2 or arguments[0] not in ("-m", "-c"):
+        raise ValueError(
+            "python runs here as python FILE ..., python -m MODULE ... or python -c CODE ..., nothing else"
+        )
+    flag, program = arguments[:2]
+    sys.path.insert(0, "")
+    if flag == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        return lambda: _run_code(program)
+    if not _is_module(program):
+        raise ValueError(f"there is no module {program}; is it installed in this environment?")
+    sys.argv = arguments[1:]
+    return lambda: runpy.run_module(program, run_name="__main__", alter_sys=True)
+
+
+def _run_code(code: str) -> None:
+    sys.modules["__main__"] = main = ModuleType("__main__")
+    exec(compile(code, "<string>", "exec"), vars(main))
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
+
+
+def _check_files(files: list[str], advice: str = "text itself goes to standard input") -> None:
+    """Refuse what cannot be read before anything is printed."""
+    for file in files:
+        if file == "-":
+            continue
+        if Path(file).is_dir():
+            raise IsADirectoryError(f"{file} is a folder: name text files")
+        if not Path(file).exists():
+            raise FileNotFoundError(f"there is no file {file}; {advice}")
+        if not os.access(file, os.R_OK):
+            raise PermissionError(f"the file {file} may not be read; change its permissions")
 
 
 def _chunks(
@@ -285,10 +357,6 @@ def _chunks(
         if file == "-":
             yield from _as_they_come(_stdin_lines(), size)
         else:
-            if not Path(file).is_file():
-                raise FileNotFoundError(
-                    f"there is no file {file}; text itself goes to standard input or, to generate, after --prompt"
-                )
             lines = read_texts(file)
             while chunk := list(islice(lines, size)):
                 yield chunk

@@ -4,18 +4,27 @@
 import json
 import math
 import os
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
 import pytest
+import typer
+from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 from hf_lecture_models.cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_lecture_models.terminal import find_program, load_model
 from hf_lecture_models.tokenization.word import WordTokenizer
 
+README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()"]
 TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran", "", "a cat"]
 
@@ -59,6 +68,8 @@ def start():
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # A test run in the background of a shell ignores Ctrl-C, and so would its children.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
             **options,
         )
         started.append(process)
@@ -155,12 +166,17 @@ def test_generate(run, folder, tmp_path):
         (["--seed", "1"], "need --sample"),
         (["--number", "2"], "--beams 2"),
         (["--max-new-tokens", "0"], "max-new-tokens"),
+        (["--sample", "--temperature", "0"], "--temperature"),
+        (["--sample", "--temperature", "nan"], "above 0"),
+        (["--sample", "--top-p", "0"], "--top-p"),
+        (["--sample", "--top-p", "1.5"], "at most 1"),
     ],
 )
 def test_generate_refuses_options_without_effect(run, folder, arguments, message):
     status, _, err = run("generate", folder, "-p", "the", *arguments)
     assert status == 2
     assert message in err
+    assert "do_sample" not in err
 
 
 def test_convert_there_and_back(run, folder, tmp_path):
@@ -194,7 +210,12 @@ def test_errors_are_one_line_that_says_what_to_mend(run, folder, tmp_path):
         (["rank", folder, tmp_path / "nothing.txt"], "there is no file"),
         (["generate", folder, "a prompt"], "--prompt"),
         (["score", folder, tmp_path / "latin.txt"], "line 2: not UTF-8"),
-        (["score", tmp_path / "missing.arpa"], "missing.arpa"),
+        (["score", tmp_path / "missing.arpa"], "there is no ARPA file"),
+        (["convert", tmp_path / "missing.arpa", tmp_path / "new"], "there is no ARPA file"),
+        (["score", folder, tmp_path / "empty"], "is a folder: name text files"),
+        (["exec", "python", tmp_path / "missing.py"], "there is no file"),
+        (["exec", "python", "-m", "no_such_module.part"], "there is no module no_such_module.part"),
+        (["exec", "python", "-u", "x"], "python -c CODE"),
         (["score", broken], ""),
         (["convert", tmp_path / "nowhere", tmp_path / "x.arpa"], "there is no folder"),
         (["exec", "no-such-program"], "no console script no-such-program"),
@@ -213,6 +234,51 @@ def test_errors_are_one_line_that_says_what_to_mend(run, folder, tmp_path):
     status, _, err = run("score", folder, stdin="")
     assert status == 1
     assert "no texts" in err
+
+
+def test_all_files_are_checked_before_the_first_is_scored(run, folder, tmp_path):
+    (tmp_path / "texts.txt").write_text("the cat\n", encoding="utf-8")
+    for command in ("score", "rank", "generate"):
+        status, out, err = run(command, folder, tmp_path / "texts.txt", tmp_path / "missing.txt")
+        assert (status, out, len(err.splitlines())) == (1, "", 1)
+        assert "there is no file" in err
+        assert ("--prompt" in err) == (command == "generate")
+
+
+def test_a_model_that_lacks_weights_is_refused(run, folder, tmp_path):
+    headless, renamed = tmp_path / "headless", tmp_path / "renamed"
+    RecurrentModel(RecurrentConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1)).save_pretrained(headless)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(headless)
+    shutil.copytree(folder, renamed)
+    config = {"model_type": "lecture_recurrent", "vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1}
+    (renamed / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    for model in (headless, renamed):
+        status, out, err = run("score", model, stdin="the cat\n")
+        assert (status, out, len(err.splitlines())) == (1, "", 1)
+        assert str(model) in err
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tied = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=4, n_layer=1, n_head=1))
+    tied.save_pretrained(tmp_path / "tied")
+    tokenizer.save_pretrained(tmp_path / "tied")
+    assert load_model(str(tmp_path / "tied"))[0].config.model_type == "gpt2"
+    del tied.transformer.wpe
+    tied.save_pretrained(tmp_path / "tied")
+    assert "transformer.wpe.weight; name a folder that GPT2LMHeadModel" in run("score", tmp_path / "tied")[2]
+
+
+def test_the_readmes_commands_are_understood():
+    section = README.partition("## In the terminal\n")[2].partition("\n## ")[0]
+    lines = [shlex.split(line, comments=True) for line in section.splitlines() if line.startswith("    hf-lecture ")]
+    assert len(lines) > 3
+    group = typer.main.get_command(app)
+    context = group.make_context("hf-lecture", ["score", "model"])
+    known = set()
+    for line in lines:
+        arguments = line[1 : line.index("<")] if "<" in line else line[1:]
+        _, command, rest = group.resolve_command(context, arguments)
+        command.make_context(command.name, rest, parent=context)
+        known |= {option for parameter in command.params for option in parameter.opts}
+    assert set(re.findall(r"--[a-z][a-z-]*", section)) <= known
 
 
 def test_help_imports_nothing_beyond_the_package(start):
@@ -268,6 +334,7 @@ def test_exec_runs_other_programs_that_know_the_models(start, folder, tmp_path):
 
 def test_exec_finds_console_scripts_and_modules(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setattr(sys, "path", [*sys.path])
     run = find_program(["transformers", "version"])
     assert sys.argv == ["transformers", "version"]
     with pytest.raises(SystemExit) as stop:
@@ -278,3 +345,16 @@ def test_exec_finds_console_scripts_and_modules(monkeypatch, capsys):
         run()
     assert stop.value.code == 0
     assert "json" in capsys.readouterr().out
+
+
+def test_exec_runs_code_and_files_as_python_does(monkeypatch, capsys, tmp_path):
+    for name in ("argv", "path"):
+        monkeypatch.setattr(sys, name, [*getattr(sys, name)])
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    find_program(["python", "-c", "import sys; f = lambda: sys.argv; print(__name__, f())", "-x"])()
+    assert capsys.readouterr().out == "__main__ ['-c', '-x']\n"
+    (tmp_path / "beside_it.py").write_text("VALUE = 7", encoding="utf-8")
+    (tmp_path / "program.py").write_text("import beside_it; print(beside_it.VALUE)", encoding="utf-8")
+    find_program(["python", str(tmp_path / "program.py")])()
+    assert capsys.readouterr().out == "7\n"
+    monkeypatch.delitem(sys.modules, "beside_it")

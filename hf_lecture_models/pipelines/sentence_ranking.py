@@ -26,7 +26,8 @@ class SentenceRankingPipeline(Pipeline):
     - `batch_size`: sentences per batch (64).
 
     Raises:
-        TypeError: the input is neither a list of str nor a list of lists of str.
+        TypeError: the input is neither a list of str nor a list of lists of str, or there is no such option.
+        ValueError: an option has a value that it cannot have.
     """
 
     _load_tokenizer: Any = True
@@ -38,16 +39,27 @@ class SentenceRankingPipeline(Pipeline):
         """Rank one group of sentences, or each of a list of groups."""
         groups = _as_groups(inputs)
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
-        forward = {"batch_size": batch_size or self._batch_size or 64, **self._forward_params, **forward}
+        forward = {"batch_size": self._checked(batch_size), **self._forward_params, **forward}
         # All groups go through the model together, each distinct sentence once.
         encoded = self.preprocess(groups, **self._preprocess_params, **preprocess)
         scores = self.forward(encoded, **forward)
         rankings = self.postprocess({"groups": groups, **scores}, **{**self._postprocess_params, **postprocess})
         return rankings if _is_nested(inputs) else rankings[0]
 
-    def _sanitize_parameters(  # type: ignore[override]
-        self, probability: str | None = None, return_tokens: bool | None = None
+    def _checked(self, batch_size: int | None) -> int:
+        if batch_size is None:
+            batch_size = 64 if self._batch_size is None else self._batch_size
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; it must be an integer of at least 1")
+        return batch_size
+
+    def _sanitize_parameters(
+        self, probability: str | None = None, return_tokens: bool | None = None, **unknown: Any
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        if unknown:
+            raise TypeError(
+                f"{TASK} has no option {', '.join(unknown)}; its options are probability, return_tokens and batch_size"
+            )
         if probability is not None and probability not in PROBABILITIES:
             raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
         forward = {} if probability is None else {"probability": probability}

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from huggingface_hub import ModelCard
+from transformers import pipeline
 
 from hf_lecture_models.hub.card import collect_facts, main, render_card, vocabulary_policy, write_card
+from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -118,6 +120,25 @@ def test_the_example_runs(
     monkeypatch.chdir(folder)
     exec(compile(code, "README.md", "exec"), {})
     assert "generated_text" in capsys.readouterr().out
+    assert re.search(r'generate\("\S+ ", ', code), "words need a blank after the prompt"
+
+
+def test_text_generation_of_words_is_spaced_after_a_blank(tmp_path: Path) -> None:
+    texts = ["the cat saw a dog"]
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", alpha=0.01, progress=False)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    generate = pipeline("text-generation", model=str(tmp_path))
+    (continued,) = generate("the ", max_new_tokens=4, do_sample=False)
+    assert continued["generated_text"] == "the cat saw a dog"
+
+
+def test_the_example_for_bytes_has_no_blank_after_the_prompt() -> None:
+    vocabulary = {"size": 259, "policy": vocabulary_policy(ByteTokenizer())}
+    facts = {"name": "one", "model_type": "lecture_recurrent", "class": "AnyClass", "vocabulary": vocabulary}
+    text = render_card(facts | {"data": {"name": "Two Sentences"}, "results": RESULTS}).text
+    assert 'generate("the", ' in text
 
 
 def test_saved_facts_are_rendered_from_the_terminal(

@@ -135,8 +135,18 @@ def test_wrong_nesting(ranker, inputs):
 def test_wrong_options(ranker):
     with pytest.raises(ValueError, match="'terminated', 'prefix'"):
         ranker(["the dog"], probability="joint")
-    with pytest.raises(TypeError, match="top_k"):
+    for batch_size in (0, -1, 2.5):
+        with pytest.raises(ValueError, match="batch_size is .*; it must be an integer of at least 1"):
+            ranker(["the dog"], batch_size=batch_size)
+    with pytest.raises(TypeError, match="no option top_k; its options are probability, return_tokens and batch_size"):
         ranker(["the dog"], top_k=3)
+
+
+def test_wrong_options_at_construction(folder):
+    with pytest.raises(TypeError, match="no option top_k; its options are"):
+        pipeline("sentence-ranking", model=str(folder), top_k=3)
+    with pytest.raises(ValueError, match="batch_size is 0"):
+        pipeline("sentence-ranking", model=str(folder), batch_size=0)(["the dog"])
 
 
 def test_registering_twice_changes_nothing(recwarn):
