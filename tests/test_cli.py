@@ -228,6 +228,9 @@ def test_errors_are_one_line_that_says_what_to_mend(run, folder, tmp_path):
         assert last.startswith(f"hf-lecture {arguments[0]}: "), err
         assert message in last
         assert "Traceback" not in err
+
+
+def test_errors_in_standard_input(run, folder):
     status, _, err = run("score", folder, stdin=b"ok\ncaf\xe9\n")
     assert status == 1
     assert "standard input, line 2: not UTF-8" in err
