@@ -98,9 +98,10 @@ class Reach:
     def of(cls, model: Any) -> "Reach":
         """Read it off the model: recurrent, of fixed order, or with a longest input (then half of it is context)."""
         config = model.config
-        fits = max(2, _MAX_LOGITS // _logits_per_token(model))
         if getattr(model, "_is_stateful", False) and "past_key_values" in inspect.signature(model.forward).parameters:
-            return cls(longest=fits, overlap=0, exact=True, carries_state=True)
+            # A segment that hands its state on lays out its logits, whatever `score` does.
+            return cls(longest=max(2, _MAX_LOGITS // config.vocab_size), overlap=0, exact=True, carries_state=True)
+        fits = max(2, _MAX_LOGITS // _logits_per_token(model))
         if getattr(config, "order", None):
             context = max(1, config.order - 1)
             return cls(longest=max(fits, 2 * context), overlap=context, exact=True)

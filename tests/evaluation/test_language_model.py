@@ -305,3 +305,17 @@ def test_a_tokenizer_of_another_model_and_nan_are_refused(words):
     model.table[:] = math.nan
     with pytest.raises(ValueError, match="NaN"):
         evaluate_language_model(model, words, TEXTS)
+
+
+def test_a_recurrent_models_logits_stay_bounded(monkeypatch):
+    tokenizer = WordTokenizer.train(["a b c d"], progress=False)
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    model = RecurrentForCausalLM(RecurrentConfig(vocab_size=len(tokenizer), hidden_size=4, num_hidden_layers=1, **ids))
+    model.eval()
+    whole = evaluate_language_model(model, tokenizer, ["a b c d"] * 20, stream=True)
+    monkeypatch.setattr("hf_lecture_models.evaluation.scoring._MAX_LOGITS", 5 * len(tokenizer))
+    largest = []
+    model.lm_head.register_forward_hook(lambda module, args, logits: largest.append(logits.numel()))
+    pieces = evaluate_language_model(model, tokenizer, ["a b c d"] * 20, stream=True)
+    assert 0 < max(largest) <= 5 * len(tokenizer)
+    assert pieces["perplexity"] == pytest.approx(whole["perplexity"], rel=1e-6)
