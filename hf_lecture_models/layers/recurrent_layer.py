@@ -30,12 +30,15 @@ _CELL_KERNELS: dict[type, Callable[..., Any]] = {
 class RecurrentLayer(nn.Module):
     """A forward-reading layer around `kernel`: a one-layer, batch-first `nn.RNN`, `nn.GRU` or `nn.LSTM`.
 
-    The state is a tuple of tensors (batch, size): (h,), or (h, c) for an LSTM.
+    The state is a tuple of tensors (batch, size): (h,), or (h, c) for an LSTM; `state_sizes` holds the sizes.
     """
 
     def __init__(self, kernel: nn.RNNBase):
         super().__init__()
         self.rnn = kernel
+        # Told now: an adapter may later stand around the kernel.
+        size = kernel.hidden_size
+        self.state_sizes = (kernel.proj_size or size, size) if isinstance(kernel, nn.LSTM) else (size,)
 
     def forward(self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None) -> tuple[Tensor, State]:
         """Read the sequences from left to right.
@@ -50,6 +53,8 @@ class RecurrentLayer(nn.Module):
         """
         if torch.compiler.is_exporting():
             return _run_traced(self.rnn, hidden, state, mask)
+        if hidden.shape[1] == 0:
+            raise ValueError(f"the input has shape {tuple(hidden.shape[:2])}: it needs at least one token per row")
         if mask is not None:
             return _run_packed(self.rnn, hidden, state, mask)
         if hidden.shape[1] == 1 and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:

@@ -54,6 +54,7 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
+from hf_lecture_models.layers.recurrent_padding import last_real, padding_mask
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
 
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
@@ -121,7 +122,7 @@ class RecurrentModel(RecurrentPreTrainedModel):
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("give either input_ids or inputs_embeds")
         hidden = self.dropout(self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds)
-        mask = _padding_mask(attention_mask, hidden)
+        mask = padding_mask(attention_mask, hidden)
         states, seen_tokens = self._states_before(past_key_values, hidden)
         if output_hidden_states is None:
             output_hidden_states = self.config.output_hidden_states
@@ -132,13 +133,20 @@ class RecurrentModel(RecurrentPreTrainedModel):
             after.append(state)
             if output_hidden_states:
                 shown.append(hidden)
-        shown[-1] = hidden = self.output_projection(hidden)
+        shown[-1] = hidden = self._project(hidden, mask)
         use_cache = use_cache and not self.config.bidirectional
         return BaseModelOutputWithPast(
             last_hidden_state=hidden,
             past_key_values=RecurrentCache.from_states(after, seen_tokens + hidden.shape[1]) if use_cache else None,
             hidden_states=tuple(shown) if output_hidden_states else None,
         )
+
+    def _project(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
+        if self.config.output_projection_size is None:
+            return hidden
+        hidden = self.output_projection(hidden)
+        # Padding is zeros to the projection too, but for its bias.
+        return hidden if mask is None else hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
 
     def _states_before(self, cache: Any, hidden: Tensor) -> tuple[list[tuple[Tensor, ...] | None], int]:
         if cache is None:
@@ -155,6 +163,13 @@ class RecurrentModel(RecurrentPreTrainedModel):
                 f"past_key_values holds {len(cache)} layers of {cache.batch_size} rows; the model has "
                 f"{len(self.layers)} layers and the input {len(hidden)} rows"
             )
+        for number, (state, layer) in enumerate(zip(cache.states, self.layers, strict=True)):
+            sizes = layer.state_sizes if state is None else tuple(tensor.shape[-1] for tensor in state)
+            if sizes != layer.state_sizes:
+                raise ValueError(
+                    f"past_key_values is of another model: its layer {number} has states of sizes {sizes}, this "
+                    f"{self.config.cell_type} model's {layer.state_sizes}"
+                )
         return cache.states, cache.seen_tokens
 
 
@@ -193,7 +208,8 @@ class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMi
 
         Args:
             labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
-                before t. As keyword `shift_labels` (batch, seq): `shift_labels[:, t]` is what comes after t.
+                before t. As keyword `shift_labels` (batch, seq): `shift_labels[:, t]` is what comes after t. Either
+                way the last real token of this call predicts, over padding; where there is none, no label counts.
             logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The
                 loss always counts all labels; if not all logits are kept, it is computed in pieces, and logits of
                 all positions never exist at once.
@@ -210,21 +226,31 @@ class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMi
         targets = kwargs.get("shift_labels")
         if targets is None and labels is not None:
             targets = F.pad(labels[:, 1:], (0, 1), value=-100)
+        complete = logits if isinstance(logits_to_keep, int) and logits_to_keep == 0 else None
+        items = kwargs.get("num_items_in_batch")
         return CausalLMOutputWithPast(
-            loss=None if targets is None else self._loss(hidden, logits, targets, kwargs.get("num_items_in_batch")),
+            loss=None if targets is None else self._loss(hidden, complete, targets, attention_mask, items),
             logits=logits,
             past_key_values=outputs.past_key_values,
             hidden_states=outputs.hidden_states,
         )
 
-    def _loss(self, hidden: Tensor, logits: Tensor, targets: Tensor, num_items: Tensor | int | None) -> Tensor:
-        """Cross-entropy of `targets` (batch, seq), from the logits where they are complete."""
-        targets = targets.flatten().to(hidden.device)
-        if logits.shape[:-1] == hidden.shape[:-1]:
-            total = F.cross_entropy(logits.flatten(0, 1).float(), targets, ignore_index=-100, reduction="sum")
+    def _loss(self, hidden: Tensor, logits: Tensor | None, targets: Tensor, mask: Tensor | None, items: Any) -> Tensor:
+        """Cross-entropy of `targets` (batch, seq), from the logits of all positions or, without them, in pieces."""
+        targets = targets.to(hidden.device)
+        source = (hidden if logits is None else logits).flatten(0, 1)
+        real = padding_mask(mask, hidden)
+        if real is not None:
+            real = real.to(hidden.device)
+            targets = targets.masked_fill(real.cumsum(1) == 0, -100)
+            rows = torch.arange(len(real), device=real.device)[:, None] * real.shape[1]
+            source = source.index_select(0, (rows + last_real(real)).flatten())
+        targets = targets.flatten()
+        if logits is None:
+            total = linear_cross_entropy(source, self.lm_head, targets)
         else:
-            total = linear_cross_entropy(hidden.flatten(0, 1), self.lm_head, targets)
-        return total / ((targets != -100).sum().clamp(min=1) if num_items is None else num_items)
+            total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
+        return total / ((targets != -100).sum().clamp(min=1) if items is None else items)
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
@@ -232,8 +258,7 @@ class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMi
         real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
         hidden = self.model(input_ids, real, use_cache=False).last_hidden_state
         # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
-        steps = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
-        before = steps.where(real, 0).cummax(1).values.roll(1, 1)  # (batch, seq); nothing asks for the first
+        before = last_real(real).roll(1, 1)  # (batch, seq); nothing asks for the first
         hidden = hidden.gather(1, before.unsqueeze(-1).expand_as(hidden))
         scored = scored_positions(real, input_ids, self.config)
         scores = torch.zeros(input_ids.shape, device=input_ids.device)
@@ -246,20 +271,3 @@ class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMi
 def _layer(config: RecurrentConfig, input_size: int) -> RecurrentLayer:
     projection = {} if config.projection_size is None else {"proj_size": config.projection_size}
     return RecurrentLayer(KERNELS[config.cell_type](input_size, config.hidden_size, batch_first=True, **projection))
-
-
-def _padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | None:
-    """(batch, seq) bool for the steps of this call; None where nothing is padded."""
-    if attention_mask is None:
-        return None
-    batch, seq, _ = hidden.shape
-    if attention_mask.dim() != 2 or attention_mask.shape[0] != batch or attention_mask.shape[1] < seq:
-        raise ValueError(
-            f"attention_mask has shape {tuple(attention_mask.shape)}; the input needs (batch, seq) = {(batch, seq)}, "
-            "or a longer mask that also covers what the cache has seen"
-        )
-    mask = attention_mask[:, -seq:].bool()
-    # Tracing cannot ask for values, and the layers handle a mask without padding all the same.
-    if not torch.compiler.is_exporting() and bool(mask.all()):
-        return None
-    return mask

@@ -238,8 +238,11 @@ def test_a_padded_row_keeps_its_state() -> None:
         (lambda: DynamicCache(), TypeError, "RecurrentCache"),
         (lambda: RecurrentCache(3), ValueError, "3 layers"),
         (lambda: build()(ids(4, 2)).past_key_values, ValueError, "4 rows"),
+        (lambda: build(cell_type="gru")(ids(2, 2)).past_key_values, ValueError, r"sizes \(12,\), this lstm"),
+        (lambda: build(hidden_size=7)(ids(2, 2)).past_key_values, ValueError, r"layer 0 has states of sizes \(7, 7\)"),
+        (lambda: build(projection_size=5)(ids(2, 2)).past_key_values, ValueError, r"sizes \(5, 12\)"),
     ],
-    ids=["default cache", "other depth", "other batch"],
+    ids=["default cache", "other depth", "other batch", "other cell", "other width", "other projection"],
 )
 def test_foreign_caches_are_refused(cache: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
@@ -299,6 +302,48 @@ def test_loss_without_all_logits_equals_the_loss_with_them() -> None:
     pairs = zip(torch.autograd.grad(pieces.loss, parameters), torch.autograd.grad(whole.loss, parameters), strict=True)
     for ours, theirs in pairs:
         assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("keep", [torch.arange(5, -1, -1), torch.arange(6), torch.ones(6, dtype=torch.bool), 1, 6])
+def test_the_loss_does_not_depend_on_the_logits_kept(keep: Any) -> None:
+    model, tokens = build(), ids(2, 6)
+    assert_close(model(tokens, labels=tokens, logits_to_keep=keep).loss, model(tokens, labels=tokens).loss)
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+@pytest.mark.parametrize("shifted", [False, True])
+def test_loss_over_padding(keep: int, shifted: bool) -> None:
+    """Loss and gradients are those of the rows without padding, whatever the padding holds."""
+    model, tokens = build(), ids(1, 4)
+    parameters = list(model.parameters())
+    real = torch.tensor([[0, 0, 1, 0, 1, 1, 0, 0, 1, 0], [0] * 10])
+    padded = ids(2, 10)
+    padded[0, real[0].bool()] = tokens
+    labels = padded.masked_fill(real == 0, -100)
+    given = {"shift_labels": nn.functional.pad(labels[:, 1:], (0, 1), value=-100)} if shifted else {"labels": labels}
+    loss = model(padded, attention_mask=real, logits_to_keep=keep, **given).loss
+    alone = model(tokens, labels=tokens).loss
+    assert_close(loss, alone)
+    pairs = zip(torch.autograd.grad(loss, parameters), torch.autograd.grad(alone, parameters), strict=True)
+    for ours, theirs in pairs:
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_padding_outputs_zeros(bidirectional: bool) -> None:
+    model, mask = build(RecurrentModel, bidirectional=bidirectional, output_projection_size=7), torch.ones(3, 5)
+    assert (model.output_projection.bias != 0).all()
+    mask[0], mask[1, :2], mask[2, 3] = 0, 0, 0
+    outputs = model(ids(3, 5), attention_mask=mask, output_hidden_states=True)
+    assert (outputs.last_hidden_state[mask == 0] == 0).all()
+    assert (outputs.last_hidden_state[mask == 1] != 0).all()
+    assert outputs.hidden_states[-1] is outputs.last_hidden_state
+
+
+def test_an_input_without_tokens_is_refused() -> None:
+    for wrong in ({"input_ids": ids(2, 0)}, {"inputs_embeds": torch.zeros(2, 0, 10)}):
+        with pytest.raises(ValueError, match=r"shape \(2, 0\): it needs at least one token"):
+            build()(**wrong)
 
 
 def test_score_in_pieces_equals_the_scores_of_the_base() -> None:
