@@ -856,6 +856,27 @@ class CausalLMTests(ModelTests):
             assert_close(loss.double(), total / 7, rtol=1e-5, atol=1e-5)
 
     @torch.no_grad()
+    def test_loss_with_padding(self) -> None:
+        """The same rows have the same loss, wherever padding stands; the first token of a row follows nothing."""
+        model, lengths = self.build(), (6, 3, 5)
+        inputs = self.make_inputs(3, lengths)
+        bos = self.config().bos_token_id
+        if bos is not None:
+            inputs["input_ids"][:, 0] = bos
+        total = torch.zeros(())
+        for row, length in enumerate(lengths):
+            alone = self.single(inputs, row, length)
+            total += model(**alone, labels=alone["input_ids"], num_items_in_batch=1).loss
+        left = left_padded(inputs, self.sequence_inputs, lengths)
+        # Copied columns that the mask hides: behind the first token of every row, and three further on.
+        columns = [0, 0, 1, 2, 2, 2, 2, 3, 4, 5]
+        holes = {name: inputs[name][:, columns] for name in self.sequence_inputs}
+        holes["attention_mask"][:, [1, 4, 5, 6]] = 0
+        for what, given in {"right": inputs, "left": left, "holes": holes}.items():
+            loss = {"loss": self.training_loss(model, given)}
+            self.assert_equal(loss, {"loss": total / (sum(lengths) - 3)}, f"padding: {what}")
+
+    @torch.no_grad()
     def test_score_equals_logits(self) -> None:
         config, model, lengths = self.config(), self.build(), (6, 3, 5)
         inputs = self.make_inputs(3, lengths)
