@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
+from hf_lecture_models.base.causal_lm import causal_lm_loss
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.model_tests import CausalLMTests, Tensors, package_models
@@ -217,6 +218,14 @@ class DoesNotShiftLabels(StandInForCausalLM):
         return super().forward(input_ids, labels=shifted, **kwargs)
 
 
+class CountsTheFirstToken(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, labels: Tensor | None = None, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        if labels is not None:
+            output.loss = causal_lm_loss(output.logits, labels, kwargs.get("num_items_in_batch"))
+        return output
+
+
 class ScoresEverything(StandInForCausalLM):
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         log_probs = self(input_ids, attention_mask).logits.log_softmax(dim=-1)[:, :-1]
@@ -255,6 +264,8 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (KeepsAllLogits, "test_logits_to_keep", ()),
     (CountsItsOwnItems, "test_labels_and_num_items_in_batch", ()),
     (DoesNotShiftLabels, "test_labels_and_num_items_in_batch", ()),
+    (CountsTheFirstToken, "test_loss_with_padding", ()),
+    (ForgetsPadding, "test_loss_with_padding", ()),
     (ScoresEverything, "test_score_equals_logits", ()),
 ]
 

@@ -103,6 +103,9 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
             states.append(state)
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
         logits = self.lm_head(torch.stack(states, dim=1)[:, kept])
+        if labels is not None:
+            # The first token of a row follows nothing, wherever padding has put it.
+            labels = labels.masked_fill(real.cumsum(dim=1) <= 1, -100)
         loss = None if labels is None else causal_lm_loss(logits, labels, kwargs.get("num_items_in_batch"))
         seen = input_ids.shape[1] + (0 if past_key_values is None else past_key_values.get_seq_length())
         return StandInOutput(loss, logits, StandInCache(state, seen) if use_cache else None)
