@@ -51,7 +51,7 @@ def main() -> None:
     record = arguments.folder / "training.json"
     if record.is_file():
         training = json.loads(record.read_text(encoding="utf-8"))
-        measured["training"] = {k: v for k, v in training.items() if not isinstance(v, list)}
+        measured["training"] = {k: v for k, v in training.items() if not isinstance(v, list | dict)}
     write_results(arguments.name, measured)
 
 
