@@ -5,7 +5,8 @@
 
 From text: the file is read, a vocabulary is made, the text is encoded, the model is estimated; lmplz reads the same
 file and writes an ARPA file, to nowhere. CPU seconds of all threads, each run in a process of its own, the least of the
-repeats; the time to import packages is not counted. Without lmplz, BASELINES.md's figures stand in, and are marked.
+repeats; the time to import packages is not counted. Without lmplz, figures of an earlier run on
+another machine stand in, and are marked.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def report(order: int, result: dict) -> None:
           f"ARPA file {ours['save_arpa_cpu_s']:.2f} more; peak {ours['peak_mib']:.0f} MiB, "
           f"of which {ours['imported_mib']:.0f} before the first text")  # fmt: skip
     if peer:
-        origin = "" if result["lmplz_in_this_run"] else " (BASELINES.md: NOT of this run)"
+        origin = "" if result["lmplz_in_this_run"] else " (NOT of this run)"
         print(f"  lmplz{origin}: {peer['cpu_s']:.2f} CPU s, peak {peer['peak_mib']:.0f} MiB; "
               f"ours is {result['speed_ratio']:.2f}x as fast from text")  # fmt: skip
 

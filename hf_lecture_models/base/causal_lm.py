@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What causal language models share: the loss, and the log-probability of each token (DESIGN: U1)."""
+"""What causal language models share: the loss, and the log-probability of each token."""
 
 import inspect
 from typing import Any

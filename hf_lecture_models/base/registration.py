@@ -32,5 +32,5 @@ def expose(cls: type) -> None:
     module = sys.modules["transformers"]
     current = getattr(module, cls.__name__, cls)
     if current is not cls and not current.__module__.startswith("hf_lecture_models"):
-        raise ValueError(f"transformers has a class {cls.__name__} of its own; give ours a prefix, as DESIGN says")
+        raise ValueError(f"transformers has a class {cls.__name__} of its own; give ours a prefix")
     setattr(module, cls.__name__, cls)
