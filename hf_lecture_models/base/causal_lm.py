@@ -7,6 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from transformers.modeling_utils import slice_logits_to_keep
+
+from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
+from hf_lecture_models.layers.recurrent_padding import last_real, padding_mask
 
 
 def causal_lm_loss(
@@ -101,6 +105,84 @@ class CausalLMMixin:
             wherever it stands and at padding; -inf where the probability is 0.
         """
         return score_from_logits(self, input_ids, attention_mask)
+
+
+class HiddenStateCausalLM(CausalLMMixin):
+    """Loss and score of a model whose output layer `lm_head` reads the last hidden state of `model`.
+
+    Nothing here lays out the logits of all positions unless the caller asks for them.
+    """
+
+    loss_without_logits = True
+    """The loss counts all labels whatever `logits_to_keep` is; keeping 1 makes training faster and smaller."""
+    config: Any
+    model: Any
+    lm_head: Any
+
+    def loss_and_logits(
+        self,
+        hidden: Tensor,
+        attention_mask: Tensor | None,
+        labels: Tensor | None,
+        logits_to_keep: int | Tensor,
+        options: dict[str, Any],
+    ) -> tuple[Tensor | None, Tensor]:
+        """What the model's `forward` does after its last layer.
+
+        Args:
+            hidden: (batch, seq, hidden), the last hidden state.
+            attention_mask: (batch, at least seq), 1 = real token; None where all are.
+            labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
+                before t. The last real token of this call predicts, over padding; where there is none, no label counts.
+            logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The
+                loss always counts all labels; if not all logits are kept, it is computed in pieces.
+            options: other arguments of `forward`. `shift_labels` (batch, seq) takes the place of `labels`:
+                `shift_labels[:, t]` is what comes after t. `num_items_in_batch` divides the summed loss; without it,
+                the number of labels does.
+
+        Returns:
+            The loss (scalar, nats, float32; None without labels), and logits (batch, positions kept, vocab_size).
+        """
+        logits = self.lm_head(slice_logits_to_keep(hidden, logits_to_keep))
+        targets = options.get("shift_labels")
+        if targets is None and labels is not None:
+            targets = F.pad(labels[:, 1:], (0, 1), value=-100)
+        if targets is None:
+            return None, logits
+        complete = isinstance(logits_to_keep, int) and logits_to_keep == 0 and not has_own_loss(self.lm_head)
+        source, targets = _predictors(logits if complete else hidden, targets, padding_mask(attention_mask, hidden))
+        if complete:
+            total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
+        else:
+            total = linear_cross_entropy(source, self.lm_head, targets)
+        items = options.get("num_items_in_batch")
+        return total / ((targets != -100).sum().clamp(min=1) if items is None else items), logits
+
+    @torch.no_grad()
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """As `CausalLMMixin.score`; rows may be long, for the logits of all positions never exist at once."""
+        real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
+        hidden = self.model(input_ids, real.long(), use_cache=False).last_hidden_state
+        # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
+        before = last_real(real).roll(1, 1)  # (batch, seq); nothing asks for the first
+        hidden = hidden.gather(1, before.unsqueeze(-1).expand_as(hidden))
+        scored = scored_positions(real, input_ids, self.config)
+        scores = torch.zeros(input_ids.shape, device=input_ids.device)
+        if bool(scored.any()):
+            found = target_log_probs(hidden[scored], self.lm_head, input_ids[scored], self.config.vocab_size)
+            scores[scored] = found.float()
+        return scores
+
+
+def _predictors(source: Tensor, targets: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor]:
+    """What predicts each target, flat: (batch * seq, width) and (batch * seq,)."""
+    targets, source = targets.to(source.device), source.flatten(0, 1)
+    if real is not None:
+        real = real.to(source.device)
+        targets = targets.masked_fill(real.cumsum(1) == 0, -100)
+        rows = torch.arange(len(real), device=real.device)[:, None] * real.shape[1]
+        source = source.index_select(0, (rows + last_real(real)).flatten())
+    return source, targets.flatten()
 
 
 def check_tokenizer(model: Any, tokenizer: Any) -> None:

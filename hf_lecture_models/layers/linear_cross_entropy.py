@@ -9,7 +9,7 @@ also spares the passes over memory which a separate softmax and its backward tak
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -19,13 +19,21 @@ from torch.nn import functional as F
 _ROWS, _ELEMENTS = 512, 2**24
 
 
+class HeadWithLoss(Protocol):
+    """An output layer with a loss of its own."""
+
+    def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
+        """The summed loss in nats of `targets` (positions,) after `hidden` (positions, hidden)."""
+
+
 def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignore_index: int = -100) -> Tensor:
     """The sum of -ln softmax(head(hidden))[target] in nats.
 
     Args:
         hidden: (positions, hidden).
-        head: the output layer. Only a plain `nn.Linear` with a bias goes in pieces; any other (an adapter around one,
-            say) is called as it is, on all counted positions at once.
+        head: the output layer. A plain `nn.Linear` goes in pieces. One with a method `loss(hidden, targets)` is asked
+            for its own sum of losses. Any other (an adapter around one, say) is called as it is, on all counted
+            positions at once.
         targets: (positions,) ids; `ignore_index` is not counted.
 
     Returns:
@@ -33,9 +41,31 @@ def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignor
     """
     counted = (targets != ignore_index).nonzero().squeeze(1)
     hidden, targets = hidden.index_select(0, counted), targets.index_select(0, counted)
-    if type(head) is not nn.Linear or head.bias is None:
-        return F.cross_entropy(_at_least_float32(head(hidden)), targets, reduction="sum")
-    return _LinearCrossEntropy.apply(hidden, head.weight, head.bias, targets)
+    if has_own_loss(head):
+        return head.loss(hidden, targets)
+    if type(head) is nn.Linear:
+        return softmax_cross_entropy(hidden, head.weight, head.bias, targets)
+    return F.cross_entropy(_at_least_float32(head(hidden)), targets, reduction="sum")
+
+
+def has_own_loss(head: nn.Module) -> TypeGuard[HeadWithLoss]:
+    """Whether the output layer computes its own loss, one that is more than a softmax of its logits."""
+    return callable(getattr(head, "loss", None))
+
+
+def softmax_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+    """The sum of -ln softmax(W h + b)[target] in nats, in pieces.
+
+    Args:
+        hidden: (positions, hidden).
+        weight: (vocab, hidden).
+        bias: (vocab,) or None.
+        targets: (positions,) ids.
+
+    Returns:
+        A scalar, float32 or wider.
+    """
+    return _LinearCrossEntropy.apply(hidden, weight, bias, targets)
 
 
 def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_size: int) -> Tensor:
@@ -43,12 +73,15 @@ def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_siz
 
     Args:
         hidden: (positions, hidden).
-        head: the output layer, to logits (positions, vocab_size).
+        head: the output layer, to logits (positions, vocab_size); a method `target_log_probs(hidden, targets)` of its
+            own is asked instead.
         targets: (positions,) ids.
 
     Returns:
         (positions,), float32 or wider.
     """
+    if callable(own := getattr(head, "target_log_probs", None)):
+        return own(hidden, targets)
     rows, scores = _piece_rows(len(hidden), vocab_size), []
     for piece, target in zip(hidden.split(rows), targets.split(rows), strict=True):
         logits = _at_least_float32(head(piece))
@@ -58,35 +91,39 @@ def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_siz
 
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
         device = hidden.device.type
         low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         with torch.autocast(device, enabled=False):
             wanted = any(ctx.needs_input_grad)
             loss, *gradients = _loss_and_gradients(hidden.to(low), weight.to(low), bias, targets, wanted)
         if gradients:
-            dtypes = (hidden.dtype, weight.dtype, bias.dtype)
-            ctx.save_for_backward(*(g.to(dtype) for g, dtype in zip(gradients, dtypes, strict=True)))
+            inputs = (hidden, weight) if bias is None else (hidden, weight, bias)
+            ctx.save_for_backward(*(g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)))
+            ctx.has_bias = bias is not None
         return loss
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         scale = grad_outputs[0]
-        return *(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors), None
+        gradients = [gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors]
+        return *gradients, *([None] if ctx.has_bias else [None, None])
 
 
 def _loss_and_gradients(
-    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, with_gradients: bool
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, with_gradients: bool
 ) -> tuple[Tensor, ...]:
     wide = torch.promote_types(hidden.dtype, torch.float32)
     loss = torch.zeros((), dtype=wide, device=hidden.device)
     by_hidden = torch.empty_like(hidden, dtype=wide)
     by_weight = torch.zeros_like(weight, dtype=wide)
-    by_bias = torch.zeros_like(bias, dtype=wide)
+    by_bias = [] if bias is None else [torch.zeros_like(bias, dtype=wide)]
     rows = _piece_rows(len(hidden), len(weight))
     for start in range(0, len(hidden), rows):
         piece, target = hidden[start : start + rows], targets[start : start + rows, None]
-        z = torch.mm(piece, weight.t()).to(wide).add_(bias)  # (rows, vocab)
+        z = torch.mm(piece, weight.t()).to(wide)  # (rows, vocab)
+        if bias is not None:
+            z.add_(bias)
         z.sub_(z.amax(1, keepdim=True))
         right = z.gather(1, target)
         z.exp_()
@@ -102,8 +139,9 @@ def _loss_and_gradients(
             by_weight.addmm_(low.t(), scaled)
         else:
             by_weight += torch.mm(low.t(), scaled)
-        by_bias.addmv_(z.t(), norm.reciprocal().squeeze(1))
-    return (loss, by_hidden, by_weight, by_bias) if with_gradients else (loss,)
+        for gradient in by_bias:
+            gradient.addmv_(z.t(), norm.reciprocal().squeeze(1))
+    return (loss, by_hidden, by_weight, *by_bias) if with_gradients else (loss,)
 
 
 def _piece_rows(positions: int, vocab_size: int) -> int:

@@ -41,20 +41,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutputWithPast
-from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
 
-from hf_lecture_models.base.causal_lm import CausalLMMixin, real_token_mask, scored_positions
+from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
-from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
-from hf_lecture_models.layers.recurrent_padding import last_real, padding_mask
+from hf_lecture_models.layers.recurrent_padding import padding_mask
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
 
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
@@ -173,11 +169,9 @@ class RecurrentModel(RecurrentPreTrainedModel):
         return cache.states, cache.seen_tokens
 
 
-class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMixin):
+class RecurrentForCausalLM(HiddenStateCausalLM, RecurrentPreTrainedModel, GenerationMixin):
     """The recurrent language model: the next word's probability from the state after all words before it."""
 
-    loss_without_logits = True
-    """The loss counts all labels whatever `logits_to_keep` is; keeping 1 makes training faster and smaller."""
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
     def __init__(self, config: RecurrentConfig):
@@ -204,16 +198,8 @@ class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMi
         logits_to_keep: int | Tensor = 0,
         **kwargs: Any,
     ) -> CausalLMOutputWithPast:
-        """As `RecurrentModel.forward`, and:
-
-        Args:
-            labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
-                before t. As keyword `shift_labels` (batch, seq): `shift_labels[:, t]` is what comes after t. Either
-                way the last real token of this call predicts, over padding; where there is none, no label counts.
-            logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The
-                loss always counts all labels; if not all logits are kept, it is computed in pieces, and logits of
-                all positions never exist at once.
-            num_items_in_batch: (keyword) number to divide the summed loss by; without it, the number of labels.
+        """As `RecurrentModel.forward`; `labels`, `logits_to_keep` and the keywords `shift_labels` and
+        `num_items_in_batch` as in `HiddenStateCausalLM.loss_and_logits`.
 
         Returns:
             `loss` (scalar, nats, float32), `logits` (batch, positions kept, vocab_size), and the model's outputs.
@@ -221,51 +207,13 @@ class RecurrentForCausalLM(CausalLMMixin, RecurrentPreTrainedModel, GenerationMi
         outputs = self.model(
             input_ids, attention_mask, past_key_values, inputs_embeds, use_cache, output_hidden_states, return_dict=True
         )
-        hidden = outputs.last_hidden_state
-        logits = self.lm_head(slice_logits_to_keep(hidden, logits_to_keep))
-        targets = kwargs.get("shift_labels")
-        if targets is None and labels is not None:
-            targets = F.pad(labels[:, 1:], (0, 1), value=-100)
-        complete = logits if isinstance(logits_to_keep, int) and logits_to_keep == 0 else None
-        items = kwargs.get("num_items_in_batch")
+        loss, logits = self.loss_and_logits(outputs.last_hidden_state, attention_mask, labels, logits_to_keep, kwargs)
         return CausalLMOutputWithPast(
-            loss=None if targets is None else self._loss(hidden, complete, targets, attention_mask, items),
+            loss=loss,
             logits=logits,
             past_key_values=outputs.past_key_values,
             hidden_states=outputs.hidden_states,
         )
-
-    def _loss(self, hidden: Tensor, logits: Tensor | None, targets: Tensor, mask: Tensor | None, items: Any) -> Tensor:
-        """Cross-entropy of `targets` (batch, seq), from the logits of all positions or, without them, in pieces."""
-        targets = targets.to(hidden.device)
-        source = (hidden if logits is None else logits).flatten(0, 1)
-        real = padding_mask(mask, hidden)
-        if real is not None:
-            real = real.to(hidden.device)
-            targets = targets.masked_fill(real.cumsum(1) == 0, -100)
-            rows = torch.arange(len(real), device=real.device)[:, None] * real.shape[1]
-            source = source.index_select(0, (rows + last_real(real)).flatten())
-        targets = targets.flatten()
-        if logits is None:
-            total = linear_cross_entropy(source, self.lm_head, targets)
-        else:
-            total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
-        return total / ((targets != -100).sum().clamp(min=1) if items is None else items)
-
-    @torch.no_grad()
-    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """As `CausalLMMixin.score`; rows may be long, for the logits of all positions never exist at once."""
-        real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
-        hidden = self.model(input_ids, real, use_cache=False).last_hidden_state
-        # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
-        before = last_real(real).roll(1, 1)  # (batch, seq); nothing asks for the first
-        hidden = hidden.gather(1, before.unsqueeze(-1).expand_as(hidden))
-        scored = scored_positions(real, input_ids, self.config)
-        scores = torch.zeros(input_ids.shape, device=input_ids.device)
-        if bool(scored.any()):
-            found = target_log_probs(hidden[scored], self.lm_head, input_ids[scored], self.config.vocab_size)
-            scores[scored] = found.float()
-        return scores
 
 
 def _layer(config: RecurrentConfig, input_size: int) -> RecurrentLayer:
