@@ -3,11 +3,10 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.analysis.figures import figure
 
 
 def save_learning_curve(history: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -28,7 +27,7 @@ def save_learning_curve(history: Sequence[Mapping[str, Any]], path: str | os.Pat
     }
     if not any(curves.values()):
         raise ValueError(f"nothing to draw in {path}: no row of the history holds loss or validation_perplexity")
-    with _figure(path, width=7.0, height=4.5) as axes:
+    with figure(path, width=7.0, height=4.5) as axes:
         for (name, points), style in zip(curves.items(), ("-", "o-"), strict=True):
             if points:
                 axes.plot(*zip(*points, strict=True), style, label=name, markersize=4)
@@ -40,7 +39,7 @@ def save_learning_curve(history: Sequence[Mapping[str, Any]], path: str | os.Pat
 
 def save_table(columns: Sequence[str], rows: Sequence[Sequence[str]], path: str | os.PathLike[str], title: str) -> None:
     """Draw a table of text cells as a picture; arguments and errors as in `save_learning_curve`."""
-    with _figure(path, width=1.7 * len(columns), height=0.8 + 0.35 * len(rows)) as axes:
+    with figure(path, width=1.7 * len(columns), height=0.8 + 0.35 * len(rows)) as axes:
         axes.axis("off")
         axes.set_title(title, fontsize=10)
         table = axes.table(cellText=[list(row) for row in rows], colLabels=list(columns), loc="center")
@@ -55,16 +54,3 @@ def save_table(columns: Sequence[str], rows: Sequence[Sequence[str]], path: str 
 def _curve(history: Sequence[Mapping[str, Any]], key: str, unit: Any) -> list[tuple[float, float]]:
     # An infinite perplexity has no place on the axis.
     return [(row["step"], unit(row[key])) for row in history if key in row and math.isfinite(row[key])]
-
-
-@contextmanager
-def _figure(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Any]:
-    """Yield axes of a figure of so many inches and save it; no window and no global state of pyplot."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(f"drawing {path} needs matplotlib: pip install 'hf-lecture-models[train]'") from error
-    figure = Figure(figsize=(width, height), layout="constrained")
-    yield figure.add_subplot()
-    with staged_file(path) as stage:
-        figure.savefig(stage, dpi=120)
