@@ -76,8 +76,8 @@ def train_causal_lm(
     Args:
         model: any causal language model of transformers that takes `shift_labels` and `num_items_in_batch`.
         train_texts: strings, or a `datasets.IterableDataset` with the recipe's text column.
-        validation_texts: measured as one stream where the layout is one; None: nothing is measured, and the last
-            model is kept.
+        validation_texts: measured as one stream, as the layouts stream and blocks train; each text by itself with layout
+            texts. None: nothing is measured, and the last model is kept.
 
     Raises:
         ValueError: no training text, or a tokenizer that does not belong to the model; and as `train`.
@@ -89,7 +89,7 @@ def train_causal_lm(
         make_batches(tokenizer, train_texts, recipe),
         recipe,
         output_dir,
-        evaluation=_evaluation(tokenizer, validation_texts, stream=recipe.layout == "stream"),
+        evaluation=_evaluation(tokenizer, validation_texts, stream=recipe.layout != "texts"),
         save_with=(tokenizer,),
         # Where the loss does not need them, the logits of all positions are not even computed.
         forward_options={"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {},
