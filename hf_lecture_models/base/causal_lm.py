@@ -159,14 +159,19 @@ class HiddenStateCausalLM(CausalLMMixin):
         return total / ((targets != -100).sum().clamp(min=1) if items is None else items), logits
 
     @torch.no_grad()
-    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """As `CausalLMMixin.score`; rows may be long, for the logits of all positions never exist at once."""
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
+        """As `CausalLMMixin.score`; rows may be long, for the logits of all positions never exist at once.
+
+        `wanted` (batch, seq), bool, says where a score is asked for; all other positions cost no softmax and get 0.
+        """
         real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
         hidden = self.model(input_ids, real.long(), use_cache=False).last_hidden_state
         # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
         before = last_real(real).roll(1, 1)  # (batch, seq); nothing asks for the first
         hidden = hidden.gather(1, before.unsqueeze(-1).expand_as(hidden))
         scored = scored_positions(real, input_ids, self.config)
+        if wanted is not None:
+            scored = scored & wanted
         scores = torch.zeros(input_ids.shape, device=input_ids.device)
         if bool(scored.any()):
             found = target_log_probs(hidden[scored], self.lm_head, input_ids[scored], self.config.vocab_size)

@@ -234,7 +234,9 @@ def _score_rows(model: Any, rows: list[np.ndarray], reach: Reach, batch_size: in
     bar = tqdm(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", disable=not progress)
     # Neighbours in length make batches with little padding.
     for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
-        scores = _score_batch(model, [rows[w.row][w.start : w.stop] for w in batch])
+        scores = _score_batch(
+            model, [rows[w.row][w.start : w.stop] for w in batch], [w.scored_from - w.start for w in batch]
+        )
         for window, values in zip(batch, scores, strict=True):
             scored = values[window.scored_from - window.start : len(window)]
             results[window.row][window.scored_from - 1 : window.stop - 1] = scored
@@ -254,14 +256,20 @@ def _batches(jobs: list[Window], batch_size: int, max_tokens: int) -> Iterator[l
         yield batch
 
 
-def _score_batch(model: Any, rows: list[np.ndarray]) -> np.ndarray:
-    """(batch, seq) float64 natural logarithms, 0 at the first token of a row and at padding (on the right)."""
+def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> np.ndarray:
+    """(batch, seq) float64 natural logarithms, 0 at padding (on the right), and of use from `scored_from` on."""
     lengths = torch.tensor([len(row) for row in rows])
     # Any id will do for padding, since the mask hides it.
     ids = pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True, padding_value=int(rows[0][0]))
-    mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
-    ids, mask = ids.to(model.device), mask.to(model.device)
-    return _checked(model.score(ids, mask) if hasattr(model, "score") else score_from_logits(model, ids, mask))
+    places = torch.arange(ids.shape[1])
+    mask = (places < lengths[:, None]).long().to(model.device)
+    wanted = (places >= torch.tensor(scored_from)[:, None]).to(model.device)
+    ids = ids.to(model.device)
+    if not hasattr(model, "score"):
+        return _checked(score_from_logits(model, ids, mask))
+    # The context of a window costs no softmax where the model can be told so.
+    options = {"wanted": wanted} if "wanted" in inspect.signature(model.score).parameters else {}
+    return _checked(model.score(ids, mask, **options))
 
 
 def _carry(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
