@@ -225,7 +225,8 @@ class _Run:
 
     def _step(self, signals: StopSignals) -> str:
         """One optimizer step over all its micro-batches; the name of a signal that came meanwhile, in any process."""
-        begin, progress, accelerator = time.perf_counter(), self.progress, self.accelerator
+        progress, accelerator = self.progress, self.accelerator
+        begin, cpu_begin = time.perf_counter(), time.process_time()
         micro_batches = self.batches.next_step()
         items = int(summed(accelerator, sum(batch.num_items for batch in micro_batches))[0])
         self.schedule.apply(self.optimizer, progress.step)
@@ -245,6 +246,7 @@ class _Run:
         progress.interval_loss += loss_value * items
         progress.interval_items += items
         progress.step_seconds += time.perf_counter() - begin
+        progress.step_cpu_seconds += time.process_time() - cpu_begin
         self.reporter.advance(progress, loss_value)
         return next((name for name, count in zip(signals.names, noted, strict=True) if count), "")
 

@@ -25,6 +25,7 @@ class Progress:
     items: int = 0
     seconds: float = 0.0
     step_seconds: float = 0.0
+    step_cpu_seconds: float = 0.0  # of this process, all its threads: on a shared machine the steadier figure
     best_metric: float | None = None
     evaluations_without_gain: int = 0
     stopped: str = ""
