@@ -1,2 +1,17 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What one looks at: learning curves and tables of results."""
+"""What one looks at: nearest neighbours of words, learning curves and tables of results."""
+
+from hf_lecture_models.analysis.learning_curve import save_learning_curve, save_table
+from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
+from hf_lecture_models.analysis.neighbours import Neighbour, WordNeighbours, nearest_neighbours, neighbour_table
+
+__all__ = [
+    "Neighbour",
+    "WordNeighbours",
+    "nearest_neighbours",
+    "neighbour_table",
+    "save_learning_curve",
+    "save_neighbour_map",
+    "save_neighbours",
+    "save_table",
+]

@@ -37,18 +37,27 @@ def save_learning_curve(history: Sequence[Mapping[str, Any]], path: str | os.Pat
         axes.legend()
 
 
-def save_table(columns: Sequence[str], rows: Sequence[Sequence[str]], path: str | os.PathLike[str], title: str) -> None:
-    """Draw a table of text cells as a picture; arguments and errors as in `save_learning_curve`."""
-    with figure(path, width=1.7 * len(columns), height=0.8 + 0.35 * len(rows)) as axes:
+def save_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], path: str | os.PathLike[str], title: str, left: int = 1
+) -> None:
+    """Draw a table of text cells as a picture; arguments and errors as in `save_learning_curve`.
+
+    Args:
+        left: so many columns are aligned to the left, the others to the right.
+    """
+    characters = sum(max(map(len, cells)) for cells in zip(columns, *rows, strict=True))
+    width = max(1.7 * len(columns), 0.085 * characters + 0.3 * len(columns))
+    with figure(path, width=width, height=0.8 + 0.35 * len(rows)) as axes:
         axes.axis("off")
-        axes.set_title(title, fontsize=10)
+        axes.set_title(title, fontsize=10, parse_math=False)
         table = axes.table(cellText=[list(row) for row in rows], colLabels=list(columns), loc="center")
         table.auto_set_font_size(False)
         table.set_fontsize(9)
         table.auto_set_column_width(list(range(len(columns))))
         table.scale(1.0, 1.4)
         for (_, column), cell in table.get_celld().items():
-            cell.set_text_props(ha="left" if column == 0 else "right")
+            # A word may hold dollar signs; they begin no formula.
+            cell.set_text_props(ha="left" if column < left else "right", parse_math=False)
 
 
 def _curve(history: Sequence[Mapping[str, Any]], key: str, unit: Any) -> list[tuple[float, float]]:

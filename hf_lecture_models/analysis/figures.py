@@ -1,0 +1,27 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Figures as files. Needs matplotlib (extra `train`)."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hf_lecture_models.base.files import staged_file
+
+
+@contextmanager
+def figure(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Any]:
+    """Yield axes of a figure of so many inches and save it; no window and no global state of pyplot.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        OSError: the file cannot be written.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(f"drawing {path} needs matplotlib: pip install 'hf-lecture-models[train]'") from error
+    drawing = Figure(figsize=(width, height), layout="constrained")
+    yield drawing.add_subplot()
+    with staged_file(path) as stage:
+        drawing.savefig(stage, dpi=120)
