@@ -1,0 +1,97 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Configuration of GPT-1."""
+
+from typing import Any, ClassVar
+
+from huggingface_hub.dataclasses import strict
+
+from hf_lecture_models.base.configuration import LectureConfig
+
+# What the openai-gpt checkpoints call activations that have another name here.
+_FOREIGN_ACTIVATIONS = {"gelu_new": "gelu", "swish": "silu"}
+
+
+@strict
+class Gpt1Config(LectureConfig):
+    """Shape of a GPT-1; the defaults are the published model's (117 million weights).
+
+    It also reads the config.json of `openai-gpt` checkpoints (`n_embd`, `n_head`, `n_layer`, `n_positions`, `afn`,
+    `resid_pdrop`, `embd_pdrop`, `attn_pdrop`, `layer_norm_epsilon`); what there belongs to other heads is dropped.
+
+    Args:
+        vocab_size: number of tokens, `len(tokenizer)`.
+        hidden_size: width of each position's state; `num_attention_heads` must divide it.
+        intermediate_size: width within the feed-forward networks; None makes it 4 * `hidden_size`.
+        num_hidden_layers: number of blocks.
+        num_attention_heads: heads per block.
+        max_position_embeddings: trained positions, hence the longest input.
+        hidden_act: "gelu" (in the tanh form), "relu" or "silu".
+        dropout: share of the elements zeroed in what attention and feed-forward network add to the state.
+        embedding_dropout: the same in the sum of word and position vectors.
+        attention_dropout: the same in the attention weights.
+        layer_norm_eps: added to the variance in the layer norms.
+        initializer_range: standard deviation of the initial weights.
+        tie_word_embeddings: the word vectors are the output matrix.
+        use_cache: return keys and values, to go on from.
+
+    Raises:
+        ValueError: an unknown value, or fields that contradict each other.
+    """
+
+    model_type = "lecture_gpt1"
+    foreign_model_types = ("openai-gpt",)
+    keys_to_ignore_at_inference = ["past_key_values"]
+    attribute_map = {
+        "n_embd": "hidden_size",
+        "n_layer": "num_hidden_layers",
+        "n_head": "num_attention_heads",
+        "n_positions": "max_position_embeddings",
+        "afn": "hidden_act",
+        "resid_pdrop": "dropout",
+        "embd_pdrop": "embedding_dropout",
+        "attn_pdrop": "attention_dropout",
+        "layer_norm_epsilon": "layer_norm_eps",
+    }
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"hidden_act": ("gelu", "relu", "silu")}
+    positive_fields: ClassVar[tuple[str, ...]] = (
+        "vocab_size",
+        "hidden_size",
+        "intermediate_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "max_position_embeddings",
+    )
+
+    vocab_size: int = 40_478
+    hidden_size: int = 768
+    intermediate_size: int | None = None
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    max_position_embeddings: int = 512
+    hidden_act: str = "gelu"
+    dropout: float | int = 0.1
+    embedding_dropout: float | int = 0.1
+    attention_dropout: float | int = 0.1
+    layer_norm_eps: float | int = 1e-5
+    initializer_range: float | int = 0.02
+    tie_word_embeddings: bool = True
+    use_cache: bool = True
+    pad_token_id: int | None = None
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        if kwargs.get("model_type") in self.foreign_model_types and "afn" in kwargs:
+            kwargs["afn"] = _FOREIGN_ACTIVATIONS.get(kwargs["afn"], kwargs["afn"])
+        super().__post_init__(**kwargs)
+
+    def check_fields(self) -> None:
+        """Refuse heads that do not divide the width, and impossible dropouts."""
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"Gpt1Config.hidden_size is {self.hidden_size}; it must be a multiple of "
+                f"num_attention_heads={self.num_attention_heads}"
+            )
+        for name in ("dropout", "embedding_dropout", "attention_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"Gpt1Config.{name} is {getattr(self, name)}; it must be at least 0 and below 1")
