@@ -4,8 +4,8 @@
 from hf_lecture_models import hub
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
-from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
+from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, register_pipelines

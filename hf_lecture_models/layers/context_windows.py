@@ -1,0 +1,48 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The last words before each prediction, side by side: what a model of fixed order reads."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def context_windows(before: Tensor, vectors: Tensor, real: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """For each position its own vector and those of the real tokens before it, nearest first.
+
+    One matrix product then reads whole windows. Copying each vector into all the windows that it stands in costs next
+    to nothing beside that product, which needs them so.
+
+    Args:
+        before: (batch, reach, size), what stands before the first position, oldest first.
+        vectors: (batch, seq, size).
+        real: (batch, seq) bool, True = real token; the others are skipped as if they were not there, and their own
+            windows mean nothing. None where all are real.
+
+    Returns:
+        The windows (batch, seq, (1 + reach) * size), and the last `reach` vectors of each row (batch, reach, size),
+        which are `before` for what follows.
+
+    >>> before, vectors = torch.tensor([[[1], [2]]]), torch.tensor([[[3], [4], [5]]])
+    >>> windows, after = context_windows(before, vectors)
+    >>> windows.tolist(), after.tolist()
+    ([[[3, 2, 1], [4, 3, 2], [5, 4, 3]]], [[[4], [5]]])
+    >>> windows, after = context_windows(before, vectors, torch.tensor([[True, False, True]]))
+    >>> windows[:, 2].tolist(), after.tolist()
+    ([[5, 3, 2]], [[[3], [5]]])
+    """
+    reach, seq = before.shape[1], vectors.shape[1]
+    if real is not None:
+        # Real tokens move together to the left, in their order.
+        vectors = _rows_at(vectors, real.logical_not().long().argsort(dim=1, stable=True))
+    line = torch.cat((before, vectors), 1)  # (batch, reach + seq, size)
+    windows = torch.cat([line[:, reach - back : reach - back + seq] for back in range(reach + 1)], -1)
+    if real is None:
+        return windows, line[:, seq:]
+    after = _rows_at(line, real.sum(1, keepdim=True) + torch.arange(reach, device=line.device))
+    return _rows_at(windows, (real.cumsum(1) - 1).clamp(min=0)), after
+
+
+def _rows_at(vectors: Tensor, places: Tensor) -> Tensor:
+    """(batch, picked, size): the vectors at `places` (batch, picked) of each row."""
+    return vectors.gather(1, places.unsqueeze(-1).expand(-1, -1, vectors.shape[-1]))

@@ -1,0 +1,16 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Bengio's feed-forward language model."""
+
+from transformers import AutoModel, AutoModelForCausalLM
+
+from hf_lecture_models.base.registration import register
+from hf_lecture_models.models.feed_forward.configuration_feed_forward import FeedForwardConfig
+from hf_lecture_models.models.feed_forward.modeling_feed_forward import (
+    FeedForwardForCausalLM,
+    FeedForwardModel,
+    FeedForwardPreTrainedModel,
+)
+
+register(FeedForwardConfig, [(AutoModel, FeedForwardModel), (AutoModelForCausalLM, FeedForwardForCausalLM)])
+
+__all__ = ["FeedForwardConfig", "FeedForwardForCausalLM", "FeedForwardModel", "FeedForwardPreTrainedModel"]

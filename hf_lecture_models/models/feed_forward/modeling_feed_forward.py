@@ -1,0 +1,204 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The feed-forward language model.
+
+Bengio, Ducharme, Vincent & Jauvin, "A neural probabilistic language model", JMLR 3, 2003, sections 2 and 3.1; Schwenk,
+"Continuous space language models", Computer Speech & Language 21, 2007; Le, Allauzen, Wisniewski & Yvon, "Training
+continuous space language models: some practical issues", EMNLP 2010 (all words started from one vector). Slides
+Y:250-305.
+
+With word vectors C(w) and the context of a word, its n - 1 predecessors, nearest first,
+
+    x = [C(w_{t-1}); C(w_{t-2}); ...; C(w_{t-n+1})]
+    y = b + W x + U tanh(d + H x)
+    P(w_t = k | w_{t-1} ... w_{t-n+1}) = softmax(y)[k]
+
+On the slide C is R, H is W_ih, d is b_ih, U is W_ho and b is b_ho. W, the direct connections, is there with
+`direct_connections` only. With m = `embedding_size`, h = `hidden_size` and V words there are
+
+    V (1 + n m + h) + h (1 + (n - 1) m)   numbers to learn with direct connections (the paper's count),
+    V (1 + m + h)   + h (1 + (n - 1) m)   without,
+    V (1 + m)       + m (1 + (n - 1) m)   where U = C is tied.
+
+The last hidden state is tanh(d + H x), or with direct connections [tanh(d + H x); x], and the output layer then holds
+[U | W] and b: one matrix product, whose loss is computed in pieces like any other's.
+
+C and U: `initialization` and `tie_word_embeddings` say whether they start apart, start equal, or stay one. Slide Y:303
+explains "1 vector init" as sharing R and W_ho at the start, which here is "equal". What Le et al. propose under that
+name is "one_vector": all rows of C start as one random vector, U at random. The gradient moves only words that occur,
+so rare words stay near the common start and near each other, instead of each at a random place.
+
+Deviations:
+- The slide's o = tanh(h)^T W_ho and i^T W_ih are the transposed matrices; its context has three words, here any number.
+- Before the first word of a row stand as many `<s>` as the context needs; without a `bos_token_id`, zero vectors.
+- Dropout on x and on the hidden layer is younger than the papers.
+- The papers' initial values, learning rates and weight decay are not built in; matrices start normal with standard
+  deviation `initializer_range`, biases at zero (Bengio et al. start b at the unigram log-frequencies, as they report).
+- The papers could not be opened; what is said of them is from memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import initialization as init
+from transformers.generation import GenerationMixin
+from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutputWithPast
+from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
+
+from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
+from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.layers.context_windows import context_windows
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.layers.recurrent_padding import padding_mask
+from hf_lecture_models.models.feed_forward.configuration_feed_forward import FeedForwardConfig
+
+
+class FeedForwardPreTrainedModel(LecturePreTrainedModel):
+    """What all feed-forward models share."""
+
+    config: FeedForwardConfig
+    config_class = FeedForwardConfig
+    base_model_prefix = "model"
+    _is_stateful = True
+    _skip_keys_device_placement = ["past_key_values"]
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, nn.Embedding) and self.config.initialization == "one_vector":
+            init.copy_(module.weight, module.weight[:1].clone().expand_as(module.weight))
+
+
+class FeedForwardModel(FeedForwardPreTrainedModel):
+    """Word vectors and the hidden layer over the n - 1 last of them.
+
+    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, input_size). In `attention_mask`
+    (batch, seq) 1 is a real token; a mask that also covers what the cache has seen is cut to the last steps. Padding,
+    wherever it stands, outputs zeros and is no part of any context. `past_key_values` holds the n - 2 word vectors
+    before the first step and is not changed; with `use_cache` those before the next step come back as a new one.
+    """
+
+    def __init__(self, config: FeedForwardConfig):
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.input_size)
+        self.hidden_layer = nn.Linear(config.context_size, config.hidden_size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()
+
+    @can_return_tuple
+    @merge_with_config_defaults
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        past_key_values: RecurrentCache | None = None,
+        inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_hidden_states: bool | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutputWithPast:
+        """Read the sequences, from their beginning or after the words in `past_key_values`.
+
+        Returns:
+            `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`: the
+            word vectors and the last hidden state.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("give either input_ids or inputs_embeds")
+        vectors = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        if vectors.shape[1] == 0:
+            raise ValueError(f"the input has shape {tuple(vectors.shape[:2])}: it needs at least one token per row")
+        mask = padding_mask(attention_mask, vectors)
+        before, seen_tokens = self._words_before(past_key_values, vectors)
+        context, after = context_windows(before, vectors, mask)
+        x = self.dropout(context)  # (batch, seq, (n - 1) * input_size)
+        hidden = self.dropout(torch.tanh(self.hidden_layer(x)))
+        if self.config.direct_connections:
+            hidden = torch.cat((hidden, x.to(hidden.dtype)), -1)
+        if mask is not None:
+            hidden = hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
+        if output_hidden_states is None:
+            output_hidden_states = self.config.output_hidden_states
+        cache = RecurrentCache.from_states([(after,)], seen_tokens + vectors.shape[1]) if use_cache else None
+        return BaseModelOutputWithPast(
+            last_hidden_state=hidden,
+            past_key_values=cache,
+            hidden_states=(vectors, hidden) if output_hidden_states else None,
+        )
+
+    def _words_before(self, cache: Any, vectors: Tensor) -> tuple[Tensor, int]:
+        """(batch, n - 2, input_size): with the first word itself, they make the first context; and the tokens seen."""
+        shape = (len(vectors), self.config.order - 2, self.config.input_size)
+        if cache is not None and not isinstance(cache, RecurrentCache):
+            raise TypeError(
+                f"past_key_values is a {type(cache).__name__}, but this model's state is a RecurrentCache: pass the "
+                "one that an earlier call returned, or None"
+            )
+        if cache is None or cache.states == [None]:
+            if self.config.bos_token_id is None:
+                return vectors.new_zeros(shape), 0
+            start = torch.full(shape[:2], self.config.bos_token_id, device=vectors.device)
+            return self.embed_tokens(start).to(vectors.dtype), 0
+        found = [tuple(tensor.shape) for state in cache.states for tensor in state or ()]
+        if found != [shape]:
+            raise ValueError(
+                f"past_key_values is of another model or batch: it holds {found}, this input needs the word vectors "
+                f"(batch, order - 2, embedding_size) = {shape}"
+            )
+        return cache.states[0][0], cache.seen_tokens
+
+
+class FeedForwardForCausalLM(HiddenStateCausalLM, FeedForwardPreTrainedModel, GenerationMixin):
+    """The feed-forward language model: the next word's probability from the n - 1 words before it."""
+
+    _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
+
+    def __init__(self, config: FeedForwardConfig):
+        super().__init__(config)
+        self.model = FeedForwardModel(config)
+        self.lm_head = nn.Linear(config.output_size, config.vocab_size)  # [U | W] and b
+        self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        # The word vectors have their values by now: a model's parts come before the model itself.
+        if module is self and self.config.starts_equal:
+            direct = self.lm_head.weight[:, self.config.hidden_size :]
+            init.copy_(self.lm_head.weight, torch.cat((self.model.embed_tokens.weight, direct), 1))
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        past_key_values: RecurrentCache | None = None,
+        inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_hidden_states: bool | None = None,
+        logits_to_keep: int | Tensor = 0,
+        **kwargs: Any,
+    ) -> CausalLMOutputWithPast:
+        """As `FeedForwardModel.forward`; `labels`, `logits_to_keep` and the keywords `shift_labels` and
+        `num_items_in_batch` as in `HiddenStateCausalLM.loss_and_logits`.
+
+        Returns:
+            `loss` (scalar, nats, float32), `logits` (batch, positions kept, vocab_size), and the model's outputs.
+        """
+        outputs = self.model(
+            input_ids, attention_mask, past_key_values, inputs_embeds, use_cache, output_hidden_states, return_dict=True
+        )
+        loss, logits = self.loss_and_logits(outputs.last_hidden_state, attention_mask, labels, logits_to_keep, kwargs)
+        return CausalLMOutputWithPast(
+            loss=loss,
+            logits=logits,
+            past_key_values=outputs.past_key_values,
+            hidden_states=outputs.hidden_states,
+        )
