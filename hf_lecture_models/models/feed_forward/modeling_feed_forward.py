@@ -168,8 +168,8 @@ class FeedForwardForCausalLM(HiddenStateCausalLM, FeedForwardPreTrainedModel, Ge
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        # The word vectors have their values by now: a model's parts come before the model itself.
-        if module is self and self.config.starts_equal:
+        # The word vectors, in the part that comes first, have their values by now.
+        if module is self.lm_head and self.config.starts_equal:
             direct = self.lm_head.weight[:, self.config.hidden_size :]
             init.copy_(self.lm_head.weight, torch.cat((self.model.embed_tokens.weight, direct), 1))
 
