@@ -8,6 +8,7 @@ from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForward
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
+from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, register_pipelines
 from hf_lecture_models.tokenization import ByteTokenizer, WordTokenizer
 from hf_lecture_models.version import __version__
@@ -28,6 +29,9 @@ __all__ = [
     "RecurrentConfig",
     "RecurrentForCausalLM",
     "RecurrentModel",
+    "SelfAttentionConfig",
+    "SelfAttentionForCausalLM",
+    "SelfAttentionModel",
     "SentenceRankingPipeline",
     "WordTokenizer",
     "__version__",

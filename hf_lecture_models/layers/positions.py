@@ -1,0 +1,173 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Four ways to tell attention where a token stands (slides R:900-912, Y:540-548).
+
+Each is a module with one call, `encoding(words, positions, key_positions)`:
+
+    words: (batch, seq, hidden), the word vectors of this call.
+    positions: (batch or 1, seq), each token's place among the real tokens of its row, counted from 0.
+    key_positions: (batch or 1, seen + seq), the same for all that they may attend to; the last seq are `positions`.
+
+It returns what goes into the first layer, (batch, seq, hidden), and what every layer adds to its attention scores,
+(batch or 1, heads, seq, seen + seq), or None.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def row_positions(attention_mask: Tensor | None, length: int, device: torch.device) -> Tensor:
+    """(batch or 1, length): the place of every token among the real tokens of its row, counted from 0.
+
+    One row serves the whole batch where no padding stands before a real token.
+
+    Args:
+        attention_mask: (batch, length), 1 = real token; None where all are.
+        length: tokens per row, those in the cache included.
+        device: where the positions are needed.
+
+    Raises:
+        ValueError: a mask of another shape.
+
+    >>> row_positions(torch.tensor([[0, 1, 1, 0, 1]]), 5, torch.device("cpu")).tolist()
+    [[0, 0, 1, 1, 2]]
+    """
+    if attention_mask is not None:
+        if attention_mask.dim() != 2 or attention_mask.shape[1] != length:
+            raise ValueError(
+                f"attention_mask has shape {tuple(attention_mask.shape)}; for the tokens in the cache and the new ones it "
+                f"must be (batch, {length})"
+            )
+        # Tracing cannot ask for values; there every row has positions of its own.
+        tracing = torch.compiler.is_compiling() or torch.compiler.is_exporting()
+        if tracing or not bool((attention_mask[:, 1:] <= attention_mask[:, :-1]).all()):
+            return (attention_mask.long().cumsum(1) - 1).clamp(min=0)
+    return torch.arange(length, device=device)[None]
+
+
+class SinusoidalPositions(nn.Module):
+    """√hidden w + p_t, where p_t[2k] = sin(t / 10000^(2k/hidden)), p_t[2k+1] = cos(t / 10000^(2k/hidden)).
+
+    Vaswani et al., "Attention is all you need", 2017, sections 3.4 and 3.5, with k = 0 ... hidden/2 - 1 (slide R:912
+    counts from 1). Any position has its vector; there is no table that could end.
+
+    Args:
+        hidden_size: width of the word vectors, even.
+    """
+
+    def __init__(self, hidden_size: int):
+        super().__init__()
+        self.hidden_size = hidden_size
+
+    def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
+        """See above."""
+        even = torch.arange(0, self.hidden_size, 2, device=words.device)
+        frequencies = torch.exp(even * (-math.log(10_000.0) / self.hidden_size))
+        angles = positions[..., None] * frequencies  # (batch or 1, seq, hidden / 2)
+        vectors = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
+        return words * math.sqrt(self.hidden_size) + vectors.to(words.dtype), None
+
+
+class LearnedPositions(nn.Module):
+    """w + p_t, a trained vector for each position (Gehring et al. 2017; Radford et al. 2018).
+
+    Args:
+        num_positions: how many; there is none beyond.
+        hidden_size: width of the word vectors.
+    """
+
+    def __init__(self, num_positions: int, hidden_size: int):
+        super().__init__()
+        self.embed_positions = nn.Embedding(num_positions, hidden_size)
+
+    def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
+        """See above.
+
+        Raises:
+            ValueError: a position that has no vector.
+        """
+        limit = self.embed_positions.num_embeddings
+        # Asking for values waits for a GPU: only where they could be too large. Tracing cannot ask at all.
+        if key_positions.shape[1] > limit and not torch.compiler.is_compiling() and int(positions.max()) >= limit:
+            raise ValueError(
+                f"the input reaches position {int(positions.max())}, but the model has trained positions 0 to "
+                f"{limit - 1} only (max_position_embeddings={limit}); shorten or cut the input"
+            )
+        return words + self.embed_positions(positions), None
+
+
+class RelativePositions(nn.Module):
+    """A trained number per head and bucket of distances, added to the scores: score(t, s) + b[bucket(t - s)].
+
+    Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text Transformer", 2020, section
+    2.1: one table for all layers. Half of the buckets hold one distance each, the others ranges that widen as the
+    logarithm up to `max_distance`; the last one holds all that is farther.
+
+    Args:
+        num_heads: heads per layer.
+        num_buckets: buckets, at least 2.
+        max_distance: from here on, distances share the last bucket; more than half of `num_buckets`.
+    """
+
+    def __init__(self, num_heads: int, num_buckets: int, max_distance: int):
+        super().__init__()
+        self.num_buckets, self.max_distance = num_buckets, max_distance
+        self.bias = nn.Embedding(num_buckets, num_heads)
+
+    def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor]:
+        """See above."""
+        distances = positions[:, :, None] - key_positions[:, None, :]
+        bias = self.bias(causal_buckets(distances, self.num_buckets, self.max_distance))
+        return words, bias.permute(0, 3, 1, 2)  # (batch or 1, heads, seq, seen + seq)
+
+
+def causal_buckets(distances: Tensor, num_buckets: int, max_distance: int) -> Tensor:
+    """The bucket of each distance query - key, of any shape; what lies ahead (and is masked) shares bucket 0.
+
+    >>> causal_buckets(torch.tensor([-3, 0, 1, 3, 4, 6, 15, 16, 99]), num_buckets=8, max_distance=16).tolist()
+    [0, 0, 1, 3, 4, 5, 7, 7, 7]
+    """
+    exact = num_buckets // 2
+    distances = distances.clamp(min=0)
+    # Below `exact` the logarithm is not used, and must not be of 0.
+    octaves = torch.log(distances.clamp(min=exact).float() / exact) / math.log(max_distance / exact)
+    wide = exact + (octaves * (num_buckets - exact)).long()
+    return torch.where(distances < exact, distances, wide.clamp(max=num_buckets - 1))
+
+
+class AlibiPositions(nn.Module):
+    """A penalty that grows with distance, added to the scores: score(t, s) - m_head (t - s).
+
+    Press, Smith & Lewis, "Train short, test long: attention with linear biases enables input length extrapolation",
+    2022, section 3. Nothing of it is trained.
+
+    Args:
+        num_heads: heads per layer.
+    """
+
+    def __init__(self, num_heads: int):
+        super().__init__()
+        self.slopes = alibi_slopes(num_heads)
+
+    def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor]:
+        """See above."""
+        slopes = torch.tensor(self.slopes, device=words.device)
+        distances = positions[:, None, :, None] - key_positions[:, None, None, :]
+        return words, (-slopes[:, None, None] * distances).to(words.dtype)  # (batch or 1, heads, seq, seen + seq)
+
+
+def alibi_slopes(num_heads: int) -> list[float]:
+    """The m of each head: for a power of two 2^(-8/heads), 2^(-16/heads), ..., 2^-8.
+
+    For other numbers, as Press et al.'s code does: the slopes of the next smaller power of two, then every other one
+    of its double.
+
+    >>> alibi_slopes(3)
+    [0.0625, 0.00390625, 0.25]
+    """
+    power = 2 ** int(math.log2(num_heads))
+    slopes = [2.0 ** (-8 * i / power) for i in range(1, power + 1)]
+    return slopes + [2.0 ** (-4 * i / power) for i in range(1, 2 * (num_heads - power), 2)]

@@ -1,0 +1,100 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Configuration of the self-attention language model."""
+
+from typing import Any, ClassVar
+
+from huggingface_hub.dataclasses import strict
+
+from hf_lecture_models.base.configuration import LectureConfig
+
+
+@strict
+class SelfAttentionConfig(LectureConfig):
+    """Shape of a causal Transformer.
+
+    Args:
+        vocab_size: number of tokens, `len(tokenizer)`.
+        hidden_size: width of each position's state; `num_attention_heads` must divide it.
+        num_hidden_layers: number of blocks.
+        num_attention_heads: heads per block.
+        intermediate_size: width within the feed-forward networks; None makes it 4 * `hidden_size`.
+        hidden_act: "relu", "gelu" (in the tanh form), "silu" or "swish" (with a trained β in each block).
+        max_position_embeddings: with "learned" positions, how many there are, hence the longest input. The other
+            kinds read longer inputs too; for them it is the window in which texts are evaluated (and what other
+            programs take for the longest input): give the length that the model is trained on.
+        position_encoding: "sinusoidal", "learned", "relative" (T5's buckets) or "alibi".
+        norm_position: "pre": the norms act on what goes into attention and feed-forward network, and at the end;
+            "post": on the sums.
+        layer_mix: predict from a learned mix of all layers, not from the last.
+        dropout: share of the elements zeroed in the word vectors with their positions, and in what attention and
+            feed-forward network add to the state.
+        tie_word_embeddings: the word vectors are the output matrix.
+        initializer_range: standard deviation of the initial weights.
+        layer_norm_eps: added to the variance in the layer norms.
+        relative_attention_num_buckets: of "relative" positions, how many numbers each head has.
+        relative_attention_max_distance: of "relative" positions, the distance from which on all share one number.
+        use_cache: return keys and values, to go on from.
+
+    Raises:
+        ValueError: an unknown value, or fields that contradict each other.
+    """
+
+    model_type = "lecture_self_attention"
+    keys_to_ignore_at_inference = ["past_key_values"]
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "hidden_act": ("relu", "gelu", "silu", "swish"),
+        "position_encoding": ("sinusoidal", "learned", "relative", "alibi"),
+        "norm_position": ("pre", "post"),
+    }
+    positive_fields: ClassVar[tuple[str, ...]] = (
+        "vocab_size",
+        "hidden_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "intermediate_size",
+        "max_position_embeddings",
+        "relative_attention_num_buckets",
+        "relative_attention_max_distance",
+    )
+
+    vocab_size: int = 10_000
+    hidden_size: int = 256
+    num_hidden_layers: int = 4
+    num_attention_heads: int = 4
+    intermediate_size: int | None = None
+    hidden_act: str = "gelu"
+    max_position_embeddings: int = 512
+    position_encoding: str = "sinusoidal"
+    norm_position: str = "pre"
+    layer_mix: bool = False
+    dropout: float | int = 0.1
+    tie_word_embeddings: bool = True
+    initializer_range: float | int = 0.02
+    layer_norm_eps: float | int = 1e-5
+    relative_attention_num_buckets: int = 32
+    relative_attention_max_distance: int = 128
+    use_cache: bool = True
+    pad_token_id: int | None = None
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+
+    def check_fields(self) -> None:
+        """Refuse heads that do not divide the width, a sinusoid without its cosine, buckets beyond their distance."""
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"SelfAttentionConfig.hidden_size is {self.hidden_size}; it must be a multiple of "
+                f"num_attention_heads={self.num_attention_heads}"
+            )
+        if self.position_encoding == "sinusoidal" and self.hidden_size % 2:
+            raise ValueError(
+                f"SelfAttentionConfig.hidden_size is {self.hidden_size}; with position_encoding='sinusoidal' it must "
+                "be even, half sines and half cosines"
+            )
+        buckets, distance = self.relative_attention_num_buckets, self.relative_attention_max_distance
+        if buckets < 2 or distance <= buckets // 2:
+            raise ValueError(
+                f"SelfAttentionConfig.relative_attention_num_buckets is {buckets} and relative_attention_max_distance "
+                f"{distance}; there must be at least 2 buckets, and the distance must be more than half of their number"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"SelfAttentionConfig.dropout is {self.dropout}; it must be at least 0 and below 1")
