@@ -1,0 +1,549 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The feed-forward language model: what every model must do, and what only it does."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.testing import assert_close
+from transformers import DynamicCache, PreTrainedModel, set_seed
+
+from hf_lecture_models.base.causal_lm import score_from_logits
+from hf_lecture_models.evaluation.scoring import score_stream, score_texts
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
+from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.model_tests import (
+    CausalLMTests,
+    ModelTests,
+    Tensors,
+    assert_initialised,
+    token_inputs,
+    uninitialised_memory_is_nan,
+)
+
+WORDS = [f"w{number}" for number in range(28)]
+BOS = 29
+
+
+def small(**changes: Any) -> FeedForwardConfig:
+    fields = {"vocab_size": 32, "order": 4, "hidden_size": 12, "embedding_size": 10}
+    ids = {"bos_token_id": BOS, "eos_token_id": 30, "pad_token_id": 31}
+    return FeedForwardConfig(**{**fields, **ids, **changes})
+
+
+def reference_states(model: FeedForwardModel, inputs: Tensors) -> Tensor:
+    """The formula of the paper, position by position, on an explicit list of context words; no padding."""
+    config, table = model.config, model.embed_tokens.weight
+    h, d = model.hidden_layer.weight, model.hidden_layer.bias
+    zeros = table.new_zeros(config.input_size)
+    rows = []
+    for row in inputs["input_ids"].tolist():
+        states = []
+        for position in range(len(row)):
+            context = [row[position - back] if back <= position else None for back in range(config.order - 1)]
+            start = zeros if config.bos_token_id is None else table[config.bos_token_id]
+            x = torch.cat([start if word is None else table[word] for word in context])
+            hidden = torch.tanh(d + h @ x)
+            states.append(torch.cat((hidden, x)) if config.direct_connections else hidden)
+        rows.append(torch.stack(states))
+    return torch.stack(rows)
+
+
+class FeedForwardLMTests(CausalLMTests):
+    model_class = FeedForwardForCausalLM
+    contradictory_configs: ClassVar[Sequence[dict[str, Any]]] = (
+        {"order": 1},
+        {"order": 0},
+        {"initialization": "zero"},
+        {"tie_word_embeddings": True, "embedding_size": 10, "hidden_size": 11},
+        {"initialization": "equal", "embedding_size": 10, "hidden_size": 11, "tie_word_embeddings": False},
+        {"tie_word_embeddings": True, "direct_connections": True, "embedding_size": None, "initialization": "free"},
+        {"tie_word_embeddings": True, "initialization": "equal", "embedding_size": None, "direct_connections": False},
+        {"dropout": 1.0},
+        {"dropout": -0.1},
+        {"hidden_size": 0},
+        {"hiden_size": 8},
+    )
+
+    def reference(self, model: FeedForwardForCausalLM, inputs: Tensors) -> Tensors:
+        states = reference_states(model.model, inputs)
+        hidden, x = states.split((self.config().hidden_size, states.shape[-1] - self.config().hidden_size), -1)
+        u, w = model.lm_head.weight[:, : hidden.shape[-1]], model.lm_head.weight[:, hidden.shape[-1] :]
+        return {"logits": model.lm_head.bias + x @ w.T + hidden @ u.T}
+
+    def processing_class(self) -> WordTokenizer:
+        return WordTokenizer.train([" ".join(WORDS)])
+
+
+class TestFeedForwardForCausalLM(FeedForwardLMTests):
+    def config(self) -> FeedForwardConfig:
+        return small(dropout=0.1)
+
+
+class TestDirectConnectionsForCausalLM(FeedForwardLMTests):
+    def config(self) -> FeedForwardConfig:
+        return small(direct_connections=True)
+
+
+class TestTiedForCausalLM(FeedForwardLMTests):
+    def config(self) -> FeedForwardConfig:
+        return small(embedding_size=None, tie_word_embeddings=True)
+
+
+class TestStartedEqualForCausalLM(FeedForwardLMTests):
+    """And contexts that are longer than most rows."""
+
+    def config(self) -> FeedForwardConfig:
+        return small(embedding_size=12, initialization="equal", direct_connections=True, order=9)
+
+
+class TestOneVectorBigramForCausalLM(FeedForwardLMTests):
+    """And no beginning of text: before the first word, zeros. A bigram carries no state but the count."""
+
+    def config(self) -> FeedForwardConfig:
+        return small(initialization="one_vector", order=2, bos_token_id=None)
+
+
+class TestZerosBeforeTheFirstWordForCausalLM(FeedForwardLMTests):
+    def config(self) -> FeedForwardConfig:
+        return small(bos_token_id=None, embedding_size=9)
+
+
+class TestFeedForwardModel(ModelTests):
+    model_class = FeedForwardModel
+    sequence_inputs = ("input_ids", "attention_mask")
+    pipeline_task = "feature-extraction"
+    # The output holds the word vectors of the context, and they are the same for every target at which a word occurs.
+    overfit: ClassVar[dict[str, float]] = {"steps": 300, "learning_rate": 0.02, "remaining": 0.6}
+
+    def config(self) -> FeedForwardConfig:
+        return small(direct_connections=True)
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        assert batch == len(lengths)
+        return token_inputs(self.config(), lengths)
+
+    def reference(self, model: FeedForwardModel, inputs: Tensors) -> Tensors:
+        return {"last_hidden_state": reference_states(model, inputs)}
+
+    def processing_class(self) -> WordTokenizer:
+        return WordTokenizer.train([" ".join(WORDS)])
+
+    def pipeline_inputs(self) -> list[str]:
+        return ["w1 w2 w3", "w4"]
+
+
+def build(model_class: type = FeedForwardForCausalLM, **changes: Any) -> Any:
+    model = model_class(small(**changes))
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return model.eval()
+
+
+def ids(batch: int, length: int) -> Tensor:
+    return torch.randint(29, (batch, length))
+
+
+# The model
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_number_of_parameters(direct: bool) -> None:
+    """The counts of the docstring; with direct connections, the paper's."""
+    vocab, n, m, h = 32, 4, 10, 12
+    model = build(direct_connections=direct)
+    hidden_layer = h * (1 + (n - 1) * m)
+    words = vocab * (1 + n * m + h) if direct else vocab * (1 + m + h)
+    assert model.num_parameters() == words + hidden_layer
+    tied = build(embedding_size=m, hidden_size=m, tie_word_embeddings=True)
+    assert tied.num_parameters() == vocab * (1 + m) + m * (1 + (n - 1) * m)
+
+
+def test_only_the_last_words_count() -> None:
+    """A prediction depends on each of the n - 1 words before it, on their order, and on nothing further back."""
+    model, tokens = build(order=4), ids(1, 9)
+    logits = model(tokens).logits[0, -1]
+    for position in range(9):
+        changed = tokens.clone()
+        changed[0, position] = (changed[0, position] + 1) % 29
+        same = torch.equal(model(changed).logits[0, -1], logits)
+        assert same == (position < 6)
+    swapped = tokens[:, [0, 1, 2, 3, 4, 5, 7, 6, 8]]
+    assert torch.equal(swapped, tokens) or not torch.allclose(model(swapped).logits[0, -1], logits)
+
+
+def test_before_the_first_word_stands_the_beginning_of_text() -> None:
+    model, tokens = build(order=4), ids(2, 5)
+    starts = torch.full((2, 2), BOS)
+    assert_close(model(torch.cat((starts, tokens), 1)).logits[:, 2:], model(tokens).logits)
+    free = build(order=4, bos_token_id=None)
+    zeros = torch.zeros(2, 2, 10)
+    embeds = torch.cat((zeros, free.get_input_embeddings()(tokens)), 1)
+    assert_close(free(inputs_embeds=embeds).logits[:, 2:], free(tokens).logits)
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_order_two_learns_the_maximum_likelihood_bigram(direct: bool) -> None:
+    text = torch.tensor(
+        [[29, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2, 30]]
+    )
+    pairs = Counter(zip(text[0, :-1].tolist(), text[0, 1:].tolist(), strict=True))
+    firsts = Counter(text[0, :-1].tolist())
+    entropy = -sum(n * math.log(n / firsts[v]) for (v, _), n in pairs.items()) / sum(pairs.values())
+    set_seed(0)
+    model = FeedForwardForCausalLM(small(order=2, hidden_size=64, embedding_size=32, direct_connections=direct))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(300):
+        loss = model(text, labels=text).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert entropy < loss.item() < entropy + 0.01
+    probabilities = model.eval()(text).logits[0, :-1].softmax(-1)
+    for position, (v, w) in enumerate(zip(text[0, :-1].tolist(), text[0, 1:].tolist(), strict=True)):
+        assert_close(probabilities[position, w].item(), pairs[v, w] / firsts[v], rtol=0, atol=0.03)
+
+
+# Initial values
+
+
+def initial(**changes: Any) -> FeedForwardForCausalLM:
+    set_seed(3)
+    return FeedForwardForCausalLM(small(hidden_size=64, embedding_size=64, vocab_size=500, **changes))
+
+
+def test_free_start() -> None:
+    model = initial(initializer_range=0.03)
+    words, output = model.model.embed_tokens.weight, model.lm_head.weight
+    for weight in (words, output, model.model.hidden_layer.weight):
+        assert_close(weight.std().item(), 0.03, rtol=0.1, atol=0)
+    assert not torch.equal(words, output)
+    assert (model.lm_head.bias == 0).all()
+    assert (model.model.hidden_layer.bias == 0).all()
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_equal_start_is_equal_only_at_the_start(direct: bool) -> None:
+    model = initial(initialization="equal", direct_connections=direct)
+    words, output = model.model.embed_tokens.weight, model.lm_head.weight
+    assert torch.equal(words, output[:, :64])
+    if direct:
+        assert_close(output[:, 64:].std().item(), 0.05, rtol=0.1, atol=0)
+    tokens = ids(2, 8)
+    model(tokens, labels=tokens).loss.backward()
+    torch.optim.SGD(model.parameters(), lr=1.0).step()
+    assert not torch.equal(words, output[:, :64])
+
+
+def test_one_vector_start() -> None:
+    """All words begin as one vector; what occurs in a context moves away, what does not stays with the others."""
+    model = initial(initialization="one_vector")
+    words, output = model.model.embed_tokens.weight, model.lm_head.weight
+    assert (words == words[0]).all()
+    assert_close(words[0].std().item(), 0.05, rtol=0.3, atol=0)
+    assert_close(output.std(0).mean().item(), 0.05, rtol=0.1, atol=0)
+    start = words[0].detach().clone()
+    tokens = ids(4, 8)
+    model(tokens, labels=tokens).loss.backward()
+    torch.optim.SGD(model.parameters(), lr=1.0).step()
+    seen = torch.zeros(500, dtype=torch.bool)
+    seen[tokens[:, :-1]] = seen[BOS] = True
+    moved = (words != start).any(1)
+    assert torch.equal(moved, seen)
+
+
+@pytest.mark.parametrize("initialization", ["free", "equal", "one_vector"])
+def test_the_start_follows_from_the_seed(initialization: str) -> None:
+    first, second = initial(initialization=initialization), initial(initialization=initialization)
+    for name, parameter in first.named_parameters():
+        assert torch.equal(parameter, second.get_parameter(name)), name
+
+
+@pytest.mark.parametrize("initialization", ["free", "equal", "one_vector"])
+def test_the_start_of_what_a_checkpoint_lacks(initialization: str) -> None:
+    """Built without memory: all from nothing, or the output layer alone, to word vectors that the file holds."""
+    config = small(initialization=initialization, hidden_size=10)
+    load = PreTrainedModel.from_pretrained.__func__  # below our own refusal of incomplete checkpoints
+    trained = build(hidden_size=10, initialization=initialization)
+    held = {name: tensor for name, tensor in trained.state_dict().items() if not name.startswith("lm_head")}
+    for state in ({}, held):
+        with uninitialised_memory_is_nan():
+            model = load(FeedForwardForCausalLM, None, config=config, state_dict=dict(state))
+        assert_initialised(model)
+        words = model.model.embed_tokens.weight
+        for name, tensor in state.items():
+            assert torch.equal(model.get_parameter(name), tensor), f"{name} was overwritten"
+        assert torch.equal(words, model.lm_head.weight) == (initialization == "equal")
+        assert state or bool((words == words[0]).all()) == (initialization == "one_vector")
+
+
+def test_a_trained_output_matrix_is_loaded_as_it_is(tmp_path: Path) -> None:
+    model = build(hidden_size=10, initialization="equal")
+    model.save_pretrained(tmp_path)
+    assert torch.equal(FeedForwardForCausalLM.from_pretrained(tmp_path).lm_head.weight, model.lm_head.weight)
+    tensors = load_file(tmp_path / "model.safetensors")
+    del tensors["lm_head.bias"]
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    load = PreTrainedModel.from_pretrained.__func__
+    assert torch.equal(load(FeedForwardForCausalLM, tmp_path).lm_head.weight, model.lm_head.weight)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"order": 1}, "at least 2"),
+        ({"initialization": "one"}, "'free', 'equal', 'one_vector'"),
+        ({"tie_word_embeddings": True}, "embedding_size is 10 and hidden_size 12; make them equal"),
+        ({"initialization": "equal"}, "embedding_size is 10 and hidden_size 12; make them equal"),
+        (
+            {"tie_word_embeddings": True, "direct_connections": True, "embedding_size": None},
+            "set tie_word_embeddings=False, or initialization='equal'",
+        ),
+        (
+            {"tie_word_embeddings": True, "initialization": "equal", "embedding_size": 12},
+            "set only one of the two",
+        ),
+        ({"dropout": 1.0}, "at least 0 and below 1"),
+    ],
+)
+def test_contradictions_name_the_mend(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small(**fields)
+
+
+@pytest.mark.parametrize("initialization", ["free", "one_vector"])
+def test_tied_models_learn_from_every_start(initialization: str) -> None:
+    set_seed(0)
+    model = FeedForwardForCausalLM(small(embedding_size=12, tie_word_embeddings=True, initialization=initialization))
+    assert model.lm_head.weight is model.model.embed_tokens.weight
+    tokens = ids(4, 6)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    losses = []
+    for _ in range(300):
+        loss = model(tokens, labels=tokens).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.1 * losses[0]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_larger_vocabulary(direct: bool) -> None:
+    model, tokens = build(direct_connections=direct), ids(2, 5)
+    logits = model(tokens).logits
+    model.resize_token_embeddings(40)
+    assert model.config.vocab_size == 40
+    assert_close(model(tokens).logits[..., :32], logits)
+    assert model(torch.full((1, 3), 39)).logits.shape == (1, 3, 40)
+
+
+# State
+
+
+def test_carried_state_equals_the_uncut_forward() -> None:
+    """Segments from detached states give the loss of the whole; the counts of tokens add up."""
+    model, tokens = build(), ids(3, 13)
+    whole = model(tokens[:, :12], shift_labels=tokens[:, 1:], num_items_in_batch=36).loss
+    cache, total = None, 0.0
+    for start in range(0, 12, 4):
+        segment, targets = tokens[:, start : start + 4], tokens[:, start + 1 : start + 5]
+        outputs = model(segment, shift_labels=targets, past_key_values=cache, use_cache=True, num_items_in_batch=36)
+        cache = outputs.past_key_values.detach()
+        total = total + outputs.loss
+        assert cache.states[0][0].shape == (3, 2, 10)
+    assert_close(total, whole)
+    assert cache.get_seq_length() == 12
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_cache_in_a_checkpoint_goes_on_where_it_stopped(order: int, tmp_path: Path) -> None:
+    model, tokens = build(order=order), ids(2, 8)
+    save_file(model(tokens[:, :5]).past_key_values.to_tensors(), tmp_path / "cache.safetensors")
+    again = RecurrentCache.from_tensors(load_file(tmp_path / "cache.safetensors"))
+    expected = model(tokens).logits[:, 5:]
+    assert_close(model(tokens[:, 5:], past_key_values=again).logits, expected, rtol=0, atol=1e-5)
+
+
+def test_the_callers_cache_is_not_changed() -> None:
+    model, tokens = build(), ids(2, 5)
+    cache = model(tokens).past_key_values
+    before = {name: tensor.clone() for name, tensor in cache.to_tensors().items()}
+    first = model(tokens, past_key_values=cache)
+    assert first.past_key_values is not cache
+    assert_close(cache.to_tensors(), before, rtol=0, atol=0)
+    assert_close(model(tokens, past_key_values=cache).logits, first.logits, rtol=0, atol=0)
+
+
+def test_a_padded_row_keeps_its_state() -> None:
+    model, tokens = build(), ids(2, 3)
+    cache = model(tokens).past_key_values
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    after = model(ids(2, 2), attention_mask=mask, past_key_values=cache).past_key_values
+    assert_close(after.states[0][0][0], cache.states[0][0][0], rtol=0, atol=0)
+    assert not torch.allclose(after.states[0][0][1], cache.states[0][0][1])
+
+
+def test_generation_goes_on_from_a_cache() -> None:
+    model, prompt = build(), ids(2, 4)
+    options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 31}
+    whole = model.generate(prompt, max_new_tokens=6, **options)
+    half = model.generate(prompt, max_new_tokens=3, return_dict_in_generate=True, **options)
+    mask = torch.ones_like(half.sequences)
+    rest = model.generate(
+        half.sequences, attention_mask=mask, past_key_values=half.past_key_values, max_new_tokens=3, **options
+    )
+    assert torch.equal(rest, whole)
+
+
+def test_generation_from_word_vectors() -> None:
+    model, prompt = build(), ids(2, 4)
+    options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 31, "max_new_tokens": 5}
+    embeds = model.get_input_embeddings()(prompt)
+    from_vectors = model.generate(inputs_embeds=embeds, attention_mask=torch.ones(2, 4), **options)
+    assert torch.equal(from_vectors, model.generate(prompt, **options)[:, 4:])
+
+
+@pytest.mark.parametrize(
+    ("cache", "error", "message"),
+    [
+        (lambda: DynamicCache(), TypeError, "RecurrentCache"),
+        (lambda: build()(ids(4, 2)).past_key_values, ValueError, r"it holds \[\(4, 2, 10\)\].*= \(2, 2, 10\)"),
+        (lambda: build(order=5)(ids(2, 2)).past_key_values, ValueError, r"\(2, 3, 10\)"),
+        (lambda: build(embedding_size=7)(ids(2, 2)).past_key_values, ValueError, r"\(2, 2, 7\)"),
+        (lambda: RecurrentCache(2), ValueError, r"it holds \[\]"),
+    ],
+    ids=["default cache", "other batch", "other order", "other width", "other depth"],
+)
+def test_foreign_caches_are_refused(cache: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        build()(ids(2, 2), past_key_values=cache())
+
+
+def test_use_cache_is_asked_for_or_configured() -> None:
+    model, tokens = build(use_cache=False), ids(1, 3)
+    assert model(tokens).past_key_values is None
+    assert isinstance(model(tokens, use_cache=True).past_key_values, RecurrentCache)
+    assert build()(tokens, use_cache=False).past_key_values is None
+    assert_close(build()(tokens, past_key_values=RecurrentCache(1)).past_key_values.get_seq_length(), 3)
+
+
+# Inputs and outputs
+
+
+def test_hidden_states() -> None:
+    model, tokens = build(FeedForwardModel, direct_connections=True), ids(2, 5)
+    outputs = model(tokens, output_hidden_states=True)
+    assert [tuple(h.shape) for h in outputs.hidden_states] == [(2, 5, 10), (2, 5, 42)]
+    assert outputs.hidden_states[-1] is outputs.last_hidden_state
+    assert model(tokens).hidden_states is None
+
+
+def test_inputs_embeds() -> None:
+    model, tokens = build(), ids(2, 5)
+    embeds = model.get_input_embeddings()(tokens)
+    assert_close(model(inputs_embeds=embeds).logits, model(tokens).logits)
+    for wrong in ({}, {"input_ids": tokens, "inputs_embeds": embeds}):
+        with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
+            model(**wrong)
+
+
+def test_an_input_without_tokens_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"shape \(2, 0\): it needs at least one token"):
+        build()(ids(2, 0))
+
+
+@pytest.mark.parametrize("direct", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_loss_without_all_logits_equals_the_loss_with_them(direct: bool, dtype: torch.dtype) -> None:
+    model, tokens = build(direct_connections=direct), ids(3, 9)
+    labels = tokens.clone()
+    labels[0, 3:6] = -100
+    parameters = list(model.parameters())
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+        whole, pieces = model(tokens, labels=labels), model(tokens, labels=labels, logits_to_keep=1)
+    assert pieces.logits.shape == (3, 1, 32)
+    coarse = dtype == torch.bfloat16
+    assert_close(pieces.loss, whole.loss, rtol=2e-2 if coarse else 1e-5, atol=0)
+    pairs = zip(torch.autograd.grad(pieces.loss, parameters), torch.autograd.grad(whole.loss, parameters), strict=True)
+    for ours, theirs in pairs:
+        scale = theirs.abs().max().item()
+        assert_close(ours, theirs, rtol=0, atol=(0.05 if coarse else 1e-5) * scale)
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("direct", [False, True])
+def test_loss_over_padding(keep: int, shifted: bool, direct: bool) -> None:
+    """Loss and gradients are those of the rows without padding, whatever the padding holds."""
+    model, tokens = build(direct_connections=direct), ids(1, 4)
+    parameters = list(model.parameters())
+    real = torch.tensor([[0, 0, 1, 0, 1, 1, 0, 0, 1, 0], [0] * 10])
+    padded = ids(2, 10)
+    padded[0, real[0].bool()] = tokens
+    labels = padded.masked_fill(real == 0, -100)
+    given = {"shift_labels": nn.functional.pad(labels[:, 1:], (0, 1), value=-100)} if shifted else {"labels": labels}
+    loss = model(padded, attention_mask=real, logits_to_keep=keep, **given).loss
+    alone = model(tokens, labels=tokens).loss
+    assert_close(loss, alone)
+    pairs = zip(torch.autograd.grad(loss, parameters), torch.autograd.grad(alone, parameters), strict=True)
+    for ours, theirs in pairs:
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+def test_padding_outputs_zeros() -> None:
+    model, mask = build(FeedForwardModel, direct_connections=True), torch.ones(3, 5)
+    mask[0], mask[1, :2], mask[2, 3] = 0, 0, 0
+    states = model(ids(3, 5), attention_mask=mask).last_hidden_state
+    assert (states[mask == 0] == 0).all()
+    assert (states[mask == 1] != 0).all()
+
+
+def test_dropout_acts_on_the_context_and_the_hidden_layer() -> None:
+    model = build(FeedForwardModel, dropout=0.5, direct_connections=True).train()
+    states = torch.cat([model(ids(4, 8)).last_hidden_state for _ in range(10)])
+    for part in states.split((12, 30), -1):
+        assert 0.4 < (part == 0).float().mean() < 0.6
+    assert (model(ids(1, 4)).past_key_values.states[0][0] != 0).all(), "dropout reached the state"
+
+
+# Scoring
+
+
+def test_score_in_pieces_equals_the_scores_of_the_base() -> None:
+    """With holes in the mask, rows of nothing but padding, and `<s>` within."""
+    model, tokens = build(), ids(4, 7)
+    tokens[0, 3] = BOS
+    mask = torch.tensor([[1] * 7, [0, 1, 0, 1, 1, 0, 1], [0] * 7, [0, 0, 0, 0, 0, 0, 1]])
+    assert_close(model.score(tokens, mask), score_from_logits(model, tokens, mask), rtol=0, atol=1e-5)
+    tokens[1, 5:] = 31
+    assert_close(model.score(tokens), score_from_logits(model, tokens), rtol=0, atol=1e-5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("longest", [2, 3, 1000])
+def test_texts_and_streams_are_scored_exactly(longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In segments however short: a text as by itself, a stream as in one pass."""
+    monkeypatch.setattr("hf_lecture_models.evaluation.scoring._MAX_LOGITS", 32 * longest)
+    model, tokenizer = build(order=5), WordTokenizer.train([" ".join(WORDS)])
+    assert (len(tokenizer), tokenizer.bos_token_id) == (32, BOS)
+    texts = ["w1 w2 w3 w4 w5 w6 w7 w8", "", "w9", "w3 w2 w1 w0"]
+    rows = [tokenizer(text + " </s>", return_tensors="pt").input_ids for text in texts]
+    stream = torch.cat(rows, 1)
+    whole = model(stream).logits.log_softmax(-1)[0, :-1].gather(1, stream[0, 1:, None])[:, 0]
+    whole = whole[stream[0, 1:] != BOS]
+    found = score_stream(model, tokenizer, texts)
+    assert_close(torch.cat([torch.from_numpy(one.log_probs) for one in found]).float(), whole, rtol=0, atol=1e-5)
+    for one, row in zip(score_texts(model, tokenizer, texts), rows, strict=True):
+        alone = model(row).logits.log_softmax(-1)[0, :-1].gather(1, row[0, 1:, None])[:, 0]
+        assert_close(torch.from_numpy(one.log_probs).float(), alone, rtol=0, atol=1e-5)
