@@ -10,12 +10,12 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from hf_lecture_models.layers import linear_cross_entropy as module
-from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
+from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
 
 
-def problem(positions: int = 23, ignored: int = 5) -> tuple[torch.Tensor, nn.Linear, torch.Tensor]:
+def problem(positions: int = 23, ignored: int = 5, bias: bool = True) -> tuple[torch.Tensor, nn.Linear, torch.Tensor]:
     hidden = torch.randn(positions, 8, dtype=torch.double, requires_grad=True)
-    head = nn.Linear(8, 11).double()
+    head = nn.Linear(8, 11, bias=bias).double()
     targets = torch.randint(11, (positions,))
     targets[torch.randperm(positions)[:ignored]] = -100
     return hidden, head, targets
@@ -23,18 +23,20 @@ def problem(positions: int = 23, ignored: int = 5) -> tuple[torch.Tensor, nn.Lin
 
 @pytest.mark.parametrize("rows", [1, 4, 512])
 @pytest.mark.parametrize("ignored", [0, 5, 23])
-def test_equals_cross_entropy(rows: int, ignored: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("bias", [True, False])
+def test_equals_cross_entropy(rows: int, ignored: int, bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_ROWS", rows)
-    hidden, head, targets = problem(ignored=ignored)
-    wanted = [hidden, head.weight, head.bias]
+    hidden, head, targets = problem(ignored=ignored, bias=bias)
+    wanted = [hidden, *head.parameters()]
     ours = linear_cross_entropy(hidden, head, targets)
     theirs = F.cross_entropy(head(hidden), targets, reduction="sum")
     assert_close(ours, theirs)
     assert_close(torch.autograd.grad(ours * 0.3, wanted), torch.autograd.grad(theirs * 0.3, wanted))
 
 
-def test_gradients_are_those_of_finite_differences() -> None:
-    hidden, head, targets = problem(positions=4, ignored=1)
+@pytest.mark.parametrize("bias", [True, False])
+def test_gradients_are_those_of_finite_differences(bias: bool) -> None:
+    hidden, head, targets = problem(positions=4, ignored=1, bias=bias)
     assert torch.autograd.gradcheck(lambda h: linear_cross_entropy(h, head, targets), (hidden,))
 
 
@@ -52,10 +54,41 @@ def test_other_heads_are_called_whole() -> None:
     assert_close(linear_cross_entropy(hidden, twice, targets), linear_cross_entropy(hidden, head, targets))
 
 
-def test_bfloat16_autocast_stays_near_float32() -> None:
+class HeadOfItsOwn(nn.Linear):
+    """An output layer with a loss that is no cross-entropy."""
+
+    def loss(self, hidden: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        assert (targets >= 0).all()
+        return (self(hidden) ** 2).sum() + targets.sum()
+
+    def target_log_probs(self, hidden: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return -hidden.sum(1) - targets
+
+
+def test_a_head_with_its_own_loss_is_asked_for_it() -> None:
+    hidden, _, targets = problem()
+    head, counted = HeadOfItsOwn(8, 11).double(), targets != -100
+    expected = (head(hidden[counted]) ** 2).sum() + targets[counted].sum()
+    assert_close(linear_cross_entropy(hidden, head, targets), expected)
+    assert has_own_loss(head)
+    assert not has_own_loss(nn.Linear(8, 11))
+    assert_close(target_log_probs(hidden, head, targets, 11), -hidden.sum(1) - targets)
+
+
+def test_frozen_parts_get_no_gradient() -> None:
     hidden, head, targets = problem()
+    head.requires_grad_(False)
+    linear_cross_entropy(hidden, head, targets).backward()
+    assert head.weight.grad is None
+    assert head.bias.grad is None
+    assert hidden.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_bfloat16_autocast_stays_near_float32(bias: bool) -> None:
+    hidden, head, targets = problem(bias=bias)
     hidden, head = hidden.detach().float().requires_grad_(), head.float()
-    wanted = [hidden, head.weight, head.bias]
+    wanted = [hidden, *head.parameters()]
     exact = linear_cross_entropy(hidden, head, targets)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         rough = linear_cross_entropy(hidden, head, targets)

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 from huggingface_hub.dataclasses import strict
 
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.large_vocabulary import check_output_layer
+from hf_lecture_models.layers.adaptive_softmax import default_cutoffs
 
 
 @strict
@@ -24,6 +26,11 @@ class RecurrentConfig(LectureConfig):
         output_projection_size: the last layer's output is projected to this width, as a rule up; the recurrence does
             not see it. None for no projection.
         tie_word_embeddings: use the word vectors as the output matrix; `embedding_size` must equal `output_size`.
+        output_layer: "softmax"; for large vocabularies "adaptive" (layers/adaptive_softmax.py) or "noise_contrastive"
+            (layers/noise_contrastive.py), which want `set_token_counts` before training.
+        adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
+            of the words.
+        noise_samples: noise_contrastive only, how many words of noise all positions of a batch share.
         dropout: share of the elements zeroed in the embeddings and in each layer's output; never in the recurrence.
         initializer_range: standard deviation of the initial word vectors and linear layers. The recurrent matrices and
             biases start uniform within 1/sqrt(hidden_size).
@@ -35,7 +42,10 @@ class RecurrentConfig(LectureConfig):
 
     model_type = "lecture_recurrent"
     keys_to_ignore_at_inference = ["past_key_values"]
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"cell_type": ("elman", "gru", "lstm")}
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "cell_type": ("elman", "gru", "lstm"),
+        "output_layer": ("softmax", "adaptive", "noise_contrastive"),
+    }
     positive_fields: ClassVar[tuple[str, ...]] = (
         "vocab_size",
         "hidden_size",
@@ -43,6 +53,7 @@ class RecurrentConfig(LectureConfig):
         "embedding_size",
         "projection_size",
         "output_projection_size",
+        "noise_samples",
     )
 
     vocab_size: int = 10_000
@@ -54,12 +65,21 @@ class RecurrentConfig(LectureConfig):
     projection_size: int | None = None
     output_projection_size: int | None = None
     tie_word_embeddings: bool = False
+    output_layer: str = "softmax"
+    adaptive_cutoffs: list[int] | None = None
+    noise_samples: int = 1024
     dropout: float | int = 0.0
     initializer_range: float | int = 0.05
     use_cache: bool = True
     pad_token_id: int | None = None
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
+        if self.output_layer == "adaptive" and self.adaptive_cutoffs is None:
+            # Written down, so that a saved model keeps its shape whatever the default becomes.
+            self.adaptive_cutoffs = default_cutoffs(self.vocab_size)
 
     @property
     def input_size(self) -> int:
@@ -77,7 +97,8 @@ class RecurrentConfig(LectureConfig):
         return self.output_projection_size or self.layer_output_size
 
     def check_fields(self) -> None:
-        """Refuse a projection without an LSTM or not downwards, untieable sizes, an impossible dropout."""
+        """Refuse a projection without an LSTM or not downwards, untieable sizes, an impossible dropout or output."""
+        check_output_layer(self)
         if self.projection_size is not None and self.cell_type != "lstm":
             raise ValueError(
                 f"RecurrentConfig.projection_size is {self.projection_size} with cell_type={self.cell_type!r}; only an "

@@ -47,13 +47,23 @@ from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutpu
 from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
 
 from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
+from hf_lecture_models.base.large_vocabulary import LargeVocabularyLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
+from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
 from hf_lecture_models.layers.recurrent_padding import padding_mask
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
 
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+OUTPUT_LAYERS: dict[str, Callable[[RecurrentConfig], nn.Module]] = {
+    "softmax": lambda config: nn.Linear(config.output_size, config.vocab_size),
+    "adaptive": lambda config: AdaptiveSoftmax(config.output_size, config.vocab_size, config.adaptive_cutoffs),
+    "noise_contrastive": lambda config: NoiseContrastiveLinear(
+        config.output_size, config.vocab_size, config.noise_samples
+    ),
+}
 
 
 class RecurrentPreTrainedModel(LecturePreTrainedModel):
@@ -169,7 +179,7 @@ class RecurrentModel(RecurrentPreTrainedModel):
         return cache.states, cache.seen_tokens
 
 
-class RecurrentForCausalLM(HiddenStateCausalLM, RecurrentPreTrainedModel, GenerationMixin):
+class RecurrentForCausalLM(LargeVocabularyLM, HiddenStateCausalLM, RecurrentPreTrainedModel, GenerationMixin):
     """The recurrent language model: the next word's probability from the state after all words before it."""
 
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
@@ -182,7 +192,7 @@ class RecurrentForCausalLM(HiddenStateCausalLM, RecurrentPreTrainedModel, Genera
                 "(RecurrentModel takes bidirectional=True)"
             )
         self.model = RecurrentModel(config)
-        self.lm_head = nn.Linear(config.output_size, config.vocab_size)
+        self.lm_head = OUTPUT_LAYERS[config.output_layer](config)
         self.post_init()
 
     @can_return_tuple

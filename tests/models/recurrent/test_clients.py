@@ -26,16 +26,18 @@ def build(model_class: type, **changes: Any) -> Any:
 
 # The choices that README.md offers.
 @pytest.mark.parametrize(
-    "targets",
+    ("targets", "fields"),
     [
-        {"target_modules": ["embed_tokens", "output_projection", "lm_head"]},
-        {"target_modules": ["lm_head"], "target_parameters": ["rnn.weight_ih_l0", "rnn.weight_hh_l0"]},
+        ({"target_modules": ["embed_tokens", "output_projection", "lm_head"]}, {}),
+        ({"target_modules": ["lm_head"], "target_parameters": ["rnn.weight_ih_l0", "rnn.weight_hh_l0"]}, {}),
+        ({"target_modules": ["lm_head.head", "projection", "words"]}, {"output_layer": "adaptive"}),
+        ({"target_modules": ["embed_tokens", "lm_head"]}, {"output_layer": "noise_contrastive"}),
     ],
-    ids=["modules", "kernels"],
+    ids=["modules", "kernels", "adaptive", "noise contrastive"],
 )
-def test_adapters_train_merge_and_reload(targets: dict[str, list[str]], tmp_path: Path) -> None:
+def test_adapters_train_merge_and_reload(targets: dict[str, list[str]], fields: dict[str, str], tmp_path: Path) -> None:
     peft = pytest.importorskip("peft")
-    model = build(RecurrentForCausalLM, output_projection_size=9)
+    model = build(RecurrentForCausalLM, output_projection_size=9, **fields)
     adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", r=2, **targets))
     trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=0.02)
@@ -75,10 +77,11 @@ class FirstOutput(nn.Module):
     [
         (RecurrentForCausalLM, {"cell_type": "elman"}),
         (RecurrentForCausalLM, {"projection_size": 5, "output_projection_size": 9}),
+        (RecurrentForCausalLM, {"cell_type": "gru", "output_layer": "adaptive"}),
         (RecurrentModel, {"cell_type": "gru"}),
         (RecurrentModel, {"bidirectional": True, "num_hidden_layers": 1}),
     ],
-    ids=["elman", "projected lstm", "gru", "bidirectional lstm"],
+    ids=["elman", "projected lstm", "adaptive gru", "gru", "bidirectional lstm"],
 )
 def test_onnx_with_free_batch_and_length(model_class: type, fields: dict[str, Any], tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")

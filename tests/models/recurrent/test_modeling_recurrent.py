@@ -119,6 +119,57 @@ class TestProjectedLstmForCausalLM(RecurrentLMTests):
         return small(projection_size=5, output_projection_size=10, tie_word_embeddings=True)
 
 
+COUNTS = torch.arange(32).sub(11).square()
+
+
+class TestAdaptiveLstmForCausalLM(RecurrentLMTests):
+    """An adaptive softmax whose words are not ranked by id."""
+
+    contradictory_configs = ({"adaptive_cutoffs": [8, 4]}, {"adaptive_cutoffs": [32]}, {"tie_word_embeddings": True})
+
+    def config(self) -> RecurrentConfig:
+        # Wide enough for a second cluster of a sixteenth of the width.
+        return small(output_layer="adaptive", adaptive_cutoffs=[6, 14], output_projection_size=48)
+
+    def build(self) -> RecurrentForCausalLM:
+        model = super().build()
+        model.set_token_counts(COUNTS)
+        return model
+
+    def reference(self, model: RecurrentForCausalLM, inputs: Tensors) -> Tensors:
+        """Word by word: which cluster, how likely that is, how likely the word is in it."""
+        p, hidden = dict(model.lm_head.named_parameters()), reference_states(model.model, inputs)
+        slots = (hidden @ p["head.weight"].T + p["head.bias"]).softmax(-1)
+        clusters = [
+            (hidden @ p[f"tails.{k}.projection.weight"].T @ p[f"tails.{k}.words.weight"].T).softmax(-1) for k in (0, 1)
+        ]
+        probabilities = {}
+        for rank, word in enumerate(sorted(range(32), key=lambda word: (-COUNTS[word].item(), word))):
+            if rank < 6:
+                probabilities[word] = slots[..., rank]
+            elif rank < 14:
+                probabilities[word] = slots[..., 6] * clusters[0][..., rank - 6]
+            else:
+                probabilities[word] = slots[..., 7] * clusters[1][..., rank - 14]
+        return {"logits": torch.stack([probabilities[word] for word in range(32)], -1).log()}
+
+
+class TestNoiseContrastiveLstmForCausalLM(RecurrentLMTests):
+    """Evaluated, it is a softmax; the checks that train draw noise."""
+
+    contradictory_configs = ({"noise_samples": 0}, {"adaptive_cutoffs": [8]})
+
+    def config(self) -> RecurrentConfig:
+        return small(output_layer="noise_contrastive", noise_samples=40)
+
+    def build(self) -> RecurrentForCausalLM:
+        model = super().build()
+        model.set_token_counts(COUNTS)
+        with torch.no_grad():
+            model.lm_head.bias.add_(torch.linspace(-1, 1, 32))
+        return model
+
+
 class RecurrentModelTests(ModelTests):
     model_class = RecurrentModel
     sequence_inputs = ("input_ids", "attention_mask")

@@ -1,0 +1,140 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The adaptive softmax: a short list of frequent words, and clusters of rarer ones behind one slot each.
+
+Grave, Joulin, Cissé, Grangier & Jégou, "Efficient softmax approximation for GPUs", ICML 2017; slides Y:280 and Y:433
+name the cost that it saves. Words are ranked by frequency and cut into a short list S and clusters C_1, C_2, ...
+
+    P(w | h) = softmax(W h + b)[w]                                        w in S
+    P(w | h) = softmax(W h + b)[slot of C_i] softmax(U_i P_i h)[w]        w in C_i
+
+P_i projects h down to hidden / 4^i. Most targets lie in S, so most clusters are computed for few positions.
+
+Deviations: the first softmax has a bias, as the plain output layer has; the clusters have none
+(`torch.nn.AdaptiveLogSoftmaxWithLoss` with `head_bias=True`). Where the cuts are is not optimised for the machine. The
+paper could not be opened; what is said of it is from memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
+
+_FACTOR = 4
+
+
+def default_cutoffs(vocab_size: int) -> list[int]:
+    """Where to cut, without knowing the text: after a sixteenth of the words, and after five.
+
+    >>> default_cutoffs(33_278), default_cutoffs(2)
+    ([2079, 10399], [1])
+    """
+    return sorted({max(1, vocab_size // 16), max(1, vocab_size * 5 // 16)} - {vocab_size})
+
+
+class AdaptiveSoftmax(nn.Module):
+    """An output layer to log-probabilities.
+
+    Args:
+        hidden_size: width of h.
+        vocab_size: number of words.
+        cutoffs: the ranks at which clusters begin, ascending, from 1 to vocab_size - 1; None: `default_cutoffs`.
+    """
+
+    token_counts: Tensor
+    ranks: Tensor
+
+    def __init__(self, hidden_size: int, vocab_size: int, cutoffs: list[int] | None = None):
+        super().__init__()
+        cutoffs = cutoffs or default_cutoffs(vocab_size)
+        self.bounds = [*cutoffs, vocab_size]
+        self.head = nn.Linear(hidden_size, cutoffs[0] + len(cutoffs))
+        self.tails = nn.ModuleList(
+            Tail(hidden_size, max(1, hidden_size // _FACTOR**number), end - first)
+            for number, (first, end) in enumerate(pairwise(self.bounds), 1)
+        )
+        self.register_buffer("token_counts", torch.zeros(vocab_size, dtype=torch.long))
+        self.register_buffer("ranks", torch.arange(vocab_size))  # of each id; 0 is the most frequent
+
+    @torch.no_grad()
+    def set_token_counts(self, counts: Tensor) -> None:
+        """Rank the words by how often they occur, equally frequent ones by id; before it, they rank by id.
+
+        Args:
+            counts: (vocab_size,), integers.
+        """
+        self.token_counts.copy_(counts)
+        order = self.token_counts.argsort(descending=True, stable=True)
+        self.ranks[order] = torch.arange(len(order), device=order.device)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """ln P(w | h) of every word: (..., hidden) -> (..., vocab_size) by id, float32 or wider."""
+        head = _log_softmax(self.head(hidden))
+        pieces = [head[..., : self.bounds[0]]]
+        for slot, tail in enumerate(self.tails, self.bounds[0]):
+            pieces.append(head[..., slot, None] + _log_softmax(tail(hidden)))
+        return torch.cat(pieces, -1).index_select(-1, self.ranks)
+
+    def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
+        """The sum of -ln P(target | h) in nats; of each cluster, only the positions whose target lies there.
+
+        Args:
+            hidden: (positions, hidden).
+            targets: (positions,) ids.
+
+        Returns:
+            A scalar, float32 or wider.
+        """
+        slots, ranks = self._places(targets)
+        total = linear_cross_entropy(hidden, self.head, slots)
+        # A cluster without targets adds a zero, and zero gradients: processes that train together expect some.
+        for _, projected, words, inside in self._clusters(hidden, slots, ranks):
+            total = total + linear_cross_entropy(projected, words, inside)
+        return total
+
+    def target_log_probs(self, hidden: Tensor, targets: Tensor) -> Tensor:
+        """ln P(target | h), for scoring: (positions, hidden) and (positions,) -> (positions,), float32 or wider."""
+        slots, ranks = self._places(targets)
+        scores = target_log_probs(hidden, self.head, slots, self.bounds[0] + len(self.tails))
+        for rows, projected, words, inside in self._clusters(hidden, slots, ranks):
+            scores[rows] += target_log_probs(projected, words, inside, self.bounds[-1])
+        return scores
+
+    def _places(self, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Each target's place in the first softmax, its own or its cluster's, and its rank: (positions,) both."""
+        ranks = self.ranks[targets]
+        slots = ranks
+        for slot, (first, end) in enumerate(pairwise(self.bounds), self.bounds[0]):
+            slots = slots.masked_fill((first <= ranks) & (ranks < end), slot)
+        return slots, ranks
+
+    def _clusters(
+        self, hidden: Tensor, slots: Tensor, ranks: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor, nn.Module, Tensor]]:
+        """Of each cluster: the rows whose target lies there, P h of those, U, and the targets' places there."""
+        for number, tail in enumerate(self.tails):
+            assert isinstance(tail, Tail)
+            rows = (slots == self.bounds[0] + number).nonzero().squeeze(1)
+            projected = tail.projection(hidden.index_select(0, rows))
+            yield rows, projected, tail.words, ranks[rows] - self.bounds[number]
+
+
+class Tail(nn.Module):
+    """The softmax over one cluster's words, before it is normalised: U P h."""
+
+    def __init__(self, hidden_size: int, projection_size: int, num_words: int):
+        super().__init__()
+        self.projection = nn.Linear(hidden_size, projection_size, bias=False)
+        self.words = nn.Linear(projection_size, num_words, bias=False)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Logits (..., num_words)."""
+        return self.words(self.projection(hidden))
+
+
+def _log_softmax(logits: Tensor) -> Tensor:
+    return logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
