@@ -7,9 +7,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
+import torch
 
 from hf_lecture_models.base.causal_lm import check_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
@@ -18,6 +20,9 @@ from hf_lecture_models.trainer.loop import Evaluation, TrainingResult, train
 from hf_lecture_models.trainer.recipe import TrainingRecipe, setting
 from hf_lecture_models.trainer.streaming import StreamedBlocks
 from hf_lecture_models.trainer.tokens import text_spans, token_stream
+
+# Of streamed texts, those whose tokens are counted for a model that wants counts.
+_COUNTED_TEXTS = 10_000
 
 
 @dataclass(kw_only=True)
@@ -73,6 +78,9 @@ def train_causal_lm(
 ) -> TrainingResult:
     """Train a causal language model by a recipe; the one of lowest validation perplexity stays in `output_dir`.
 
+    The loss reported is the model's own: nats per token, but with `output_layer="noise_contrastive"` the loss of that
+    estimation, which is no code length. The validation perplexity is exact with every output layer.
+
     Args:
         model: any causal language model of transformers that takes `shift_labels` and `num_items_in_batch`.
         train_texts: strings, or a `datasets.IterableDataset` with the recipe's text column.
@@ -86,7 +94,7 @@ def train_causal_lm(
     _refuse_long_rows(model, recipe)
     return train(
         model,
-        make_batches(tokenizer, train_texts, recipe),
+        make_batches(tokenizer, train_texts, recipe, model),
         recipe,
         output_dir,
         evaluation=_evaluation(tokenizer, validation_texts, stream=recipe.layout != "texts"),
@@ -127,15 +135,23 @@ def _measures(model: Any, tokenizer: Any, texts: Sequence[str], stream: bool) ->
     return measures
 
 
-def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe) -> Batches:
-    """The batches of a recipe's layout."""
+def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any = None) -> Batches:
+    """The batches of a recipe's layout; a model that wants token counts is given those of its targets.
+
+    Of streamed texts the first 10,000 are counted: the rest is not known yet.
+    """
     if recipe.streaming:
         if recipe.layout != "blocks":
             raise ValueError(f"streaming feeds layout blocks only, not {recipe.layout}; set layout blocks")
+        if _wants_counts(model):
+            first = (row[recipe.text_column] for row in islice(texts, _COUNTED_TEXTS))
+            _give_counts(model, token_stream(tokenizer, first)[0], tokenizer.bos_token_id)
         return StreamedBlocks(texts, tokenizer, recipe)
     stream, starts = token_stream(tokenizer, texts)
     if not len(stream):
         raise ValueError("there is no text to train on; check the training files and text_column")
+    if _wants_counts(model):
+        _give_counts(model, stream, tokenizer.bos_token_id)
     if recipe.layout == "stream":
         return StreamBatches(stream, recipe.batch_size, recipe.sequence_length, tokenizer.bos_token_id)
     if recipe.layout == "texts":
@@ -145,3 +161,13 @@ def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe) -> Batches:
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     rows = TokenRows(stream, starts, lengths, tokenizer.bos_token_id, pad)
     return ShuffledBatches(len(starts), rows, recipe.batch_size, recipe.seed, stream_fingerprint(stream))
+
+
+def _wants_counts(model: Any) -> bool:
+    return bool(getattr(model, "needs_token_counts", False))
+
+
+def _give_counts(model: Any, stream: np.ndarray, bos_token_id: int) -> None:
+    counts = np.bincount(stream, minlength=model.config.vocab_size)
+    counts[bos_token_id] = 0  # read, never predicted
+    model.set_token_counts(torch.from_numpy(counts))

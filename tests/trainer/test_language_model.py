@@ -1,5 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 import json
+import shutil
+from collections import Counter
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.trainer import language_model
 from hf_lecture_models.trainer.data import training_texts, validation_texts
 from hf_lecture_models.trainer.language_model import CausalLMRecipe, make_batches, train_causal_lm
 
@@ -21,10 +24,12 @@ def tokenizer():
     return WordTokenizer.train(TEXTS, progress=False)
 
 
-def model_for(tokenizer, seed=0):
+def model_for(tokenizer, seed=0, **fields):
     torch.manual_seed(seed)
     ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
-    return RecurrentForCausalLM(RecurrentConfig(vocab_size=len(tokenizer), hidden_size=12, dropout=0.1, **ids))
+    return RecurrentForCausalLM(
+        RecurrentConfig(vocab_size=len(tokenizer), hidden_size=12, dropout=0.1, **ids, **fields)
+    )
 
 
 def recipe(**fields):
@@ -216,3 +221,56 @@ def test_a_shuffled_stream_starts_again_and_needs_max_steps(tmp_path, tokenizer,
         run(tmp_path / "b", tokenizer, training_texts(chosen), **{**streamed, "max_steps": 0})
     with pytest.raises(ValueError, match="layout blocks only"):
         run(tmp_path / "c", tokenizer, training_texts(chosen), **streamed, layout="stream")
+
+
+# Output layers that want token counts
+
+
+@pytest.mark.parametrize("output_layer", ["adaptive", "noise_contrastive"])
+@pytest.mark.parametrize("layout", ["stream", "texts"])
+def test_targets_are_counted_before_the_first_step(tmp_path, tokenizer, output_layer, layout):
+    model = model_for(tokenizer, output_layer=output_layer)
+    result = train_causal_lm(model, tokenizer, TEXTS, HELD_OUT, tmp_path, recipe(layout=layout, epochs=6), quiet=True)
+    targets = Counter(word for text in TEXTS for word in [*text.split(), "</s>"])
+    counts = AutoModelForCausalLM.from_pretrained(tmp_path).lm_head.token_counts
+    assert {tokenizer.convert_ids_to_tokens(i): n for i, n in enumerate(counts.tolist()) if n} == targets
+    assert result.best_metric < 0.7 * len(tokenizer)
+    assert result.best_metric == pytest.approx(
+        evaluate_language_model(
+            AutoModelForCausalLM.from_pretrained(tmp_path), tokenizer, HELD_OUT, stream=layout == "stream"
+        )["perplexity"],
+        rel=1e-5,
+    )
+
+
+@pytest.mark.parametrize("output_layer", ["adaptive", "noise_contrastive"])
+def test_counts_and_noise_resume_to_the_same_bits(tmp_path, tokenizer, output_layer):
+    chosen, models = recipe(layout="stream", save_every=4), {}
+    for name, seed in (("straight", 0), ("cut", 0), ("cut", 5)):
+        models[name] = model_for(tokenizer, seed, output_layer=output_layer)
+        resume = seed == 5
+        if resume:
+            newest = max((tmp_path / "cut" / "checkpoints").iterdir())
+            shutil.rmtree(newest)
+        train_causal_lm(models[name], tokenizer, TEXTS, None, tmp_path / name, chosen, resume=resume, quiet=True)
+    tensors = [models[name].state_dict() for name in ("straight", "cut")]
+    assert all(torch.equal(tensors[0][name], tensors[1][name]) for name in tensors[0])
+
+
+def test_a_model_with_counts_keeps_them(tmp_path, tokenizer):
+    model = model_for(tokenizer, output_layer="adaptive")
+    counts = torch.arange(len(tokenizer))
+    model.set_token_counts(counts)
+    train_causal_lm(model, tokenizer, TEXTS, None, tmp_path, recipe(), quiet=True)
+    assert torch.equal(model.lm_head.token_counts, counts)
+
+
+def test_streamed_texts_are_counted_from_their_beginning(tmp_path, tokenizer, streamed, monkeypatch):
+    monkeypatch.setattr(language_model, "_COUNTED_TEXTS", 3)
+    chosen = recipe(**streamed)
+    model = model_for(tokenizer, output_layer="adaptive")
+    steps = [make_batches(tokenizer, training_texts(chosen), chosen, m).next_step()[0] for m in (model, None)]
+    assert torch.equal(*(step.inputs["input_ids"] for step in steps)), "counting took texts from the training"
+    expected = Counter(word for text in TEXTS[:3] for word in [*text.split(), "</s>"])
+    counts = model.lm_head.token_counts.tolist()
+    assert {tokenizer.convert_ids_to_tokens(i): n for i, n in enumerate(counts) if n} == expected
