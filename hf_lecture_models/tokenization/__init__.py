@@ -2,11 +2,20 @@
 """The tokenizers, on the Rust library `tokenizers`. Importing this folder makes `AutoTokenizer` find them."""
 
 from hf_lecture_models.base.registration import expose
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.corpus import EncodedCorpus, encode_corpus, read_texts
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
 
-__all__ = ["ByteTokenizer", "EncodedCorpus", "UnknownWordError", "WordTokenizer", "encode_corpus", "read_texts"]
+__all__ = [
+    "BpeTokenizer",
+    "ByteTokenizer",
+    "EncodedCorpus",
+    "UnknownWordError",
+    "WordTokenizer",
+    "encode_corpus",
+    "read_texts",
+]
 
 
 def register_tokenizers() -> None:
@@ -15,7 +24,7 @@ def register_tokenizers() -> None:
     There `AutoTokenizer` looks up the `tokenizer_class` of a tokenizer_config.json that is none of its own, and so do
     other programs. (`AutoTokenizer.register` would tie a class to one model type, but a tokenizer serves many.)
     """
-    for cls in (WordTokenizer, ByteTokenizer):
+    for cls in (WordTokenizer, ByteTokenizer, BpeTokenizer):
         expose(cls)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.splitting import CHUNK_CHARACTERS, chunk_texts, code_words, refuse_surrogates
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -94,6 +95,8 @@ def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
         return lambda texts: _encode_words(tokenizer, texts), CHUNK_CHARACTERS
     if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_as_built():
         return _encode_bytes, CHUNK_CHARACTERS
+    if isinstance(tokenizer, BpeTokenizer) and tokenizer.is_as_built():
+        return lambda texts: _encode_pieces(tokenizer, texts), CHUNK_CHARACTERS
     # The Rust library holds a hundred bytes and more per token until the batch is done.
     return lambda texts: _encode_any(tokenizer, texts), CHUNK_CHARACTERS >> 3
 
@@ -107,6 +110,11 @@ def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     rows = [text.encode() for text in texts]
     ids = np.frombuffer(b"".join(rows), np.uint8).astype(np.int32)
     return ids, np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def _encode_pieces(tokenizer: BpeTokenizer, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    coded = tokenizer.code(texts)
+    return coded.expand(*tokenizer.encode_words(coded.words))
 
 
 def _encode_any(tokenizer: Any, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:

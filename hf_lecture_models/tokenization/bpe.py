@@ -1,0 +1,357 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Byte-pair encoding: frequent words stay whole, rare ones fall into pieces (slide Y:370-395; Sennrich et al. 2016).
+
+Deviations: both forms of each character, within and at the end of a word, are symbols from the start, so that no word
+of known characters is ever unknown; and no pair becomes a symbol that decoding could take for something else, a special
+token or a mark within a word. Papers are cited from memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, groupby, islice
+from typing import Any, Protocol
+
+import numpy as np
+from tokenizers import Tokenizer
+from tokenizers.decoders import BPEDecoder
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, WhitespaceSplit
+from tqdm.auto import tqdm
+
+from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
+from hf_lecture_models.tokenization.byte import byte_names
+from hf_lecture_models.tokenization.merges import TIE_RULES, learn_merges
+from hf_lecture_models.tokenization.splitting import (
+    WHITE_SPACE,
+    CodedWords,
+    chunk_texts,
+    code_words,
+    refuse_surrogates,
+)
+
+# GPT-2's pattern never reaches from a visible character into the white space behind it: no token crosses a stretch.
+_STRETCH = re.compile(f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+")
+
+
+class _Form(Protocol):
+    """What a tokenizer starts from."""
+
+    def code(self, texts: list[str]) -> CodedWords: ...
+
+    def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
+        """Return the symbols before any merge, and the words made of them with their counts."""
+
+    def allows(self, left: str, right: str) -> bool:
+        """Return whether a pair may become a symbol."""
+
+    def backend(self, vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer: ...
+
+
+class _Words:
+    """Words between white space; their last symbol ends in `mark`."""
+
+    def __init__(self, mark: str, unk_token: str, special: set[str]) -> None:
+        self.mark, self.unk_token, self.special = mark, unk_token, special
+
+    def code(self, texts: list[str]) -> CodedWords:
+        return code_words(texts)
+
+    def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
+        characters: Counter[str] = Counter()
+        for word, count in counts.items():
+            for character in word:
+                characters[character] += count
+        frequent = sorted(character for character, count in characters.items() if count >= min_count)
+        symbols = [
+            symbol
+            for character in frequent
+            for symbol in (character, character + self.mark)
+            if self._is_plain(symbol, ends_word=symbol != character)
+        ]
+        known = frozenset(symbols)
+        words: Counter[tuple[str, ...]] = Counter()
+        for word, count in counts.items():
+            for is_known, piece in groupby([*word[:-1], word[-1] + self.mark], known.__contains__):
+                if is_known:
+                    words[tuple(piece)] += count
+        return [self.unk_token, *symbols] if words else [], words
+
+    def allows(self, left: str, right: str) -> bool:
+        return self._is_plain(left + right, ends_word=right.endswith(self.mark))
+
+    def _is_plain(self, symbol: str, ends_word: bool) -> bool:
+        marked = symbol.endswith(self.mark)
+        return symbol not in self.special and marked == ends_word and self.mark not in symbol[:-1]
+
+    def backend(self, vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
+        backend = Tokenizer(BPE(vocabulary, merges, unk_token=self.unk_token, end_of_word_suffix=self.mark))
+        backend.pre_tokenizer = WhitespaceSplit()
+        backend.decoder = BPEDecoder(self.mark)
+        return backend
+
+
+class _Bytes:
+    """The bytes of GPT-2's pieces, each byte written as one visible character."""
+
+    def __init__(self, special: set[str]) -> None:
+        self.special = special
+
+    def code(self, texts: list[str]) -> CodedWords:
+        return _code_stretches(texts)
+
+    def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
+        split = ByteLevel(add_prefix_space=False).pre_tokenize_str
+        words: Counter[tuple[str, ...]] = Counter()
+        for stretch, count in counts.items():
+            for piece, _ in split(stretch):
+                words[tuple(piece)] += count
+        return byte_names(), words
+
+    def allows(self, left: str, right: str) -> bool:
+        return left + right not in self.special
+
+    def backend(self, vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
+        backend = Tokenizer(BPE(vocabulary, merges))
+        backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
+        backend.decoder = ByteLevelDecoder()
+        return backend
+
+
+class BpeTokenizer(LectureTokenizer):
+    """Byte-pair encoding in one of two forms.
+
+    - "words", as Sennrich et al. have it: words between white space, made of characters, with a mark at the last one.
+      Decoding joins the words by one space. A character that the training texts lack is an `<unk>`; where it ends a
+      word there is no mark either, and decoding joins the next word to it.
+    - "bytes": the 256 bytes after GPT-2's split (the pattern of `tokenizers.pre_tokenizers.ByteLevel`), which cuts a
+      text into runs of letters, of digits or of other signs, each with the space before it, English endings such as
+      `'s`, and remaining white space. Nothing is unknown, and every text comes back exactly. With
+      `is_split_into_words=True` the words are joined without a space.
+    """
+
+    model_class = BPE
+    pre_tokenizer_class = PreTokenizer
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocab_size: int | None = None,
+        merges: int | None = None,
+        form: str = "words",
+        end_of_word: str | None = None,
+        tie_break: str = "lexicographic",
+        min_count: int = 1,
+        progress: bool = True,
+        **kwargs: Any,
+    ) -> BpeTokenizer:
+        """Merge the most frequent pair of neighbours, again and again, until a limit is met or no pair is left.
+
+        >>> tokenizer = BpeTokenizer.train(["lower lowest newer wider wide"], merges=5, end_of_word="#", progress=False)
+        >>> tokenizer.tokenize("lowest newer wide")
+        ['low', 'e', 's', 't#', 'n', 'e', 'w', 'er#', 'wid', 'e#']
+
+        Args:
+            texts: any iterable of str; a generator is consumed once. Their order does not matter.
+            vocab_size: the largest number of tokens, the special ones included: `len(tokenizer)` is at most this.
+            merges: the largest number of merges.
+            form: "words" or "bytes".
+            end_of_word: the mark, by default `</w>`, in the form "words". A mark of one character is unknown in texts.
+            tie_break: which of equally frequent pairs is merged: "lexicographic", the smallest as a pair of strings,
+                or "reverse_lexicographic", the largest (as Sennrich's program does).
+            min_count: a rarer pair is not merged; in the form "words" a rarer character is unknown.
+            progress: whether to show progress bars on a terminal.
+            kwargs: options of the tokenizer, such as `add_eos_token=True`; in the form "words" `unk_token` too.
+
+        Raises:
+            TypeError: `texts` is one str or holds something that is not a str.
+            ValueError: nothing is left of the texts, an option has no such value, or `vocab_size` is too small.
+        """
+        _check_options(tie_break, merges, min_count)
+        chosen = _choose_form(form, end_of_word, kwargs)
+        symbols, words = chosen.start(_count(texts, chosen, progress), min_count)
+        if not words:
+            raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
+        size = _size_for(symbols, vocab_size, special_spellings(kwargs))
+        learned = islice(learn_merges(words, tie_break, min_count, chosen.allows), merges)
+        backend = chosen.backend(*_until_full(symbols, learned, size, merges, progress))
+        return cls(tokenizer_object=backend, **kwargs)
+
+    @classmethod
+    def _read_backend(cls, path: str) -> Tokenizer:
+        backend = super()._read_backend(path)
+        if backend.model.byte_fallback:
+            raise ValueError(f"{path} holds no {cls.__name__}; load it with AutoTokenizer")
+        backend.model.dropout = None
+        return backend
+
+    @property
+    def form(self) -> str:
+        """Either "words" or "bytes"."""
+        return "bytes" if isinstance(self.backend_tokenizer.pre_tokenizer, ByteLevel) else "words"
+
+    @property
+    def merges(self) -> list[tuple[str, str]]:
+        """The merged pairs, in the order in which they were learned."""
+        return [tuple(pair) for pair in json.loads(self.backend_tokenizer.to_str())["model"]["merges"]]
+
+    def is_as_built(self) -> bool:
+        """Whether nobody changed the backend, so that `code` and `encode_words` give its ids."""
+        split = self.backend_tokenizer.pre_tokenizer
+        ours = isinstance(split, WhitespaceSplit) or (
+            isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
+        )
+        return ours and super().is_as_built()
+
+    def code(self, texts: list[str]) -> CodedWords:
+        """Split `texts` into strings whose tokens do not depend on what stands around them, each distinct one once.
+
+        In the form "words" they are the words, in the form "bytes" words with the white space before them.
+
+        Raises:
+            ValueError: a text holds a lone surrogate.
+        """
+        return _code_stretches(texts) if self.form == "bytes" else code_words(texts)
+
+    def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Encode the `words` of `code` as plain text, never as special tokens.
+
+        Returns:
+            Their ids, word after word, int32; and how many each one has, (words,) int64.
+
+        Raises:
+            ValueError: dropout is on; see `dropout`.
+        """
+        model, split = self.backend_tokenizer.model, self.backend_tokenizer.pre_tokenizer
+        if model.dropout:
+            raise ValueError(
+                "a corpus is encoded once for all, which BPE-dropout is not for; leave the block of "
+                "tokenizer.dropout(...), or encode the texts of each batch by tokenizer(texts)"
+            )
+        rows = [
+            [token.id for piece, _ in split.pre_tokenize_str(word) for token in model.tokenize(piece)] for word in words
+        ]
+        return np.fromiter(chain.from_iterable(rows), np.int32), np.fromiter(map(len, rows), np.int64, len(rows))
+
+    @contextmanager
+    def dropout(self, probability: float) -> Iterator[None]:
+        """Leave out each merge with this probability while the block lasts (BPE-dropout, Provilkov et al. 2020).
+
+        A training text then has another segmentation each time it is encoded, so encode the batches of every epoch anew
+        inside the block, by `tokenizer(texts)`; `encode_corpus`, and with it evaluation, refuses. What is saved has
+        no dropout, inside the block as well; copies made inside, as for worker processes, keep it. The choices come
+        from the Rust library's own generator, which cannot be seeded: `set_seed` does not repeat them.
+
+        >>> tokenizer = BpeTokenizer.train(["low low"], progress=False)
+        >>> with tokenizer.dropout(1.0):
+        ...     print(tokenizer.tokenize("low"))
+        ['l', 'o', 'w</w>']
+        >>> tokenizer.tokenize("low")
+        ['low</w>']
+
+        Raises:
+            ValueError: `probability` is not between 0 and 1.
+        """
+        if not 0 <= probability <= 1:
+            raise ValueError(f"the dropout of merges must be a probability between 0 and 1, not {probability}")
+        model = self.backend_tokenizer.model
+        before, model.dropout = model.dropout, probability or None
+        try:
+            yield
+        finally:
+            model.dropout = before
+
+    def save_pretrained(self, *args: Any, **kwargs: Any) -> tuple[str, ...]:
+        """Save as every tokenizer does, with dropout switched off."""
+        with self.dropout(0):
+            return super().save_pretrained(*args, **kwargs)
+
+
+def _check_options(tie_break: str, merges: int | None, min_count: int) -> None:
+    if tie_break not in TIE_RULES:
+        raise ValueError(f"tie_break is {tie_break!r}; it must be one of {', '.join(map(repr, TIE_RULES))}")
+    if merges is not None and merges < 0:
+        raise ValueError(f"merges must be at least 0, not {merges}")
+    if min_count < 1:
+        raise ValueError(f"min_count must be at least 1, not {min_count}")
+
+
+def _choose_form(form: str, end_of_word: str | None, options: dict[str, Any]) -> _Form:
+    if form == "bytes":
+        if end_of_word is not None or options.get("unk_token") is not None:
+            raise ValueError("the form 'bytes' has no end_of_word and no unk_token; leave them out")
+        return _Bytes(special_spellings(options))
+    if form != "words":
+        raise ValueError(f"form is {form!r}; it must be 'words' or 'bytes'")
+    mark = "</w>" if end_of_word is None else end_of_word
+    if options.setdefault("unk_token", "<unk>") is None:
+        raise ValueError("the form 'words' needs an unk_token for unknown characters; form='bytes' has none of them")
+    special = special_spellings(options)
+    if any(mark in token for token in special):
+        raise ValueError(f"end_of_word {mark!r} is empty or part of a special token; choose another mark, such as '#'")
+    return _Words(mark, str(options["unk_token"]), special)
+
+
+def _count(texts: Iterable[str], form: _Form, progress: bool) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for chunk in chunk_texts(texts, progress, desc="counting words"):
+        coded = form.code(chunk)
+        occurrences = np.bincount(coded.codes, minlength=len(coded.words)).tolist()
+        counts.update(dict(zip(coded.words, occurrences, strict=True)))
+    return counts
+
+
+def _size_for(symbols: list[str], vocab_size: int | None, special: set[str]) -> int | None:
+    """Return how many symbols the model may have beside the special tokens, which are added to it."""
+    if vocab_size is None:
+        return None
+    added = len(special - set(symbols))
+    if vocab_size < len(symbols) + added:
+        raise ValueError(
+            f"vocab_size {vocab_size} is less than the {len(symbols)} symbols before any merge and the {added} special "
+            "tokens; raise it, or leave out rare characters by min_count"
+        )
+    return vocab_size - added
+
+
+def _until_full(
+    symbols: list[str], learned: Iterable[tuple[str, str]], size: int | None, merges: int | None, progress: bool
+) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    vocabulary = {symbol: id_ for id_, symbol in enumerate(symbols)}
+    kept: list[tuple[str, str]] = []
+    # disable=None: silent unless standard error is a terminal.
+    hidden = None if progress else True
+    with tqdm(total=merges if size is None else size - len(symbols), desc="learning merges", disable=hidden) as bar:
+        for left, right in learned:
+            if len(vocabulary) == size:
+                break
+            kept.append((left, right))
+            vocabulary[left + right] = len(vocabulary)
+            bar.update()
+    return vocabulary, kept
+
+
+def _code_stretches(texts: list[str]) -> CodedWords:
+    r"""Do what `code_words` does, but keep the white space in front of each word, and what ends a text.
+
+    >>> coded = _code_stretches(["a b a\n", "a"])
+    >>> coded.words, coded.codes.tolist(), coded.lengths.tolist()
+    (['a', ' b', ' a', '\n'], [0, 1, 2, 3, 0], [4, 1])
+    """
+    positions: defaultdict[str, int] = defaultdict()
+    positions.default_factory = positions.__len__
+    rows = [list(map(positions.__getitem__, _STRETCH.findall(text))) for text in texts]
+    try:
+        "".join(positions).encode()
+    except UnicodeEncodeError:
+        for text in texts:
+            refuse_surrogates(text)
+        raise
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    return CodedWords(list(positions), np.fromiter(chain.from_iterable(rows), np.int32), lengths)
