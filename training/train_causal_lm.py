@@ -23,6 +23,7 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCausalLM
 
 import hf_lecture_models  # noqa: F401  (registers the models)
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.trainer.data import training_texts, validation_texts
@@ -30,7 +31,7 @@ from hf_lecture_models.trainer.language_model import CausalLMRecipe, train_causa
 from hf_lecture_models.trainer.loop import TrainingResult
 from hf_lecture_models.trainer.recipe import coerced, describe_fields, load_recipe, parse_overrides
 
-TOKENIZERS: dict[str, Any] = {"word": WordTokenizer, "byte": ByteTokenizer}
+TOKENIZERS: dict[str, Any] = {"word": WordTokenizer, "bpe": BpeTokenizer, "byte": ByteTokenizer}
 
 
 def make_tokenizer(recipe: CausalLMRecipe, texts: Any) -> Any:
