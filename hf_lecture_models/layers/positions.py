@@ -38,7 +38,7 @@ def row_positions(attention_mask: Tensor | None, length: int, device: torch.devi
     if attention_mask is not None:
         if attention_mask.dim() != 2 or attention_mask.shape[1] != length:
             raise ValueError(
-                f"attention_mask has shape {tuple(attention_mask.shape)}; for the tokens in the cache and the new ones it "
+                f"attention_mask has shape {tuple(attention_mask.shape)}; with the cache and the new tokens it "
                 f"must be (batch, {length})"
             )
         # Tracing cannot ask for values; there every row has positions of its own.
