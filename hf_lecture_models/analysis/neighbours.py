@@ -6,7 +6,7 @@ it compares a history. Cosine: u·v / (|u| |v|); Euclidean: |u - v|.
 
 A word is looked up as it stands in a text, after a space, and else as it begins a text. Neighbours are tokens of the
 vocabulary: neither special ones nor the word itself unless asked for, no row of the table without a token, and under
-the cosine no row of zeros, which has no direction. Similarities that agree to nine decimals are equal: the lower id
+the cosine no row of zeros, which has no direction. Similarities that agree to twelve decimals are equal: the lower id
 comes first.
 
 >>> from hf_lecture_models.tokenization.word import WordTokenizer
@@ -32,7 +32,7 @@ METRICS = ("cosine", "euclidean")
 # Words compared at once, and elements of the vocabulary's block that they are compared with (32 MB in float64).
 _WORDS, _ELEMENTS = 256, 2**22
 # Rounding errors of float64 must not order what is equal.
-_DECIMALS = 9
+_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -185,12 +185,13 @@ def neighbour_table(
 
 
 def shown(word: str) -> str:
-    r"""The word, quoted where it could not be seen otherwise.
+    r"""The word with what could not be seen otherwise made visible: its spaces, or all of it quoted.
 
-    >>> shown("was"), shown("\n"), shown(" ")
-    ('was', "'\\n'", "' '")
+    >>> shown("was"), shown(" was"), shown("\n")
+    ('was', '␣was', "'\\n'")
     """
-    return word if word.isprintable() and word and " " not in word else repr(word)
+    visible = word.replace(" ", "␣")
+    return visible if visible and visible.isprintable() else repr(word)
 
 
 def _escape(cell: str) -> str:
