@@ -78,6 +78,19 @@ def _refuse_top_p(value: float) -> float:
     return value
 
 
+def _refuse_minutes(value: float) -> float:
+    if not 0 < value < math.inf:
+        raise typer.BadParameter("it must be above 0")
+    return value
+
+
+class TokenKind(StrEnum):
+    """What the ladder's models read and predict."""
+
+    words = "words"
+    bytes = "bytes"
+
+
 class Probability(StrEnum):
     """Which of the two probabilities of a text is meant."""
 
@@ -109,8 +122,57 @@ def quickstart(
     """Train the ladder of models on English text that comes with Python; compare, save and reload them."""
     from hf_lecture_models.quickstart import run_quickstart
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C does: what is half done is removed
+    _end_at_sigterm()
     run_quickstart(output, tiny=tiny, seed=seed)
+
+
+def _end_at_sigterm() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C does: what is half done is put in order
+
+
+@app.command()
+@plain_errors("ladder")
+def ladder(
+    files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
+    output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("ladder"),
+    validation: Annotated[
+        list[str] | None, typer.Option(help="Held-out text; without it, some of FILE is held out. May be repeated.")
+    ] = None,
+    test: Annotated[list[str] | None, typer.Option(help="The same for the last figures.")] = None,
+    tokenizer: Annotated[
+        TokenKind | None, typer.Option(help="What a token is; without it words, or bytes where nothing parts words.")
+    ] = None,
+    vocab_size: Annotated[
+        int | None, typer.Option(min=1, help="Of the tokenizer; without it 10,000 words at most.")
+    ] = None,
+    min_count: Annotated[
+        int | None, typer.Option(min=1, help="A word that occurs less often is unknown; without it 2.")
+    ] = None,
+    minutes: Annotated[
+        float, typer.Option(callback=_refuse_minutes, help="For training all networks together, about.")
+    ] = 6.0,
+    tiny: Annotated[bool, typer.Option("--tiny", help="The first lines only, and small networks: a try-out.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of initial weights and of the order of the data.")] = 0,
+) -> None:
+    """Train the ladder of models on your own text; compare, save and reload them.
+
+    Interrupted, the same command goes on from the models that are finished.
+    """
+    from hf_lecture_models.own_text import Request, run_ladder
+
+    _end_at_sigterm()
+    request = Request(
+        files=files,
+        validation=validation or (),
+        test=test or (),
+        tokenizer=tokenizer and tokenizer.value,
+        vocab_size=vocab_size,
+        min_count=min_count,
+        minutes=minutes,
+        tiny=tiny,
+        seed=seed,
+    )
+    run_ladder(request, output)
 
 
 @app.command()

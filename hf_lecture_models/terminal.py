@@ -6,7 +6,7 @@ import queue
 import runpy
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -91,7 +91,7 @@ def _is_arpa(name: str | Path) -> bool:
 
 def score_lines(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
     """Print the log-probability of each line, and at the end the measures of all."""
-    _check_files(files)
+    check_files(files)
     model, tokenizer = load_model(name)
     tally = Tally(model, tokenizer)
     if not json:
@@ -134,7 +134,7 @@ def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> 
 
 def rank_groups(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
     """Print each group's lines, best first."""
-    _check_files(files)
+    check_files(files)
     model, tokenizer = load_model(name)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
     number = 0
@@ -190,7 +190,7 @@ def generate_lines(
     batch_size: int,
 ) -> None:
     """Print each prompt with its continuation."""
-    _check_files(files, "a prompt itself goes after --prompt, or to standard input")
+    check_files(files, "a prompt itself goes after --prompt, or to standard input")
     model, tokenizer = load_model(name)
     sampled = options.get("do_sample", False)
     if sampled:
@@ -333,8 +333,12 @@ def _is_module(name: str) -> bool:
         return False
 
 
-def _check_files(files: list[str], advice: str = "text itself goes to standard input") -> None:
-    """Refuse what cannot be read before anything is printed."""
+def check_files(files: Sequence[str], advice: str = "text itself goes to standard input") -> None:
+    """Refuse what cannot be read before anything is printed.
+
+    Raises:
+        OSError: a file is missing, is a folder, or may not be read; `-`, standard input, is no file.
+    """
     for file in files:
         if file == "-":
             continue

@@ -28,7 +28,8 @@ LEVELS = [
     {"models"},
     {"evaluation", "analysis", "hub"},
     {"pipelines", "trainer"},
-    {"terminal", "quickstart"},
+    {"terminal", "ladder"},
+    {"quickstart", "own_text"},
     {"cli"},
 ]
 # Two leaves that know nothing of models: writing files whole is everybody's business.

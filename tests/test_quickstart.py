@@ -11,12 +11,13 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.quickstart import LADDER, PAIRS, PROMPT, TINY_PARAGRAPHS, python_reference, run_quickstart
+from hf_lecture_models.ladder import make_rungs
+from hf_lecture_models.quickstart import PAIRS, PROMPT, TINY_PARAGRAPHS, python_reference, run_quickstart
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
 COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "quickstart", "--tiny"]
-NAMES = [rung.name for rung in LADDER]
+NAMES = [rung.name for rung in make_rungs()]
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +50,12 @@ def test_it_leaves_one_folder_with_models_cards_table_and_results(finished):
 def test_the_table_and_its_circumstances_are_printed(finished, results):
     _, out = finished
     assert f"Python {results['python']}" in out
-    for column in ("parameters", "seconds", "tokens/s", "validation perplexity", "bits per byte"):
+    for column in ("parameters", "seconds", "tokens/s", "validation perplexity", "test perplexity", "bits per byte"):
         assert column in out
     for row in results["models"]:
         assert row["title"] in out
         assert f"{row['validation']['perplexity']:.1f}" in out
+        assert f"{row['test']['bits_per_byte']:.3f}" in out
         assert f"{row['parameters']:,}" in out
 
 
@@ -66,7 +68,7 @@ def test_figures_are_those_of_the_saved_models(finished, results):
         again = evaluate_language_model(model, tokenizer, corpus.validation, stream=True)
         assert again["perplexity"] == pytest.approx(row["validation"]["perplexity"], rel=1e-4)
         assert row["tokens_per_second"] == pytest.approx(row["tokens"] / row["seconds"])
-        assert f"{row['validation']['bits_per_byte']:.4g}" in (folder / "README.md").read_text(encoding="utf-8")
+        assert f"{row['test']['bits_per_byte']:.4g}" in (folder / "README.md").read_text(encoding="utf-8")
     perplexity = {row["name"]: row["validation"]["perplexity"] for row in results["models"]}
     # The order of words must help, whichever model learns it.
     assert max(perplexity["trigram"], perplexity["rnn"], perplexity["lstm"]) < perplexity["unigram"]
@@ -106,7 +108,7 @@ def test_another_folder_is_not_overwritten(tmp_path):
 
 
 def test_what_is_missing_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_lecture_models.quickstart.find_spec", lambda name: None)
+    monkeypatch.setattr("hf_lecture_models.ladder.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"accelerate and matplotlib.*hf-lecture-models\[train\]"):
         run_quickstart(tmp_path / "new")
     assert not list(tmp_path.iterdir())
