@@ -186,10 +186,12 @@ class BpeTokenizer(LectureTokenizer):
     @classmethod
     def _read_backend(cls, path: str) -> Tokenizer:
         backend = super()._read_backend(path)
-        if backend.model.byte_fallback:
-            raise ValueError(f"{path} holds no {cls.__name__}; load it with AutoTokenizer")
         backend.model.dropout = None
         return backend
+
+    @classmethod
+    def _is_own_model(cls, model: Any) -> bool:
+        return isinstance(model, BPE) and not model.byte_fallback
 
     @property
     def form(self) -> str:

@@ -14,7 +14,14 @@ import numpy as np
 
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
-from hf_lecture_models.tokenization.splitting import CHUNK_CHARACTERS, chunk_texts, code_words, refuse_surrogates
+from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.splitting import (
+    CHUNK_CHARACTERS,
+    CodedWords,
+    chunk_texts,
+    code_words,
+    refuse_surrogates,
+)
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 Encoder = Callable[[list[str]], tuple[np.ndarray, np.ndarray]]
@@ -42,8 +49,8 @@ def encode_corpus(
 ) -> EncodedCorpus:
     """Encode `texts` with any tokenizer of transformers, without special tokens and in bounded memory.
 
-    The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. `WordTokenizer` and
-    `ByteTokenizer` take a path of their own past the Rust library, with the same ids.
+    The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. The classes of this
+    package encode each distinct word once, or go past the Rust library, with the same ids.
 
     >>> encode_corpus(ByteTokenizer(), ["ab", "", "<s>"])
     EncodedCorpus(ids=array([ 97,  98,  60, 115,  62], dtype=int32), lengths=array([2, 0, 3]))
@@ -91,19 +98,16 @@ def read_texts(path: str | os.PathLike[str]) -> Iterator[str]:
 
 def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
     """Return the function that encodes a list of texts, and how many characters it should be given at once."""
-    if isinstance(tokenizer, WordTokenizer) and tokenizer.is_as_built():
-        return lambda texts: _encode_words(tokenizer, texts), CHUNK_CHARACTERS
     if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_as_built():
         return _encode_bytes, CHUNK_CHARACTERS
+    if isinstance(tokenizer, WordTokenizer) and tokenizer.is_as_built():
+        return lambda texts: _encode_distinct(tokenizer, code_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, BpeTokenizer) and tokenizer.is_as_built():
-        return lambda texts: _encode_pieces(tokenizer, texts), CHUNK_CHARACTERS
+        return lambda texts: _encode_distinct(tokenizer, tokenizer.code(texts)), CHUNK_CHARACTERS
+    if isinstance(tokenizer, CharTokenizer) and tokenizer.is_as_built():
+        return lambda texts: _encode_distinct(tokenizer, tokenizer.code(texts)), CHUNK_CHARACTERS >> 3
     # The Rust library holds a hundred bytes and more per token until the batch is done.
     return lambda texts: _encode_any(tokenizer, texts), CHUNK_CHARACTERS >> 3
-
-
-def _encode_words(tokenizer: WordTokenizer, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    coded = code_words(texts)
-    return tokenizer.word_ids_of(coded.words)[coded.codes], coded.lengths
 
 
 def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -112,8 +116,8 @@ def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     return ids, np.fromiter(map(len, rows), np.int64, len(rows))
 
 
-def _encode_pieces(tokenizer: BpeTokenizer, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    coded = tokenizer.code(texts)
+def _encode_distinct(tokenizer: Any, coded: CodedWords) -> tuple[np.ndarray, np.ndarray]:
+    """Encode each distinct word, or what stands for one, once."""
     return coded.expand(*tokenizer.encode_words(coded.words))
 
 

@@ -8,7 +8,9 @@ import sys
 import pytest
 from transformers import AutoTokenizer
 
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 CORPUS = ["the cat saw the dog", "a dog <unk> né"]
@@ -19,6 +21,11 @@ TOKENIZERS = {
     "closed": WordTokenizer.train(CORPUS, unk_token=None),
     "byte": ByteTokenizer(),
     "byte_both": ByteTokenizer(add_eos_token=True),
+    "char": CharTokenizer.train(CORPUS),
+    "char_both": CharTokenizer.train(CORPUS, min_count=2, add_eos_token=True, bos_token="^"),
+    "bpe": BpeTokenizer.train(CORPUS),
+    "bpe_both": BpeTokenizer.train(CORPUS, merges=5, end_of_word="#", add_eos_token=True, unk_token="[UNK]"),
+    "bpe_bytes": BpeTokenizer.train(CORPUS, form="bytes", padding_side="right"),
 }
 
 CALLS = [

@@ -1,0 +1,144 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Characters, "the set of all unicode characters" included: those of no training text are spelled in bytes (slide
+R:57-100). Slide Y:323 asks: "letters: no more unknown words unknown symbols instead?" Here, neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+from tokenizers.decoders import ByteFallback, Fuse, Sequence
+from tokenizers.models import BPE
+
+from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
+from hf_lecture_models.tokenization.splitting import CodedWords, chunk_texts, refuse_surrogates, shorten
+from hf_lecture_models.tokenization.unknown_words import BYTE_TOKENS
+
+_CODE_POINTS = 0x110000
+
+
+class CharTokenizer(LectureTokenizer):
+    """Characters (code points), white space like any other; see `train`.
+
+    The ids 0 to 255 are the bytes `<0x00>` to `<0xFF>`, by whose UTF-8 a character outside the vocabulary is spelled.
+    So nothing is unknown, and every text comes back exactly; `<0x41>` written in a text is six characters. Offsets
+    count characters: all bytes of one character have its place. With `is_split_into_words=True` the words are joined
+    without a space. Bytes that are no UTF-8, as a model may generate, are decoded to U+FFFD.
+    """
+
+    model_class = BPE
+    pre_tokenizer_class = NoneType
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocab_size: int | None = None,
+        min_count: int = 1,
+        progress: bool = True,
+        **kwargs: Any,
+    ) -> CharTokenizer:
+        """Build the vocabulary from the characters of `texts`, the most frequent first, then by code point.
+
+        >>> tokenizer = CharTokenizer.train(["ab", "b"], progress=False)
+        >>> tokenizer.convert_ids_to_tokens(range(255, len(tokenizer)))
+        ['<0xFF>', 'b', 'a', '<s>', '</s>', '<pad>']
+        >>> tokenizer("abé").input_ids
+        [258, 257, 256, 195, 169]
+        >>> tokenizer.decode([258, 257, 256, 195, 169], skip_special_tokens=True)
+        'abé'
+
+        Args:
+            texts: any iterable of str; a generator is consumed once.
+            vocab_size: the largest number of tokens, bytes and special ones included: `len(tokenizer)` is at most this.
+            min_count: a character that occurs less often is left out.
+            progress: whether to show a progress bar on a terminal.
+            kwargs: options of the tokenizer, such as `add_eos_token=True` or `model_max_length=512`.
+
+        Raises:
+            TypeError: `texts` is one str or holds something that is not a str.
+            ValueError: no character is left, or `vocab_size` or `min_count` is too small.
+        """
+        special = special_spellings(kwargs)
+        start = len(BYTE_TOKENS) + len(special)
+        if min_count < 1:
+            raise ValueError(f"min_count must be at least 1, not {min_count}")
+        if vocab_size is not None and vocab_size <= start:
+            raise ValueError(
+                f"vocab_size {vocab_size} leaves no room for characters beside {start} bytes and special tokens"
+            )
+        counts = _count(texts, progress)
+        found = np.flatnonzero(counts >= min_count)
+        by_count = found[np.argsort(-counts[found], kind="stable")]
+        characters = [character for character in map(chr, by_count) if character not in special]
+        if not characters:
+            reason = f"each occurs less than {min_count} times, or is special" if counts.any() else "they are empty"
+            raise ValueError(f"no characters are left of the texts: {reason}; give more text or lower min_count")
+        return cls.from_characters(characters[: vocab_size and vocab_size - start], **kwargs)
+
+    @classmethod
+    def from_characters(cls, characters: Iterable[str], **kwargs: Any) -> CharTokenizer:
+        """Build a tokenizer from its characters, in the order of their ids from 256 on.
+
+        >>> CharTokenizer.from_characters("ab")("ba\\n").input_ids
+        [258, 257, 256, 10]
+
+        Raises:
+            ValueError: an item is not one character, occurs twice, or is spelled like a special token.
+        """
+        vocabulary = {token: byte for byte, token in enumerate(BYTE_TOKENS)}
+        special = special_spellings(kwargs)
+        for character in characters:
+            if len(character) != 1 or character in vocabulary or character in special:
+                raise ValueError(f"{shorten(character)} is not one character, stands here twice, or is a special token")
+            refuse_surrogates(character)
+            vocabulary[character] = len(vocabulary)
+        backend = Tokenizer(BPE(vocabulary, merges=[], byte_fallback=True))
+        backend.decoder = Sequence([ByteFallback(), Fuse()])
+        return cls(tokenizer_object=backend, **kwargs)
+
+    @classmethod
+    def _is_own_model(cls, model: Any) -> bool:
+        return isinstance(model, BPE) and model.byte_fallback and not model.ignore_merges
+
+    def code(self, texts: list[str]) -> CodedWords:
+        """Split `texts` into characters, each distinct one once.
+
+        Raises:
+            ValueError: a text holds a lone surrogate.
+        """
+        points = _code_points(texts)
+        found = np.flatnonzero(np.bincount(points))
+        position = np.zeros(_CODE_POINTS, np.int32)
+        position[found] = np.arange(len(found))
+        return CodedWords(list(map(chr, found)), position[points], np.fromiter(map(len, texts), np.int64, len(texts)))
+
+    def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Encode characters as plain text, never as special tokens.
+
+        Returns:
+            (tokens,) int32, the ids, character after character; (characters,) int64, the tokens of each.
+        """
+        rows = [[token.id for token in self.backend_tokenizer.model.tokenize(character)] for character in words]
+        return np.fromiter((id_ for row in rows for id_ in row), np.int32), np.fromiter(
+            map(len, rows), np.int64, len(rows)
+        )
+
+
+def _code_points(texts: list[str]) -> np.ndarray:
+    try:
+        return np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+    except UnicodeEncodeError:
+        for text in texts:
+            refuse_surrogates(text)
+        raise
+
+
+def _count(texts: Iterable[str], progress: bool) -> np.ndarray:
+    counts = np.zeros(_CODE_POINTS, np.int64)
+    for chunk in chunk_texts(texts, progress, desc="counting characters"):
+        counts += np.bincount(_code_points(chunk), minlength=_CODE_POINTS)
+    return counts
