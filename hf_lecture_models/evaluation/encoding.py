@@ -11,6 +11,7 @@ import numpy as np
 
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.splitting import WHITE_SPACE, split_words
+from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
 
 _WORD = re.compile(f"[^{WHITE_SPACE}]+")
@@ -25,7 +26,8 @@ class EncodedText:
     """(tokens,) int."""
     words: int
     unknown_words: tuple[str, ...] = ()
-    """Words that the tokenizer maps to an unknown id, repeated as they occur; a literal `<unk>` is not one of them."""
+    """Words that the tokenizer maps to an unknown id, of a class or not, repeated as they occur; a literal `<unk>` (or
+    `<unk:number>`) is not one of them."""
     unknown_tokens: list[int] = field(default_factory=list)
     """Positions in `ids` that belong to an unknown word."""
     possible: bool = True
@@ -55,18 +57,42 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
         if len(texts) == 1:
             return [_impossible(tokenizer, texts[0])]
         return [encoded for text in texts for encoded in encode_texts(tokenizer, [text])]
-    return [_with_words(tokenizer, text, ids) for text, ids in zip(texts, corpus, strict=True)]
-
-
-def _with_words(tokenizer: Any, text: str, ids: np.ndarray) -> EncodedText:
-    unk = tokenizer.unk_token_id
-    if unk is None or not (ids == unk).any():
-        return EncodedText(text, ids, len(split_words(text)))
-    words = list(_WORD.finditer(text))
+    names = unknown_tokens(tokenizer)
     one_each = isinstance(tokenizer, WordTokenizer) and tokenizer.is_as_built()
-    word_of = range(len(ids)) if one_each else _word_of_token(tokenizer, text, words)
-    unknown = {word for word, id_ in zip(word_of, ids, strict=True) if id_ == unk}
-    unknown = {word for word in unknown if words[word].group() != tokenizer.unk_token}
+    encoded = []
+    for text, ids in zip(texts, corpus, strict=True):
+        if not np.isin(ids, list(names)).any():
+            encoded.append(EncodedText(text, ids, len(split_words(text))))
+            continue
+        words = list(_WORD.finditer(text))
+        word_of = range(len(ids)) if one_each else _word_of_token(tokenizer, text, words)
+        encoded.append(_with_unknown(text, ids, words, word_of, names))
+    return encoded
+
+
+def unknown_tokens(tokenizer: Any) -> dict[int, str]:
+    """Return the tokens that stand for unknown words, by id: the unknown token, and the classes of unknown words.
+
+    They are known by their spelling, so that a tokenizer loaded by transformers' own class has them too.
+
+    >>> unknown_tokens(WordTokenizer.from_words(["a"]))
+    {0: '<unk>'}
+    >>> list(unknown_tokens(WordTokenizer.from_words(["a"], unknown_words="classes")))
+    [0, 1, 2, 3, 4, 5]
+    """
+    if tokenizer.unk_token_id is None:
+        return {}
+    names = [tokenizer.unk_token, *CLASS_TOKENS]
+    # A name that the vocabulary lacks is looked up as the unknown token.
+    found = dict(zip(tokenizer.convert_tokens_to_ids(names), names, strict=True))
+    return {**found, tokenizer.unk_token_id: tokenizer.unk_token}
+
+
+def _with_unknown(
+    text: str, ids: np.ndarray, words: list[re.Match[str]], word_of: Sequence[int], names: dict[int, str]
+) -> EncodedText:
+    token_names = zip(word_of, map(names.get, ids.tolist()), strict=True)
+    unknown = {word for word, name in token_names if name is not None and words[word].group() != name}
     return EncodedText(
         text,
         ids,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.scoring import Reach, TextScore, score_stream, score_texts
 
 # Texts scored together: enough to sort by length, few enough to hold.
@@ -24,6 +25,7 @@ class Tally:
 
     def __init__(self, model: Any, tokenizer: Any, stream: bool = False) -> None:
         self.vocab_size, self.unk_token = model.config.vocab_size, tokenizer.unk_token
+        self.unk_classes = len(unknown_tokens(tokenizer)) - 1
         self.reach, self.stream = Reach.of(model), stream
         self.texts = self.tokens = self.words = self.bytes = self.unknown = self.charged_bits = 0
         self.nats = 0.0
@@ -76,6 +78,7 @@ class Tally:
             "log_prob": -self.nats,
             "vocab_size": self.vocab_size,
             "unk_token": self.unk_token,
+            "unk_classes": self.unk_classes if self.unk_classes > 0 else None,
             "stream": self.stream,
             "window": self.reach.longest if windowed else None,
             "stride": self.reach.longest - self.reach.overlap if windowed else None,
@@ -114,11 +117,12 @@ def evaluate_language_model(
         - `perplexity`, `word_perplexity`: exp(negative log-likelihood / tokens, / words split at white space), one
           `</s>` per text among both; `..._without_unk` leave the positions of unknown words out of sum and count;
         - `bits_per_byte`: of a code for the UTF-8 of each text and its end; each unknown word is charged 8 bits per
-          byte plus one end byte. `bits_per_byte_uncharged` leaves that out and is no code length;
-        - `tokens`, `words`, `bytes`, `texts`, `unknown` (words that the tokenizer maps to an unknown id; a literal
-          `<unk>` in a text is an ordinary word), `log_prob` (natural, of all texts);
-        - what the figures depend on: `vocab_size`, `unk_token`, `stream`, and `window`, `stride` in tokens where
-          texts were longer than the model's longest input (else None).
+          byte plus one end byte, whatever its class. `bits_per_byte_uncharged` leaves that out and is no code length;
+        - `tokens`, `words`, `bytes`, `texts`, `unknown` (words that the tokenizer maps to an unknown id or a class of
+          unknown words; a literal `<unk>` in a text is an ordinary word), `log_prob` (natural, of all texts);
+        - what the figures depend on: `vocab_size`, `unk_token`, `unk_classes` (their number, None where there are
+          none), `stream`, and `window`, `stride` in tokens where texts were longer than the model's longest input
+          (else None).
 
     Raises:
         ValueError: no texts, a tokenizer of another model, or a model that gives NaN.

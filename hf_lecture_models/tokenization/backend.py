@@ -75,13 +75,17 @@ class LectureTokenizer(TokenizersBackend):
             raise
         except BaseException as error:  # a panic in Rust is not an Exception
             raise ValueError(f"{path} is not a whole tokenizer.json ({error}); copy or save it again") from None
-        if not isinstance(backend.model, cls.model_class):
+        if not cls._is_own_model(backend.model):
             kind = type(backend.model).__name__
             raise ValueError(f"{path} holds a {kind} tokenizer, not a {cls.__name__}; load it with AutoTokenizer")
         ids = backend.get_vocab().values()
         if len(set(ids)) != len(ids) or max(ids, default=-1) != len(ids) - 1:
             raise ValueError(f"{path}: the token ids are not 0 to {len(ids) - 1}, each once; save the tokenizer again")
         return backend
+
+    @classmethod
+    def _is_own_model(cls, model: Any) -> bool:
+        return isinstance(model, cls.model_class)
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
@@ -104,8 +108,11 @@ class LectureTokenizer(TokenizersBackend):
             backend.normalizer is None
             and isinstance(backend.model, self.model_class)
             and isinstance(backend.pre_tokenizer, self.pre_tokenizer_class)
-            and all(token.special for token in self.added_tokens_decoder.values())
+            and self._adds_special_tokens_only()
         )
+
+    def _adds_special_tokens_only(self) -> bool:
+        return all(token.special for token in self.added_tokens_decoder.values())
 
     def check_text(self, text: str) -> None:
         """Raise a ValueError that says why `text` cannot be encoded; return if it can."""
@@ -138,6 +145,16 @@ class LectureTokenizer(TokenizersBackend):
                 # Rust reports every failure to write as a bare Exception.
                 raise OSError(f"cannot save the tokenizer to {save_directory}: {error}") from None
         return tuple(os.path.join(save_directory, os.path.relpath(file, stage)) for file in files)
+
+
+def special_spellings(options: dict[str, Any]) -> set[str]:
+    """Return the spellings of all special tokens that a tokenizer with these options has; they cannot be words as well.
+
+    >>> sorted(special_spellings({"pad_token": None, "mask_token": "[M]"}))
+    ['</s>', '<s>', '[M]']
+    """
+    named = [options.get(name, SPECIAL_TOKENS.get(name)) for name in LectureTokenizer.SPECIAL_TOKENS_ATTRIBUTES]
+    return {str(token) for token in (*named, *options.get("extra_special_tokens", ())) if token is not None}
 
 
 def _special(token: str | AddedToken) -> AddedToken:

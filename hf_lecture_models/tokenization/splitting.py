@@ -45,6 +45,28 @@ class CodedWords:
     codes: np.ndarray
     lengths: np.ndarray
 
+    def expand(self, ids: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Put the tokens of each distinct word in all its places.
+
+        >>> coded = CodedWords(["b", "a"], np.array([0, 1, 0]), np.array([2, 0, 1]))
+        >>> coded.expand(np.array([7, 8, 9]), np.array([2, 1]))
+        (array([7, 8, 9, 7, 8]), array([3, 0, 2]))
+
+        Args:
+            ids: the tokens of the distinct words, word after word.
+            sizes: (distinct words,) int64, tokens in each, at least 1.
+
+        Returns:
+            The tokens of the texts, text after text, and (texts,) int64, tokens in each text.
+        """
+        if len(ids) == len(sizes):
+            return ids[self.codes], self.lengths
+        tokens = sizes[self.codes]
+        ends = np.concatenate([[0], np.cumsum(tokens)])
+        first = (np.cumsum(sizes) - sizes)[self.codes]
+        places = np.arange(ends[-1]) + np.repeat(first - ends[:-1], tokens)
+        return ids[places], np.diff(ends[np.concatenate([[0], np.cumsum(self.lengths)])])
+
 
 def split_words(text: str) -> list[str]:
     r"""Split `text` at white space as the Rust library does.

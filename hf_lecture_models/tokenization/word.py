@@ -1,9 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Words between white space, from a closed vocabulary (slide Y:310-325).
 
-Unknown words follow one of two policies of the slides. With an `<unk>`, every word outside the vocabulary becomes that
-one word. With none, such a word has no id, hence a sentence with it has probability 0: encoding raises
-`UnknownWordError`, which evaluation and ranking turn into -inf.
+Unknown words follow one of the policies of the slides. With an `<unk>`, every word outside the vocabulary becomes that
+one word, or the word of its class. With none, such a word has no id, hence a sentence with it has probability 0:
+encoding raises `UnknownWordError`, which evaluation and ranking turn into -inf. In a mixture of words and letters, such
+a word is spelled, and no word is unknown.
 """
 
 from __future__ import annotations
@@ -14,11 +15,22 @@ from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
+from tokenizers.models import BPE, WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from hf_lecture_models.tokenization.backend import SPECIAL_TOKENS, LectureTokenizer
+from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 from hf_lecture_models.tokenization.splitting import chunk_texts, code_words, shorten, split_words
+from hf_lecture_models.tokenization.unknown_words import (
+    BYTE_TOKENS,
+    CLASS_TOKENS,
+    MARK,
+    class_normalizer,
+    is_class_normalizer,
+    spelling_backend,
+    spelling_pre_tokenizer,
+)
+
+UNKNOWN_WORDS = ("token", "classes", "spelled")
 
 # The Rust model must name an unknown token. A name that no text yields makes it fail at an unknown word; its default,
 # "<unk>", would take in unknown words wherever the vocabulary merely contains this spelling.
@@ -45,11 +57,14 @@ class UnknownWordError(ValueError):
 
 
 class WordTokenizer(LectureTokenizer):
-    """Words split at white space, from a closed vocabulary; see `train`.
+    """Words split at white space, from a closed vocabulary; see `train` for what becomes of other words.
 
-    A literal `<unk>` in a text is the unknown word where there is one, else an ordinary word. Decoding joins the words
-    by one space; `skip_special_tokens=True` leaves out `<s>`, `</s>`, `<pad>` and, as everywhere in transformers, the
-    unknown token.
+    A literal `<unk>` in a text is the unknown word where there is one, else an ordinary word; so are the class tokens.
+    Decoding joins the words by one space; `skip_special_tokens=True` leaves out `<s>`, `</s>`, `<pad>` and, as
+    everywhere in transformers, the unknown token, but not the class tokens, which are words of the vocabulary.
+
+    Offsets are exact for words and for letters; the bytes of a character have its place, and the mark in front of a
+    spelled word has that of its first letter. A class token has the place of its word's last character.
 
     With no unknown token, the generic class that loads the files where this package is absent refuses unknown words as
     well, but with a bare `Exception` that does not name the word. `convert_tokens_to_ids` looks up without encoding: it
@@ -67,6 +82,7 @@ class WordTokenizer(LectureTokenizer):
         min_count: int = 1,
         unk_token: str | None = "<unk>",
         progress: bool = True,
+        unknown_words: str = "token",
         **kwargs: Any,
     ) -> WordTokenizer:
         """Build the vocabulary from the words of `texts`, the most frequent first.
@@ -79,61 +95,151 @@ class WordTokenizer(LectureTokenizer):
         ['<unk>', 'dog', 'the', 'a', 'cat', 'saw', '<s>', '</s>', '<pad>']
         >>> tokenizer("the dog barks").input_ids
         [6, 2, 1, 0]
+        >>> tokenizer = WordTokenizer.train(["the cat saw the dog"], unknown_words="classes", progress=False)
+        >>> tokenizer.tokenize("the dog saw 12 zebras in Paris")
+        ['the', 'dog', 'saw', '<unk:number>', '<unk>', '<unk>', '<unk:capitalised>']
+        >>> tokenizer = WordTokenizer.train(["the cat saw the dog"], unknown_words="spelled", progress=False)
+        >>> tokenizer.tokenize("the catwo")
+        [' the', ' ', 'c', 'a', 't', 'w', 'o']
+        >>> tokenizer.decode(tokenizer("the catwo né").input_ids, skip_special_tokens=True)
+        'the catwo né'
 
         Args:
             texts: any iterable of str; a generator is consumed once.
             vocab_size: the largest number of tokens, the special ones included: `len(tokenizer)` is at most this.
-            min_count: a word that occurs less often is left out.
+            min_count: a word that occurs less often is left out; so is a letter, which is then spelled in bytes.
             unk_token: the unknown word, which has id 0; None for a vocabulary without one.
             progress: whether to show a progress bar on a terminal.
+            unknown_words: "token": all are the unknown word, or refused where there is none. "classes": the tokens
+                `<unk:number>`, `<unk:all-capitals>`, `<unk:capitalised>`, `<unk:hyphenated>` and `<unk:punctuation>`,
+                with the ids 1 to 5, stand for the words that `unknown_class` says, and the unknown word for all others.
+                "spelled": a word is spelled in letters, and letters not in the texts in bytes; there is no unknown
+                word. The tokens of words then begin with a space, which by itself begins a spelled word.
             kwargs: options of the tokenizer, such as `add_eos_token=True` or `model_max_length=512`.
 
         Raises:
             TypeError: `texts` is one str or holds something that is not a str.
-            ValueError: no word is left, or `vocab_size` or `min_count` is too small.
+            ValueError: no word is left, `vocab_size` or `min_count` is too small, or `unknown_words` is none of these
+                or does not go with `unk_token`.
         """
-        special = _spellings(kwargs) | ({unk_token} if unk_token else set())
         if min_count < 1:
             raise ValueError(f"min_count must be at least 1, not {min_count}")
+        special = special_spellings(kwargs) | set(_unknown_tokens(unk_token, unknown_words))
         if vocab_size is not None and vocab_size <= len(special):
             raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
-        words = _frequent_words(_count_words(texts, progress), min_count, special)
-        return cls.from_words(words[: vocab_size and vocab_size - len(special)], unk_token=unk_token, **kwargs)
+        counts = _count_words(texts, progress)
+        words = _frequent_words(counts, min_count, special)
+        if unknown_words != "spelled":
+            return cls.from_words(words[: vocab_size and vocab_size - len(special)], unk_token, unknown_words, **kwargs)
+        letters = _by_count(_count_letters(counts), min_count, special)
+        room = None if vocab_size is None else vocab_size - len(special) - len(letters) - len(BYTE_TOKENS) - len(MARK)
+        if room is not None and room < 1:
+            raise ValueError(
+                f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens, "
+                f"{len(letters)} letters, 256 bytes and a mark; raise it, or raise min_count for fewer letters"
+            )
+        return cls.from_words(words[:room], unk_token, unknown_words, letters, **kwargs)
 
     @classmethod
-    def from_words(cls, words: Iterable[str], unk_token: str | None = "<unk>", **kwargs: Any) -> WordTokenizer:
-        """Build a tokenizer from its words, in the order of their ids, after `unk_token` at id 0 if there is one.
+    def from_words(
+        cls,
+        words: Iterable[str],
+        unk_token: str | None = "<unk>",
+        unknown_words: str = "token",
+        letters: Iterable[str] | None = None,
+        **kwargs: Any,
+    ) -> WordTokenizer:
+        """Build a tokenizer from its words, in the order of their ids.
 
+        `unk_token`, if there is one, has id 0, and the classes follow it; the letters stand behind the words.
         A word with white space inside may stand in the vocabulary (files from elsewhere hold such); no text yields it.
 
         >>> WordTokenizer.from_words(["a", "b"], unk_token=None)("b a").input_ids
         [2, 1, 0]
 
+        Args:
+            words: the words, without the unknown word and the classes.
+            unk_token, unknown_words: as for `train`.
+            letters: what spells words; None for those that the words are made of. Other letters are spelled in bytes.
+            kwargs: options of the tokenizer.
+
         Raises:
-            ValueError: a word is empty, occurs twice, or is spelled like a special token.
+            ValueError: a word is empty, occurs twice, or is spelled like a special token; a letter is not a single
+                character, or is white space; the options do not go together.
         """
-        special = _spellings(kwargs)
-        vocabulary: dict[str, int] = {}
-        for word in words if unk_token is None else (unk_token, *words):
-            if not word or word in vocabulary or word in special or word == _NO_UNKNOWN:
-                reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
-                raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
-            vocabulary[word] = len(vocabulary)
+        special = special_spellings(kwargs)
+        vocabulary = _checked_words([*_unknown_tokens(unk_token, unknown_words), *words], special)
+        if unknown_words == "spelled":
+            backend = spelling_backend(vocabulary, _checked_letters(letters, vocabulary, special))
+            return cls(tokenizer_object=backend, unk_token=None, **kwargs)
+        if letters is not None:
+            raise ValueError(f"letters are for unknown_words='spelled', not {unknown_words!r}; leave them out")
         backend = Tokenizer(WordLevel(vocabulary, unk_token=_NO_UNKNOWN if unk_token is None else unk_token))
         backend.pre_tokenizer = WhitespaceSplit()
+        if unknown_words == "classes":
+            backend.normalizer = class_normalizer(vocabulary)
         return cls(tokenizer_object=backend, unk_token=unk_token, **kwargs)
+
+    @classmethod
+    def _is_own_model(cls, model: Any) -> bool:
+        return super()._is_own_model(model) or _spells(model)
+
+    @property
+    def unknown_words(self) -> str:
+        """What becomes of unknown words: "token", "classes" or "spelled", as for `train`, or "refused"."""
+        if _spells(self.backend_tokenizer.model):
+            return "spelled"
+        if is_class_normalizer(self.backend_tokenizer.normalizer):
+            return "classes"
+        return "refused" if self.unk_token is None else "token"
+
+    def is_as_built(self) -> bool:
+        """Whether nobody changed the backend, so that `encode_words` gives its ids."""
+        backend, policy = self.backend_tokenizer, self.unknown_words
+        if policy == "spelled":
+            splits = backend.pre_tokenizer.__getstate__() == spelling_pre_tokenizer().__getstate__()
+        else:
+            splits = isinstance(backend.model, WordLevel) and isinstance(backend.pre_tokenizer, WhitespaceSplit)
+        return splits and (policy == "classes" or backend.normalizer is None) and self._adds_special_tokens_only()
+
+    def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids of `words`, each taken as plain text, never as a special token.
+
+        >>> WordTokenizer.from_words(["cat"], unknown_words="spelled").encode_words(["cat", "tac"])
+        (array([0, 1, 4, 2, 3], dtype=int32), array([1, 4]))
+
+        Returns:
+            (tokens,) int32, the ids, word after word; (words,) int64, the tokens of each.
+
+        Raises:
+            UnknownWordError: a word is unknown and there is no unknown token.
+        """
+        if self.unknown_words != "spelled":
+            return self.word_ids_of(words), np.ones(len(words), np.int64)
+        vocabulary = self.backend_tokenizer.get_vocab(with_added_tokens=False)
+        spelled = [
+            [vocabulary[MARK + word]] if MARK + word in vocabulary else _spell(word, vocabulary) for word in words
+        ]
+        ids = np.fromiter((id_ for row in spelled for id_ in row), np.int32)
+        return ids, np.fromiter(map(len, spelled), np.int64, len(spelled))
 
     def word_ids_of(self, words: list[str]) -> np.ndarray:
         """Return the ids of `words`, each taken as plain text, never as a special token: (number of words,) int32.
 
         Raises:
-            UnknownWordError: a word is unknown and there is no unknown token.
+            UnknownWordError: a word has no id of its own: it is unknown and there is no unknown token.
         """
-        look_up, unknown = self.backend_tokenizer.model.token_to_id, self.unk_token_id
-        ids = [unknown if (found := look_up(word)) is None else found for word in words]
-        if unknown is None and None in ids:
-            raise UnknownWordError(words[ids.index(None)])
-        return np.array(ids, np.int32)
+        backend = self.backend_tokenizer
+        mark, unk = MARK if _spells(backend.model) else "", self.unk_token_id
+        ids = [backend.model.token_to_id(mark + word) for word in words]
+        unknown = [word for word, id_ in zip(words, ids, strict=True) if id_ is None]
+        if unknown and unk is None:
+            raise UnknownWordError(unknown[0])
+        if unknown and backend.normalizer is not None:
+            classes = backend.normalizer.normalize_str("\n".join(unknown)).split("\n")
+            id_of = {word: backend.model.token_to_id(name) for word, name in zip(unknown, classes, strict=True)}
+            ids = [id_of.get(word) if id_ is None else id_ for word, id_ in zip(words, ids, strict=True)]
+        return np.array([unk if id_ is None else id_ for id_ in ids], np.int32)
 
     def check_text(self, text: str) -> None:
         """Raise a ValueError that says why `text` cannot be encoded; return if it can."""
@@ -145,6 +251,50 @@ class WordTokenizer(LectureTokenizer):
                 raise UnknownWordError(word) from None
 
 
+def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:
+    if unknown_words not in UNKNOWN_WORDS:
+        raise ValueError(f"unknown_words is {unknown_words!r}; it must be one of {', '.join(map(repr, UNKNOWN_WORDS))}")
+    if unknown_words == "classes" and unk_token is None:
+        raise ValueError("unknown_words='classes' needs an unk_token for the unknown words of no class")
+    if unknown_words == "spelled" and unk_token not in (None, "<unk>"):
+        raise ValueError(f"unknown_words='spelled' has no unknown word; leave out unk_token={unk_token!r}")
+    if unknown_words == "spelled" or unk_token is None:
+        return []
+    return [unk_token, *CLASS_TOKENS] if unknown_words == "classes" else [unk_token]
+
+
+def _checked_words(words: Iterable[str], special: set[str]) -> dict[str, int]:
+    vocabulary: dict[str, int] = {}
+    for word in words:
+        if not word or word in vocabulary or word in special or word == _NO_UNKNOWN:
+            reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
+            raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
+        vocabulary[word] = len(vocabulary)
+    return vocabulary
+
+
+def _checked_letters(letters: Iterable[str] | None, words: Iterable[str], special: set[str]) -> list[str]:
+    if letters is None:
+        return sorted({letter for word in words for letter in "".join(split_words(word))} - special)
+    checked = list(dict.fromkeys(letters))
+    for letter in checked:
+        if len(letter) != 1 or not split_words(letter) or letter in special:
+            raise ValueError(f"the letter {shorten(letter)} is not one character, or is white space or a special token")
+    return checked
+
+
+def _spells(model: Any) -> bool:
+    return isinstance(model, BPE) and model.ignore_merges and model.byte_fallback
+
+
+def _spell(word: str, vocabulary: dict[str, int]) -> list[int]:
+    ids = [vocabulary[MARK]]
+    for letter in word:
+        tokens = [letter] if letter in vocabulary else [BYTE_TOKENS[byte] for byte in letter.encode()]
+        ids += [vocabulary[token] for token in tokens]
+    return ids
+
+
 def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
@@ -154,15 +304,23 @@ def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:
     return counts
 
 
+def _count_letters(words: Counter[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for letter in word:
+            counts[letter] += count
+    return counts
+
+
 def _frequent_words(counts: Counter[str], min_count: int, special: set[str]) -> list[str]:
-    words = [word for word, count in counts.items() if count >= min_count and word not in special]
+    words = _by_count(counts, min_count, special)
     if not words:
         reason = f"every word is special or occurs less than {min_count} times" if counts else "they are empty"
         raise ValueError(f"no words are left of the texts: {reason}; give more text or lower min_count")
+    return words
+
+
+def _by_count(counts: Counter[str], min_count: int, special: set[str]) -> list[str]:
+    found = [item for item, count in counts.items() if count >= min_count and item not in special]
     # Two stable sorts: by count, and by code point among equal counts.
-    return sorted(sorted(words), key=counts.__getitem__, reverse=True)
-
-
-def _spellings(options: dict[str, Any]) -> set[str]:
-    named = [options.get(name, SPECIAL_TOKENS.get(name)) for name in LectureTokenizer.SPECIAL_TOKENS_ATTRIBUTES]
-    return {str(token) for token in (*named, *options.get("extra_special_tokens", ())) if token is not None}
+    return sorted(sorted(found), key=counts.__getitem__, reverse=True)

@@ -113,6 +113,73 @@ def test_every_key_by_hand(words, stream, batch_size):
     assert result["stride"] is None
 
 
+@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_class_of_unknown_words_is_unknown(stream, generic):
+    tokenizer = WordTokenizer.from_words(["a", "b"], unknown_words="classes")
+    bits = {
+        "<s>": {"a": 0},
+        "a": {"<unk:number>": 2, "b": 2, "</s>": 1},
+        "<unk:number>": {"<unk:capitalised>": 1, "a": 1},
+        "<unk:capitalised>": {"<unk>": 1, "a": 1},
+        "<unk>": {"</s>": 0},
+        "</s>": {"</s>": 0},
+        "<pad>": {"</s>": 0},
+    }
+    model = BigramModel(tokenizer, bits)
+    texts = ["a 17  Né zz", "a <unk:number> a", "a"]
+    if generic:
+        options = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend_tokenizer, **options)
+    result = evaluate_language_model(model, tokenizer, texts, stream=stream)
+    # 17, Né and zz: 2 + 3 + 2 bytes and their ends. The class spelled in the text is an ordinary word.
+    total, known, charged = (0 + 2 + 1 + 1 + 0) + (0 + 2 + 1 + 1) + (0 + 1), (0 + 0) + (0 + 2 + 1 + 1) + (0 + 1), 8 * 10
+    assert (result["tokens"], result["words"], result["bytes"], result["unknown"]) == (11, 11, 13 + 17 + 2, 3)
+    assert result["bits_per_byte"] == pytest.approx((total + charged) / 32)
+    assert result["perplexity"] == pytest.approx(2 ** (total / 11))
+    assert result["perplexity_without_unk"] == pytest.approx(2 ** (known / 8))
+    assert result["word_perplexity_without_unk"] == pytest.approx(2 ** (known / 8))
+    assert (result["unk_token"], result["unk_classes"]) == ("<unk>", 5)
+
+
+def test_spelled_words_are_not_unknown():
+    tokenizer = WordTokenizer.from_words(["ab", "b"], unknown_words="spelled")
+    bits = {
+        "<s>": {" ab": 1, " ": 1},
+        " ab": {" ": 0},
+        " ": {"b": 0},
+        "b": {"a": 1, "<0xC3>": 1},
+        "a": {" b": 0},
+        "<0xC3>": {"<0xA9>": 0},
+        "<0xA9>": {"</s>": 0},
+        " b": {"</s>": 0},
+        "</s>": {"</s>": 0},
+        "<pad>": {"</s>": 0},
+    }
+    # ab, spelled ba, b, end: 1 + (0 + 0 + 1) + 0 + 0; spelled bé, end: (1 + 0 + 1 + 0) + 0.
+    result = evaluate_language_model(BigramModel(tokenizer, bits), tokenizer, ["ab ba b", "bé"])
+    assert (result["tokens"], result["words"], result["bytes"], result["unknown"]) == (6 + 5, 4 + 2, 8 + 4, 0)
+    assert result["bits_per_byte"] == result["bits_per_byte_uncharged"] == pytest.approx((2 + 2) / 12)
+    assert result["word_perplexity"] == result["word_perplexity_without_unk"] == pytest.approx(2 ** (4 / 6))
+    assert (result["unk_token"], result["unk_classes"]) == (None, None)
+
+
+@pytest.mark.filterwarnings("ignore:.*discounts")
+def test_policies_compare_in_bits_per_byte():
+    train = ["the cat saw 12 dogs", "the dog saw 7 cats in Rome", "a cat saw the dog in Paris", "the dog"] * 3
+    held_out = ["the cat saw 99 zebras in Oslo", "a dog saw the cat"]
+    bits = {}
+    for policy in ("token", "classes", "spelled"):
+        tokenizer = WordTokenizer.train(train, min_count=6, unknown_words=policy, progress=False)
+        model = NGramForCausalLM.fit(train, tokenizer, order=3, progress=False)
+        result = evaluate_language_model(model, tokenizer, held_out)
+        assert result["words"] == 14
+        assert result["unknown"] == (0 if policy == "spelled" else 4)
+        assert (result["bits_per_byte"] > result["bits_per_byte_uncharged"]) == (policy != "spelled")
+        bits[policy] = result["bits_per_byte"]
+    assert bits["spelled"] < bits["token"]
+
+
 def test_bytes_have_words_but_no_unknown_ones():
     tokenizer = ByteTokenizer()
     uniform = random_gpt2(tokenizer)

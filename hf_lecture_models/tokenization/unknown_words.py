@@ -1,0 +1,166 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+r"""Unknown words by class, and unknown words in letters (slide Y:310-325), as parts of the Rust library's pipeline.
+
+Everything here ends up in `tokenizer.json`, so that it works where this package is not installed.
+
+**Classes.** A normalizer rewrites each word outside the vocabulary as the token of its class, which is a word of the
+vocabulary. Its regular expressions look ahead: the word is of the class, and is none of the known words of that class,
+which stand in the pattern as a trie (`Pari(?:s|ty)`). A word has one class at most, so each known word stands in one
+pattern; those of no class stand in none.
+
+**Letters.** A byte-pair encoding with no merges, whose vocabulary holds words with a space in front. A word that it has
+stays whole; any other falls into the space, which marks that a spelled word begins, and its letters. A letter that is
+not in the vocabulary falls into the bytes of its UTF-8. Words hold no white space, so nothing else looks like the mark:
+the tokens joined are the text, up to its white space.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from itertools import groupby, takewhile
+
+from tokenizers import Regex, Tokenizer, decoders
+from tokenizers.models import BPE
+from tokenizers.normalizers import Normalizer, Replace, Sequence
+from tokenizers.pre_tokenizers import Metaspace, WhitespaceSplit
+from tokenizers.pre_tokenizers import Sequence as PreTokenizers
+
+from hf_lecture_models.tokenization.splitting import WHITE_SPACE, split_words
+
+MARK = " "
+BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
+
+_IN_WORD = f"[^{WHITE_SPACE}]"
+_END = f"(?!{_IN_WORD})"
+_SIGN = rf"[^\p{{L}}\p{{N}}{WHITE_SPACE}]"  # neither letter nor digit
+_CASELESS = rf"[^\p{{Lu}}\p{{Ll}}{WHITE_SPACE}]"
+# Possessive repetition (*+) never gives characters back, so that a word of a million letters costs a million steps.
+_CLASSES = {
+    "number": rf"{_SIGN}*+\p{{N}}[^\p{{L}}{WHITE_SPACE}]*+(?:st|nd|rd|th|s)?{_SIGN}*+{_END}",
+    "all-capitals": rf"{_CASELESS}*+\p{{Lu}}{_CASELESS}*+\p{{Lu}}[^\p{{Ll}}{WHITE_SPACE}]*+{_END}",
+    "capitalised": rf"{_SIGN}*+[\p{{Lu}}\p{{Lt}}]",
+    "hyphenated": rf"{_SIGN}*+[\p{{L}}\p{{N}}][^-‐‑{WHITE_SPACE}]*+[-‐‑]{_SIGN}*+[\p{{L}}\p{{N}}]",
+    "punctuation": rf"{_SIGN}++{_END}",
+}
+CLASS_TOKENS = [f"<unk:{name}>" for name in _CLASSES]
+
+# A regular expression may nest a few thousand deep; deeper than this, the trie becomes a plain list of its words.
+_TRIE_DEPTH = 64
+
+
+def unknown_class(word: str) -> str | None:
+    """Return the class of a word by its spelling, whether known or not; None for a word of no class.
+
+    The first class that fits, in this order:
+
+    - number: a digit, and no letter but an ending st, nd, rd, th or s;
+    - all-capitals: two capital letters or more, and no small letter;
+    - capitalised: the first letter or digit is a capital (or titlecase) letter;
+    - hyphenated: a hyphen somewhere between two letters or digits;
+    - punctuation: neither letter nor digit.
+
+    Letters, digits and capitals are Unicode's L, N and Lu; scripts without capitals have words of no class.
+
+    >>> [unknown_class(word) for word in ("1,000", "-$12.3", "1914-18", "3727th", "1990s", "½")]
+    ['number', 'number', 'number', 'number', 'number', 'number']
+    >>> [unknown_class(word) for word in ("NASA", "U.S.", "COVID-19", "R2D2", "A.M.")]
+    ['all-capitals', 'all-capitals', 'all-capitals', 'all-capitals', 'all-capitals']
+    >>> [unknown_class(word) for word in ("Mr.", "A", "McDonald", "U.S.-based", "October-12", "'Tis")]
+    ['capitalised', 'capitalised', 'capitalised', 'capitalised', 'capitalised', 'capitalised']
+    >>> [unknown_class(word) for word in ("1,000-page", "well-known", "anti-Hutu", "6.44-km-long")]
+    ['hyphenated', 'hyphenated', 'hyphenated', 'hyphenated']
+    >>> [unknown_class(word) for word in ("...", "--", "€", "@-@")]
+    ['punctuation', 'punctuation', 'punctuation', 'punctuation']
+    >>> [unknown_class(word) for word in ("zebra", "iPhone", "4x4", "don't", "漢字", "-")]
+    [None, None, None, None, None, 'punctuation']
+    """
+    return next(iter(_classes_of([word])))
+
+
+def class_normalizer(vocabulary: Iterable[str]) -> Sequence:
+    """Return the normalizer that rewrites every word outside `vocabulary` as the token of its class, if it has one.
+
+    Words with white space inside are passed over, since no text yields them.
+
+    >>> class_normalizer(["Paris", "cat"]).normalize_str("Paris Oslo cat zebra 12")
+    'Paris <unk:capitalised> cat zebra <unk:number>'
+    """
+    words = [word for word in vocabulary if split_words(word) == [word]]
+    known: dict[str, list[str]] = {name: [] for name in _CLASSES}
+    for word, name in zip(words, _classes_of(words), strict=True):
+        if name is not None:
+            known[name].append(word)
+    return Sequence([_rule(name, known[name]) for name in _CLASSES])
+
+
+def is_class_normalizer(normalizer: Normalizer | None) -> bool:
+    """Whether `normalizer` has the form that `class_normalizer` gives it."""
+    if not isinstance(normalizer, Sequence):
+        return False
+    rules = json.loads(normalizer.__getstate__())["normalizers"]
+    return [(rule["type"], rule.get("content")) for rule in rules] == [("Replace", token) for token in CLASS_TOKENS]
+
+
+def spelling_backend(words: Iterable[str], letters: Iterable[str]) -> Tokenizer:
+    """Return the pipeline that leaves `words` whole and spells all others; the ids follow the order of the arguments.
+
+    >>> spelling_backend(["cat"], "act").encode("cat acté").tokens
+    [' cat', ' ', 'a', 'c', 't', '<0xC3>', '<0xA9>']
+    """
+    tokens = [*(MARK + word for word in words), MARK, *letters, *BYTE_TOKENS]
+    vocabulary = {token: id_ for id_, token in enumerate(tokens)}
+    # ignore_merges: a piece that is in the vocabulary as a whole is taken as a whole.
+    backend = Tokenizer(BPE(vocabulary, merges=[], ignore_merges=True, byte_fallback=True))
+    backend.pre_tokenizer = spelling_pre_tokenizer()
+    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(MARK, 1, 0)])
+    return backend
+
+
+def spelling_pre_tokenizer() -> PreTokenizers:
+    """Return the pre-tokenizer that splits at white space and puts the mark in front of each word."""
+    return PreTokenizers([WhitespaceSplit(), Metaspace(replacement=MARK, prepend_scheme="always", split=False)])
+
+
+def trie_pattern(words: Iterable[str], depth: int = _TRIE_DEPTH) -> str:
+    """Return a regular expression that matches exactly `words`, each common beginning written once.
+
+    >>> trie_pattern(["Paris", "Parity", "Par"]), trie_pattern(["1.5"])
+    ('Par(?:i(?:s|ty))?', '1\\\\x{2E}5')
+    """
+    first, *more = ordered = sorted(set(words))
+    if not more:
+        return _escape(first)
+    # All words between the first and the last share what these two share.
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(first, more[-1], strict=False))
+    prefix = "".join(char for char, _ in pairs)
+    tails = [word[len(prefix) :] for word in (more if first == prefix else ordered)]
+    if depth:
+        branches = [trie_pattern(branch, depth - 1) for _, branch in groupby(tails, key=lambda tail: tail[0])]
+    else:
+        branches = [_escape(tail) for tail in tails]
+    return f"{_escape(prefix)}(?:{'|'.join(branches)}){'?' if first == prefix else ''}"
+
+
+def _escape(text: str) -> str:
+    return "".join(char if char.isalnum() else f"\\x{{{ord(char):X}}}" for char in text)
+
+
+def _rule(name: str, known: Iterable[str]) -> Replace:
+    before = list(_CLASSES)[: list(_CLASSES).index(name)]
+    of_class = "".join(f"(?!{_CLASSES[other]})" for other in before) + f"(?={_CLASSES[name]})"
+    # Class tokens that stand in the text, or that the rules before have put there, stay.
+    kept = trie_pattern([*CLASS_TOKENS, *known])
+    return Replace(Regex(f"(?<!{_IN_WORD}){of_class}(?!{kept}{_END}){_IN_WORD}+"), f"<unk:{name}>")
+
+
+@cache
+def _classifier() -> Sequence:
+    return Sequence([_rule(name, []) for name in _CLASSES])
+
+
+def _classes_of(words: list[str]) -> list[str | None]:
+    names = dict(zip(CLASS_TOKENS, _CLASSES, strict=True))
+    classified = _classifier().normalize_str("\n".join(words)).split("\n") if words else []
+    return [None if word in names else names.get(found) for word, found in zip(words, classified, strict=True)]
