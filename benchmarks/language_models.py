@@ -22,12 +22,12 @@ from hf_lecture_models.tokenization.corpus import read_texts
 
 
 def validation_curve(folder: Path) -> list[dict[str, Any]]:
-    """Step, epoch and validation perplexity of each evaluation during training; [] where nothing was recorded."""
+    """Step, epoch, validation perplexity and bits per byte of each evaluation; [] where nothing was recorded."""
     record = folder / "training.json"
     if not record.is_file():
         return []
     history = json.loads(record.read_text(encoding="utf-8"))["history"]
-    keys = ("step", "epoch", "validation_perplexity")
+    keys = ("step", "epoch", "validation_perplexity", "validation_word_perplexity", "validation_bits_per_byte")
     return [{key: row[key] for key in keys} for row in history if "validation_perplexity" in row]
 
 

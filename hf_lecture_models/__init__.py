@@ -10,13 +10,15 @@ from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, register_pipelines
-from hf_lecture_models.tokenization import ByteTokenizer, WordTokenizer
+from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordTokenizer
 from hf_lecture_models.version import __version__
 
 register_pipelines()
 
 __all__ = [
+    "BpeTokenizer",
     "ByteTokenizer",
+    "CharTokenizer",
     "FeedForwardConfig",
     "FeedForwardForCausalLM",
     "FeedForwardModel",

@@ -25,13 +25,19 @@ from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig
 import hf_lecture_models  # noqa: F401  (registers the models)
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.trainer.data import training_texts, validation_texts
 from hf_lecture_models.trainer.language_model import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.trainer.loop import TrainingResult
 from hf_lecture_models.trainer.recipe import coerced, describe_fields, load_recipe, parse_overrides
 
-TOKENIZERS: dict[str, Any] = {"word": WordTokenizer, "bpe": BpeTokenizer, "byte": ByteTokenizer}
+TOKENIZERS: dict[str, Any] = {
+    "word": WordTokenizer,
+    "bpe": BpeTokenizer,
+    "char": CharTokenizer,
+    "byte": ByteTokenizer,
+}
 
 
 def make_tokenizer(recipe: CausalLMRecipe, texts: Any) -> Any:
