@@ -1,0 +1,67 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""One table of the language models on WikiText-2, from the results that the other scripts wrote.
+
+    python -m benchmarks.wikitext2_table            # prints it, and writes docs/wikitext2.png
+
+It measures nothing. Bits per byte compare models of any tokenizer; so do word perplexities, which divide by the same
+words. All models count one `</s>` per line and read the lines as one stream.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from benchmarks.common import ROOT
+from hf_lecture_models.analysis.learning_curve import save_table
+
+COLUMNS = ["model", "tokens of training", "CPU minutes", "test word perplexity", "test bits per byte", "validation"]
+NGRAMS = {"trigram, modified Kneser-Ney": 3, "5-gram, modified Kneser-Ney": 5}
+NETWORKS = {
+    "feed-forward, 5 words": "feed_forward_wikitext2",
+    "LSTM, 2 x 200": "recurrent_wikitext2",
+    "self-attention, words": "self_attention_wikitext2",
+    "self-attention, BPE 8 k": "self_attention_bpe_wikitext2",
+}
+
+
+def read_results(name: str) -> dict[str, Any]:
+    """The results in benchmarks/results/NAME.json."""
+    path = ROOT / "benchmarks" / "results" / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8"))["results"]
+
+
+def ngram_row(title: str, order: int) -> list[str]:
+    """Fitting reads every token once."""
+    rows = read_results("ngram_wikitext2")["rows"]
+    row = next(row for row in rows if (row["order"], row["smoothing"]) == (order, "modified_kneser_ney"))
+    perplexity, bits = row["test_word_perplexity"], row["test_bits_per_byte"]
+    return [title, "1 epoch", f"{row['fit_cpu_s'] / 60:.2f}", f"{perplexity:.1f}", f"{bits:.4f}", ""]
+
+
+def network_row(title: str, name: str) -> list[str]:
+    """Whether the validation curve still falls is told by its last two points."""
+    results = read_results(name)
+    training, curve = results["training"], results["validation_curve"]
+    seconds = training.get("step_cpu_seconds") or training["step_seconds"]
+    last = [point["validation_perplexity"] for point in curve[-2:]]
+    direction = "falls" if last[-1] < last[0] else "no longer falls"
+    return [
+        title,
+        f"{training['items'] / 1e6:.1f} M ({curve[-1]['epoch']:.1f} epochs)",
+        f"{seconds / 60:.0f}",
+        f"{results['test']['word_perplexity']:.1f}",
+        f"{results['test']['bits_per_byte']:.4f}",
+        direction,
+    ]
+
+
+def main() -> None:
+    rows = [ngram_row(*item) for item in NGRAMS.items()] + [network_row(*item) for item in NETWORKS.items()]
+    print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
+    print("\n".join("| " + " | ".join(row) + " |" for row in rows))
+    save_table(COLUMNS, rows, ROOT / "docs" / "wikitext2.png", title="WikiText-2")
+
+
+if __name__ == "__main__":
+    main()
