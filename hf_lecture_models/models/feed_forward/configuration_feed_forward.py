@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 from huggingface_hub.dataclasses import strict
 
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.large_vocabulary import check_output_layer
+from hf_lecture_models.layers.adaptive_softmax import default_cutoffs
 
 
 @strict
@@ -20,6 +22,11 @@ class FeedForwardConfig(LectureConfig):
         direct_connections: the output layer also reads the word vectors of the context themselves.
         tie_word_embeddings: use the word vectors as the output matrix; `embedding_size` must equal `hidden_size`, and
             there can be no direct connections.
+        output_layer: "softmax"; for large vocabularies "adaptive" (layers/adaptive_softmax.py) or "noise_contrastive"
+            (layers/noise_contrastive.py), which want `set_token_counts` before training.
+        adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
+            of the words.
+        noise_samples: noise_contrastive only, how many words of noise all positions of a batch share.
         initialization: "free": word vectors and output matrix start at random, each its own way; "equal": the output
             matrix starts as a copy of the word vectors and is free from then on (their widths must be equal);
             "one_vector": all words start from one and the same random vector, the output matrix at random.
@@ -33,8 +40,17 @@ class FeedForwardConfig(LectureConfig):
 
     model_type = "lecture_feed_forward"
     keys_to_ignore_at_inference = ["past_key_values"]
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"initialization": ("free", "equal", "one_vector")}
-    positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size", "order", "embedding_size", "hidden_size")
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "initialization": ("free", "equal", "one_vector"),
+        "output_layer": ("softmax", "adaptive", "noise_contrastive"),
+    }
+    positive_fields: ClassVar[tuple[str, ...]] = (
+        "vocab_size",
+        "order",
+        "embedding_size",
+        "hidden_size",
+        "noise_samples",
+    )
     largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {"order": 1024}
 
     vocab_size: int = 10_000
@@ -43,6 +59,9 @@ class FeedForwardConfig(LectureConfig):
     hidden_size: int = 256
     direct_connections: bool = False
     tie_word_embeddings: bool = False
+    output_layer: str = "softmax"
+    adaptive_cutoffs: list[int] | None = None
+    noise_samples: int = 1024
     initialization: str = "free"
     dropout: float | int = 0.0
     initializer_range: float | int = 0.05
@@ -50,6 +69,12 @@ class FeedForwardConfig(LectureConfig):
     pad_token_id: int | None = None
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
+        if self.output_layer == "adaptive" and self.adaptive_cutoffs is None:
+            # Written down, so that a saved model keeps its shape whatever the default becomes.
+            self.adaptive_cutoffs = default_cutoffs(self.vocab_size)
 
     @property
     def input_size(self) -> int:
@@ -72,7 +97,13 @@ class FeedForwardConfig(LectureConfig):
         return self.initialization == "equal"
 
     def check_fields(self) -> None:
-        """Refuse an order without context, matrices that cannot be equal, an impossible dropout."""
+        """Refuse an order without context, matrices that cannot be equal, an impossible dropout or output layer."""
+        check_output_layer(self)
+        if self.starts_equal and self.output_layer == "adaptive":
+            raise ValueError(
+                "FeedForwardConfig: initialization='equal' needs one output matrix, and output_layer='adaptive' has "
+                "several; set another initialization, or output_layer='softmax' or 'noise_contrastive'"
+            )
         if self.order < 2:
             raise ValueError(
                 f"FeedForwardConfig.order is {self.order}; the model reads the order - 1 words before a prediction, so "

@@ -38,6 +38,7 @@ Deviations:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -48,11 +49,22 @@ from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutpu
 from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
 
 from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
+from hf_lecture_models.base.large_vocabulary import LargeVocabularyLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.context_windows import context_windows
+from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.layers.recurrent_padding import padding_mask
 from hf_lecture_models.models.feed_forward.configuration_feed_forward import FeedForwardConfig
+
+OUTPUT_LAYERS: dict[str, Callable[[FeedForwardConfig], nn.Module]] = {
+    "softmax": lambda config: nn.Linear(config.output_size, config.vocab_size),
+    "adaptive": lambda config: AdaptiveSoftmax(config.output_size, config.vocab_size, config.adaptive_cutoffs),
+    "noise_contrastive": lambda config: NoiseContrastiveLinear(
+        config.output_size, config.vocab_size, config.noise_samples
+    ),
+}
 
 
 class FeedForwardPreTrainedModel(LecturePreTrainedModel):
@@ -145,16 +157,16 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
                 return vectors.new_zeros(shape), 0
             start = torch.full(shape[:2], self.config.bos_token_id, device=vectors.device)
             return self.embed_tokens(start).to(vectors.dtype), 0
-        found = [tuple(tensor.shape) for state in cache.states for tensor in state or ()]
-        if found != [shape]:
+        found = [tensor for state in cache.states for tensor in state or ()]
+        if [tuple(tensor.shape) for tensor in found] != [shape]:
             raise ValueError(
-                f"past_key_values is of another model or batch: it holds {found}, this input needs the word vectors "
-                f"(batch, order - 2, embedding_size) = {shape}"
+                f"past_key_values is of another model or batch: it holds {[tuple(tensor.shape) for tensor in found]}, "
+                f"this input needs the word vectors (batch, order - 2, embedding_size) = {shape}"
             )
-        return cache.states[0][0], cache.seen_tokens
+        return found[0], cache.seen_tokens
 
 
-class FeedForwardForCausalLM(HiddenStateCausalLM, FeedForwardPreTrainedModel, GenerationMixin):
+class FeedForwardForCausalLM(LargeVocabularyLM, HiddenStateCausalLM, FeedForwardPreTrainedModel, GenerationMixin):
     """The feed-forward language model: the next word's probability from the n - 1 words before it."""
 
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
@@ -162,7 +174,7 @@ class FeedForwardForCausalLM(HiddenStateCausalLM, FeedForwardPreTrainedModel, Ge
     def __init__(self, config: FeedForwardConfig):
         super().__init__(config)
         self.model = FeedForwardModel(config)
-        self.lm_head = nn.Linear(config.output_size, config.vocab_size)  # [U | W] and b
+        self.lm_head = OUTPUT_LAYERS[config.output_layer](config)  # [U | W] and b
         self.post_init()
 
     @torch.no_grad()
@@ -170,8 +182,9 @@ class FeedForwardForCausalLM(HiddenStateCausalLM, FeedForwardPreTrainedModel, Ge
         super()._init_weights(module)
         # The word vectors, in the part that comes first, have their values by now.
         if module is self.lm_head and self.config.starts_equal:
-            direct = self.lm_head.weight[:, self.config.hidden_size :]
-            init.copy_(self.lm_head.weight, torch.cat((self.model.embed_tokens.weight, direct), 1))
+            output = self.get_parameter("lm_head.weight")
+            direct = output[:, self.config.hidden_size :]
+            init.copy_(output, torch.cat((self.get_parameter("model.embed_tokens.weight"), direct), 1))
 
     @can_return_tuple
     def forward(

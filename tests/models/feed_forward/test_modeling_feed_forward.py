@@ -118,6 +118,57 @@ class TestZerosBeforeTheFirstWordForCausalLM(FeedForwardLMTests):
         return small(bos_token_id=None, embedding_size=9)
 
 
+COUNTS = torch.arange(32).sub(11).square()
+
+
+class TestAdaptiveForCausalLM(FeedForwardLMTests):
+    """An adaptive softmax, also over direct connections, whose words are not ranked by id."""
+
+    contradictory_configs: ClassVar[Sequence[dict[str, Any]]] = (
+        {"adaptive_cutoffs": [8, 4]},
+        {"adaptive_cutoffs": [32]},
+        {"tie_word_embeddings": True, "direct_connections": False, "embedding_size": None},
+        {"initialization": "equal", "direct_connections": False, "embedding_size": None},
+    )
+
+    def config(self) -> FeedForwardConfig:
+        return small(output_layer="adaptive", adaptive_cutoffs=[6, 14], direct_connections=True)
+
+    def build(self) -> FeedForwardForCausalLM:
+        model = super().build()
+        model.set_token_counts(COUNTS)
+        return model
+
+    def reference(self, model: FeedForwardForCausalLM, inputs: Tensors) -> Tensors:
+        p, hidden = dict(model.lm_head.named_parameters()), reference_states(model.model, inputs)
+        first = (hidden @ p["head.weight"].T + p["head.bias"]).log_softmax(-1)
+        clusters = [
+            (hidden @ p[f"tails.{k}.projection.weight"].T @ p[f"tails.{k}.words.weight"].T).log_softmax(-1)
+            for k in (0, 1)
+        ]
+        by_rank = torch.cat((first[..., :6], first[..., 6:7] + clusters[0], first[..., 7:] + clusters[1]), -1)
+        words = sorted(range(32), key=lambda word: (-COUNTS[word].item(), word))
+        return {"logits": by_rank[..., [words.index(word) for word in range(32)]]}
+
+
+class TestNoiseContrastiveForCausalLM(FeedForwardLMTests):
+    """Evaluated, it is a softmax; the checks that train draw noise."""
+
+    # A word of the text that is also among the noise keeps the loss above zero.
+    overfit: ClassVar[dict[str, float]] = {"remaining": 0.2}
+    contradictory_configs: ClassVar[Sequence[dict[str, Any]]] = ({"noise_samples": 0}, {"adaptive_cutoffs": [8]})
+
+    def config(self) -> FeedForwardConfig:
+        return small(output_layer="noise_contrastive", noise_samples=40)
+
+    def build(self) -> FeedForwardForCausalLM:
+        model = super().build()
+        model.set_token_counts(COUNTS)
+        with torch.no_grad():
+            model.lm_head.bias.add_(torch.linspace(-1, 1, 32))
+        return model
+
+
 class TestFeedForwardModel(ModelTests):
     model_class = FeedForwardModel
     sequence_inputs = ("input_ids", "attention_mask")
