@@ -21,6 +21,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
 
+# Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
+_SHORT = 1024
+
 Attend = Callable[..., tuple[Tensor, Tensor | None]]
 
 
@@ -78,6 +81,25 @@ class SelfAttention(nn.Module):
         return self.o_proj(output.reshape(batch, seq, width)), weights
 
 
+def swiftest(implementation: str, hidden: Tensor, laid_out: bool) -> str:
+    """The name to take in place of "sdpa" where torch's kernel for it is slow; any other name stays.
+
+    On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
+    does, with more steps. And its backward pass in half precision took 5 times as long as eager's, at 128 positions.
+
+    Args:
+        implementation: a name that transformers knows.
+        hidden: (batch, seq, hidden), what is attended to.
+        laid_out: the weights are dropped out, or a bias among the scores is trained.
+    """
+    if implementation != "sdpa" or hidden.device.type != "cpu" or not torch.is_grad_enabled():
+        return implementation
+    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden.dtype
+    # Long inputs keep the kernel, whose memory does not grow with the square of the length.
+    slow = dtype.itemsize == 2 and hidden.shape[1] <= _SHORT
+    return "eager" if laid_out or slow else implementation
+
+
 def eager_attention(
     module: nn.Module,
     q: Tensor,
@@ -93,11 +115,10 @@ def eager_attention(
 
     `q` is (batch, heads, seq, head_dim), `k` and `v` (batch, heads, keys, head_dim); `mask` is added to the scores.
     """
-    scores = q @ k.transpose(2, 3) * scaling  # (batch, heads, seq, keys)
-    if position_bias is not None:
-        scores = scores + position_bias
-    if mask is not None:
-        scores = scores + mask
-    weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(q.dtype)
-    weights = F.dropout(weights, dropout, training=module.training)
+    scores = (q * scaling) @ k.transpose(2, 3)  # (batch, heads, seq, keys)
+    # Added up first: both are small as a rule, being the same for all rows or all heads.
+    added = [given for given in (position_bias, mask) if given is not None]
+    if added:
+        scores = scores + sum(added)
+    weights = F.dropout(torch.softmax(scores, dim=-1), dropout, training=module.training)
     return (weights @ v).transpose(1, 2), weights

@@ -40,7 +40,7 @@ from transformers.utils.generic import can_return_tuple, merge_with_config_defau
 from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import Attend, SelfAttention, eager_attention
+from hf_lecture_models.layers.attention import Attend, SelfAttention, eager_attention, swiftest
 from hf_lecture_models.layers.masks import causal_mask, token_positions
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.models.gpt1.configuration_gpt1 import Gpt1Config
@@ -127,13 +127,14 @@ class Gpt1Model(Gpt1PreTrainedModel):
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         hidden = self._embed(input_ids, inputs_embeds, attention_mask, position_ids, past_key_values)
-        implementation = "eager" if output_attentions else self.config._attn_implementation
+        implementation = "eager" if output_attentions else self._implementation(hidden)
         attend = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
         mask = causal_mask(implementation, hidden, attention_mask, past_key_values)
         states, attentions = [hidden], []
         for layer in self.layers:
             hidden, weights = layer(hidden, attend, mask, past_key_values=past_key_values)
-            states.append(hidden)
+            if output_hidden_states:
+                states.append(hidden)
             attentions.append(weights)
         return BaseModelOutputWithPast(
             last_hidden_state=hidden,
@@ -162,6 +163,10 @@ class Gpt1Model(Gpt1PreTrainedModel):
         if to_check:
             self._check_positions(position_ids)
         return self.dropout(words + self.embed_positions(position_ids))
+
+    def _implementation(self, hidden: Tensor) -> str:
+        dropped = self.training and self.config.attention_dropout > 0
+        return swiftest(self.config._attn_implementation, hidden, laid_out=dropped)
 
     def _check_positions(self, position_ids: Tensor) -> None:
         # Tracing cannot ask for values, and nothing is there to ask for.
