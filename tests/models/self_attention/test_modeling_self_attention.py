@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import product
 from typing import Any, ClassVar
 
+import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.testing import assert_close
+from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.model_tests import CausalLMTests, Tensors
+from tests.model_tests import CausalLMTests, ModelTests, Tensors, left_padded, perturb, token_inputs
 
 WORDS = [f"w{number}" for number in range(28)]
 KINDS = ("sinusoidal", "learned", "relative", "alibi")
@@ -185,3 +190,242 @@ class TestLayerMixPre(SelfAttentionLMTests):
 
 class TestLayerMixPost(SelfAttentionLMTests):
     fields = {"position_encoding": "learned", "norm_position": "post", "layer_mix": True}
+
+
+class TestModel(ModelTests):
+    model_class = SelfAttentionModel
+    perturbation = 0.4
+    sequence_inputs = ("input_ids", "attention_mask")
+    pipeline_task = "feature-extraction"
+
+    def config(self) -> SelfAttentionConfig:
+        return small(position_encoding="relative", layer_mix=True)
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        assert batch == len(lengths)
+        return token_inputs(self.config(), lengths)
+
+    def reference(self, model: SelfAttentionModel, inputs: Tensors) -> Tensors:
+        return {"last_hidden_state": reference_state(model, inputs["input_ids"])}
+
+    def processing_class(self) -> WordTokenizer:
+        return WordTokenizer.train([" ".join(WORDS)])
+
+    def pipeline_inputs(self) -> list[str]:
+        return ["w1 w2 w3", "w4"]
+
+
+def build(implementation: str = "sdpa", **changes: Any) -> SelfAttentionForCausalLM:
+    model = SelfAttentionForCausalLM(small(**changes))
+    perturb(model, 0.4)
+    model.tie_weights()
+    model.set_attn_implementation(implementation)
+    return model.eval()
+
+
+def ragged(lengths: Sequence[int] = (9, 4, 7)) -> Tensors:
+    """Rows padded on the left."""
+    inputs = token_inputs(small(), lengths)
+    return left_padded(inputs, tuple(inputs), lengths)
+
+
+# Attention implementations
+
+
+@pytest.mark.parametrize(("kind", "norm"), product(KINDS, ("pre", "post")))
+def test_eager_equals_sdpa_in_outputs_and_gradients(kind: str, norm: str) -> None:
+    inputs = ragged()
+    real = inputs["attention_mask"].bool()
+    logits, gradients = [], []
+    for implementation in ("eager", "sdpa"):
+        model = build(implementation, position_encoding=kind, norm_position=norm)
+        logits.append(model(**inputs).logits[real])
+        labels = inputs["input_ids"].masked_fill(~real, -100)
+        model(**inputs, labels=labels).loss.backward()
+        gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
+    assert_close(logits[1], logits[0], rtol=0, atol=1e-5)
+    assert_close(gradients[1], gradients[0], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_flex_attention_equals_eager_and_is_causal(kind: str) -> None:
+    # Its kernel for the CPU wants heads of at least 16 numbers.
+    shape = {"position_encoding": kind, "hidden_size": 48}
+    eager, flex = build("eager", **shape), build("flex_attention", **shape)
+    for inputs in (ragged(), {"input_ids": ragged((9, 9, 9))["input_ids"]}):
+        real = inputs.get("attention_mask", torch.ones(3, 9)).bool()
+        assert_close(flex(**inputs).logits[real], eager(**inputs).logits[real], rtol=0, atol=1e-5)
+    ids = ragged((9, 9))["input_ids"]
+    changed = ids.clone()
+    changed[:, 5] = (changed[:, 5] + 1) % 28
+    before, after = flex(ids).logits, flex(changed).logits
+    assert_close(after[:, :5], before[:, :5], rtol=0, atol=1e-5)
+    assert not torch.allclose(after[:, 5:], before[:, 5:], atol=1e-3)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@torch.no_grad()
+def test_attention_weights_and_hidden_states_on_request(norm: str) -> None:
+    model, inputs = build(norm_position=norm, position_encoding="alibi"), ragged()
+    plain = model(**inputs)
+    assert plain.attentions is None
+    assert plain.hidden_states is None
+    shown = model(**inputs, output_attentions=True, output_hidden_states=True)
+    assert_close(shown.logits, plain.logits, rtol=0, atol=1e-5)
+    assert [tuple(weights.shape) for weights in shown.attentions] == [(3, 3, 9, 9)] * 2
+    assert_close(shown.attentions[0].sum(-1), torch.ones(3, 3, 9))
+    assert shown.attentions[0][0].triu(1).abs().max() == 0
+    assert len(shown.hidden_states) == 3
+    assert torch.equal(shown.hidden_states[-1], model.model(**inputs, output_attentions=True).last_hidden_state)
+
+
+# Positions
+
+
+@pytest.mark.parametrize(("kind", "implementation"), product(KINDS, ("eager", "sdpa")))
+@torch.no_grad()
+def test_masked_tokens_within_a_row_take_no_place(kind: str, implementation: str) -> None:
+    model = build(implementation, position_encoding=kind)
+    whole = token_inputs(small(), (8, 8))["input_ids"]
+    # Each row has other columns masked, so that one row of positions cannot serve both.
+    columns = torch.tensor([[0, 1, 1, 1, 2, 3, 4, 5, 5, 6, 7], [0, 0, 1, 2, 3, 4, 5, 5, 6, 6, 7]])
+    mask = torch.cat((torch.ones(2, 1).bool(), columns[:, 1:] != columns[:, :-1]), 1)
+    expected = model(whole).logits
+    holed = whole.gather(1, columns)
+    logits = model(holed, attention_mask=mask.long()).logits
+    assert_close(logits[mask].view_as(expected), expected, rtol=0, atol=1e-5)
+    cache, pieces = None, []
+    for begin, end in ((0, 4), (4, 5), (5, 9), (9, 11)):
+        output = model(holed[:, begin:end], attention_mask=mask[:, :end].long(), past_key_values=cache, use_cache=True)
+        cache = output.past_key_values
+        pieces.append(output.logits)
+    assert_close(torch.cat(pieces, 1)[mask].view_as(expected), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["relative", "alibi"])
+@torch.no_grad()
+def test_the_bias_has_one_row_for_all_unless_padding_wants_more(kind: str) -> None:
+    model, shapes = build(position_encoding=kind), []
+    hook = lambda module, inputs, output: shapes.append(tuple(output[1].shape))  # noqa: E731
+    model.model.position_encoding.register_forward_hook(hook)
+    right = token_inputs(small(), (9, 4, 7))
+    for inputs in ({"input_ids": right["input_ids"]}, right, ragged()):
+        model(**inputs)
+    cache = model(right["input_ids"], use_cache=True).past_key_values
+    model(right["input_ids"][:, :1], past_key_values=cache)
+    assert shapes == [(1, 3, 9, 9), (1, 3, 9, 9), (3, 3, 9, 9), (1, 3, 9, 9), (1, 3, 1, 10)]
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "relative", "alibi"])
+@torch.no_grad()
+def test_texts_may_be_longer_than_max_position_embeddings(kind: str) -> None:
+    model = build(position_encoding=kind, max_position_embeddings=6)
+    longer = build(position_encoding=kind, max_position_embeddings=40)
+    ids = torch.randint(28, (2, 30), generator=torch.Generator().manual_seed(0))
+    assert torch.equal(model(ids).logits, longer(ids).logits)
+    assert model.generate(ids[:, :4], max_new_tokens=8, do_sample=False, eos_token_id=None).shape == (2, 12)
+
+
+@torch.no_grad()
+def test_learned_positions_end() -> None:
+    model = build(position_encoding="learned", max_position_embeddings=6)
+    ids = torch.randint(28, (2, 9), generator=torch.Generator().manual_seed(0))
+    cache = model(ids[:, :6], use_cache=True).past_key_values
+    for call in (
+        lambda: model(ids),
+        lambda: model(ids[:, 6:7], past_key_values=cache),
+        lambda: model.generate(ids[:, :4], max_new_tokens=4, do_sample=False, eos_token_id=None),
+        lambda: model.generate(ids, max_new_tokens=1),
+        lambda: model.score(ids),
+    ):
+        with pytest.raises(ValueError, match="max_position_embeddings=6"):
+            call()
+    # Padding takes no position.
+    padded = torch.cat((torch.full((2, 3), 31), ids[:, :6]), 1)
+    mask = torch.ones_like(padded)
+    mask[:, :3] = 0
+    assert_close(model(padded, attention_mask=mask).logits[:, 3:], model(ids[:, :6]).logits, rtol=0, atol=1e-5)
+
+
+def test_a_mask_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"attention_mask has shape \(2, 3\)"):
+        build()(torch.zeros(2, 5, dtype=torch.long), attention_mask=torch.ones(2, 3))
+
+
+# Whole models
+
+
+def copy_gpt(ours: SelfAttentionForCausalLM, theirs: nn.Module, prefix: str) -> None:
+    """Weights of transformers' GPT-1 or GPT-2, whose linear maps are stored transposed; they have no output bias."""
+    names = {"attn.c_attn": "self_attn.qkv_proj", "attn.c_proj": "self_attn.o_proj"}
+    names |= {"mlp.c_fc": "ffn.up_proj", "mlp.c_proj": "ffn.down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"}
+    words = {"wte": "embed_tokens", "tokens_embed": "embed_tokens", "ln_f": "final_norm"}
+    words |= dict.fromkeys(("wpe", "positions_embed"), "position_encoding.embed_positions")
+    left = dict(ours.model.named_parameters())
+    with torch.no_grad():
+        for name, parameter in getattr(theirs, prefix).named_parameters():
+            part, kind = name.rsplit(".", 1)
+            if part.startswith("h."):
+                _, number, inner = part.split(".", 2)
+                target = left.pop(f"layers.{number}.{names[inner]}.{kind}")
+                target.copy_(parameter.T if "c_" in inner else parameter)
+            else:
+                left.pop(f"{words[part]}.{kind}").copy_(parameter)
+        ours.lm_head.bias.zero_()
+    assert not left
+
+
+def assert_same_model(ours: SelfAttentionForCausalLM, theirs: nn.Module) -> None:
+    inputs = ragged()
+    real = inputs["attention_mask"].bool()
+    positions = (inputs["attention_mask"].cumsum(1) - 1).clamp(min=0)
+    expected = theirs(**inputs, position_ids=positions, output_hidden_states=True)
+    found = ours(**inputs, output_hidden_states=True)
+    assert_close(found.logits[real], expected.logits[real], rtol=0, atol=2e-5)
+    for mine, other in zip(found.hidden_states, expected.hidden_states, strict=True):
+        assert_close(mine[real], other[real], rtol=0, atol=1e-5)
+    weights = torch.randn(found.logits[real].shape, generator=torch.Generator().manual_seed(1))
+    for logits in (found.logits, expected.logits):
+        (logits[real] * weights).sum().backward()
+    mine, other = ours.get_input_embeddings().weight.grad, theirs.get_input_embeddings().weight.grad
+    assert_close(mine, other, rtol=0, atol=1e-4 * other.abs().max().item())
+
+
+def test_pre_norm_with_learned_positions_is_gpt2() -> None:
+    sizes = {"vocab_size": 32, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_positions": 24}
+    theirs = GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=29, eos_token_id=30)).eval()
+    perturb(theirs, 0.4)
+    theirs.tie_weights()
+    ours = build(position_encoding="learned", norm_position="pre")
+    copy_gpt(ours, theirs, "transformer")
+    assert_same_model(ours, theirs)
+
+
+def test_post_norm_with_learned_positions_is_gpt1() -> None:
+    theirs = OpenAIGPTLMHeadModel(OpenAIGPTConfig(vocab_size=32, n_embd=12, n_layer=2, n_head=3, n_positions=24)).eval()
+    perturb(theirs, 0.4)
+    theirs.tie_weights()
+    ours = build(position_encoding="learned", norm_position="post")
+    copy_gpt(ours, theirs, "transformer")
+    assert_same_model(ours, theirs)
+
+
+@torch.no_grad()
+def test_the_mix_starts_as_the_last_layer() -> None:
+    for norm in ("pre", "post"):
+        torch.manual_seed(0)
+        mixed = SelfAttentionForCausalLM(small(norm_position=norm, layer_mix=True)).eval()
+        plain = SelfAttentionForCausalLM(small(norm_position=norm)).eval()
+        missing, unknown = plain.load_state_dict(mixed.state_dict(), strict=False)
+        assert (missing, unknown) == ([], ["model.layer_mix.theta"])
+        ids = torch.arange(10)[None]
+        assert_close(mixed(ids).logits, plain(ids).logits, rtol=0, atol=1e-6)
+
+
+def test_dropout_acts_in_training_only() -> None:
+    model, ids = build(dropout=0.5), torch.arange(8)[None]
+    assert torch.equal(model(ids).logits, model(ids).logits)
+    model.train()
+    assert not torch.equal(model(ids).logits, model(ids).logits)
