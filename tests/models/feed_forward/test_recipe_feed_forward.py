@@ -1,0 +1,40 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The recipes of the feed-forward model: the tiny one as a user runs it, the large one as far as it can be read."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from transformers import AutoModelForCausalLM
+
+from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM
+from hf_lecture_models.trainer.language_model import CausalLMRecipe
+from hf_lecture_models.trainer.recipe import load_recipe
+
+TRAINING = Path(__file__).parents[3] / "training"
+
+
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("train_causal_lm", TRAINING / "train_causal_lm.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tiny_recipe_gives_the_promised_number(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    result = script().main([str(TRAINING / "recipes" / "feed_forward_tiny.yaml"), "--output_dir", folder])
+    assert (result.step, result.tokens) == (75, 2835)
+    assert result.best_metric == pytest.approx(6.0, rel=0.02)
+    assert isinstance(AutoModelForCausalLM.from_pretrained(folder), FeedForwardForCausalLM)
+
+
+def test_the_large_recipe_names_fields_that_exist() -> None:
+    recipe = load_recipe(TRAINING / "recipes" / "feed_forward_wikitext2.yaml", {}, recipe_class=CausalLMRecipe)
+    config = FeedForwardConfig(**{name: value for name, value in recipe.model.items() if name != "model_type"})
+    assert recipe.model["model_type"] == config.model_type
+    assert all(hasattr(config, name) for name in recipe.model)
+    assert recipe.layout == "stream"
