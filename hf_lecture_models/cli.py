@@ -88,6 +88,8 @@ class TokenKind(StrEnum):
     """What the ladder's models read and predict."""
 
     words = "words"
+    bpe = "bpe"
+    char = "char"
     bytes = "bytes"
 
 
@@ -140,13 +142,13 @@ def ladder(
     ] = None,
     test: Annotated[list[str] | None, typer.Option(help="The same for the last figures.")] = None,
     tokenizer: Annotated[
-        TokenKind | None, typer.Option(help="What a token is; without it words, or bytes where nothing parts words.")
+        TokenKind | None, typer.Option(help="What a token is; without it words, or characters where no blanks are.")
     ] = None,
     vocab_size: Annotated[
-        int | None, typer.Option(min=1, help="Of the tokenizer; without it 10,000 words at most.")
+        int | None, typer.Option(min=1, help="At most so many tokens; without it 10,000 words, or 4,000 others.")
     ] = None,
     min_count: Annotated[
-        int | None, typer.Option(min=1, help="A word that occurs less often is unknown; without it 2.")
+        int | None, typer.Option(min=1, help="What occurs less often is unknown, or spelled; without it 2 for words.")
     ] = None,
     minutes: Annotated[
         float, typer.Option(callback=_refuse_minutes, help="For training all networks together, about.")
@@ -182,16 +184,22 @@ def score(
     files: Files = None,
     probability: Which = Probability.terminated,
     tokens: Tokens = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="One text after the other: each is read with all lines before it in mind.")
+    ] = False,
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
     """Log-probability of each line (a blank line is a text), then perplexity and bits per byte of all.
 
-    The summary goes to standard error, or with --json into a last line {"summary": ...}.
+    The summary goes to standard error, or with --json into a last line {"summary": ...}. With --stream nothing is
+    printed before the last line was read.
     """
     from hf_lecture_models.terminal import score_lines
 
-    score_lines(model, files or ["-"], probability.value, tokens=tokens, json=json, batch_size=batch_size)
+    if stream and probability is Probability.prefix:
+        raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
+    score_lines(model, files or ["-"], probability.value, tokens, json, batch_size, stream=stream)
 
 
 @app.command()
@@ -242,6 +250,36 @@ def generate(
     if number > 1 and not sample and number > beams:
         raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
     generate_lines(model, prompt or [], files or [], options, seed=seed, json=json, batch_size=batch_size)
+
+
+class Metric(StrEnum):
+    """How near two vectors are."""
+
+    cosine = "cosine"
+    euclidean = "euclidean"
+
+
+@app.command()
+@plain_errors("neighbours")
+def neighbours(
+    model: Model,
+    words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
+    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours of each word.")] = 10,
+    output: Annotated[bool, typer.Option("--output", help="By the output embeddings, not the input's.")] = False,
+    metric: Annotated[Metric, typer.Option(help="Cosine, or minus the Euclidean distance.")] = Metric.cosine,
+    mean_of_pieces: Annotated[
+        bool, typer.Option("--mean-of-pieces", help="A word of several tokens is the mean of their vectors.")
+    ] = False,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw words and neighbours into this file (.png, .svg, .pdf).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The words nearest to each word in the model's embeddings, with their similarity."""
+    from hf_lecture_models.terminal import show_neighbours
+
+    options = {"k": number, "which": "output" if output else "input", "metric": metric.value}
+    show_neighbours(model, words, options | {"mean_of_pieces": mean_of_pieces}, picture, json=json)
 
 
 @app.command()

@@ -33,7 +33,9 @@ from hf_lecture_models.ladder import (
     write_json,
 )
 from hf_lecture_models.terminal import check_files
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -68,14 +70,30 @@ _JOB, _PROGRESS, _MODELS = "job.json", "progress.json", "models"
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to cut text into tokens: what they are called, the longer n-gram's order, the vocabulary's default size."""
+    """A way to cut text into tokens.
 
+    Attributes:
+        tokenizer: its class.
+        unit: what the tokens are called.
+        order: of the longer n-gram: a trigram of characters would know less than a word.
+        options: of `tokenizer.train`, where the user names no others.
+        choices: those that the user may name.
+    """
+
+    tokenizer: Any
     unit: str
     order: int
-    vocab_size: int | None = None
+    options: dict[str, Any]
+    choices: tuple[str, ...] = ("vocab_size", "min_count")
 
 
-KINDS = {"words": Kind("words", order=3, vocab_size=10_000), "bytes": Kind("bytes", order=6)}
+KINDS = {
+    # A word that occurs once is unknown, so that the models learn what unknown words are like.
+    "words": Kind(WordTokenizer, "words", 3, {"vocab_size": 10_000, "min_count": 2}),
+    "bpe": Kind(BpeTokenizer, "pieces of words", 4, {"vocab_size": 4_000, "min_count": 5, "form": "bytes"}),
+    "char": Kind(CharTokenizer, "characters", 6, {"vocab_size": 4_000, "min_count": 2}),
+    "bytes": Kind(ByteTokenizer, "bytes", 6, {}, choices=()),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +103,8 @@ class Request:
     Attributes:
         files: one text per line, UTF-8, `.gz` too; blank lines are left out.
         validation, test: held-out files; a part that is not given is split off `files`.
-        tokenizer: one of `KINDS`; None: words, or where there is no white space, bytes.
-        vocab_size, min_count: of the tokenizer; None: see `KINDS`, and a word that occurs once is unknown.
+        tokenizer: one of `KINDS`; None: words, or where there is no white space, characters.
+        vocab_size, min_count: of the tokenizer; None: see `KINDS`.
         minutes: for the training of all networks together.
         tiny: the first lines only, and small networks.
         seed: of initial weights, dropout and the order of the data.
@@ -152,9 +170,9 @@ def run_ladder(request: Request, output: str | os.PathLike[str]) -> dict[str, An
 def make_ladder(request: Request) -> Ladder:
     """Read and split the text, and decide what follows from it; each decision is printed."""
     corpus, remarks = read_corpus(request)
-    kind = request.tokenizer or ("words" if _in_words(corpus.train) else "bytes")
+    kind = request.tokenizer or ("words" if _in_words(corpus.train) else "char")
     if request.tokenizer is None and kind != "words":
-        remarks.append(f"there is hardly any white space, so the tokens are {kind}; --tokenizer names another kind")
+        remarks.append("there is hardly any white space, so the tokens are characters; --tokenizer names another kind")
     tokenizer, options = train_tokenizer(kind, corpus.train, request.vocab_size, request.min_count)
     scale = TINY_SCALE if request.tiny else _scale(len(encode_corpus(tokenizer, corpus.train).ids))
     rungs = make_rungs(KINDS[kind].order)
@@ -296,21 +314,21 @@ def train_tokenizer(
     Raises:
         ValueError: an option that this kind does not have, or of an impossible value.
     """
-    if min_count is not None and kind != "words":
-        raise ValueError(f"--min-count is of words; the tokens are {kind}")
-    if kind == "bytes":
-        if vocab_size is not None:
-            raise ValueError("--vocab-size has no effect on bytes: there are 256 and three special tokens")
-        return ByteTokenizer.train(), {}
-    options: dict[str, Any] = {"vocab_size": vocab_size or KINDS[kind].vocab_size, "min_count": min_count or 2}
+    chosen = KINDS[kind]
+    named = {"vocab_size": vocab_size, "min_count": min_count}
+    named = {name: value for name, value in named.items() if value is not None}
+    for name in named:
+        if name not in chosen.choices:
+            raise ValueError(f"--{name.replace('_', '-')} has no effect on {kind}; leave it out")
+    options = chosen.options | named
     try:
-        return WordTokenizer.train(texts, **options), options
+        return chosen.tokenizer.train(texts, **options), options
     except ValueError:
         # A short text may have no word twice.
-        if min_count is not None:
+        if min_count is not None or "min_count" not in options:
             raise
     options["min_count"] = 1
-    return WordTokenizer.train(texts, **options), options
+    return chosen.tokenizer.train(texts, **options), options
 
 
 def _scale(tokens: int) -> Scale:

@@ -7,10 +7,11 @@ import runpy
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,8 +20,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
+from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map
+from hf_lecture_models.analysis.neighbours import nearest_neighbours, shown
 from hf_lecture_models.evaluation.language_model import Tally
-from hf_lecture_models.evaluation.scoring import TextScore, score_texts
+from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
@@ -89,15 +92,23 @@ def _is_arpa(name: str | Path) -> bool:
     return str(name).endswith((".arpa", ".arpa.gz"))
 
 
-def score_lines(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
-    """Print the log-probability of each line, and at the end the measures of all."""
+def score_lines(
+    name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int, stream: bool = False
+) -> None:
+    """Print the log-probability of each line, and at the end the measures of all; of a `stream`, after its end."""
     check_files(files)
     model, tokenizer = load_model(name)
-    tally = Tally(model, tokenizer)
+    tally = Tally(model, tokenizer, stream)
     if not json:
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
-    for texts in _chunks(files, batch_size):
-        for score in score_texts(model, tokenizer, texts, probability, batch_size):
+    chunks: Iterable[list[str]] = _chunks(files, batch_size)
+    for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
+        scores = (
+            score_stream(model, tokenizer, texts, batch_size)
+            if stream
+            else score_texts(model, tokenizer, texts, probability, batch_size)
+        )
+        for score in scores:
             tally.add(score)
             _print_score(score, tokenizer, tokens, json)
         sys.stdout.flush()
@@ -253,6 +264,17 @@ def _completion(tokenizer: Any, prompt: str, row: list[int], new: list[int], hid
         "tokens": len(new) + finished,
         "finished": finished,
     }
+
+
+def show_neighbours(name: str, words: list[str], options: dict[str, Any], picture: Path | None, json: bool) -> None:
+    """Print each word's nearest neighbours with their similarity; `options` as for `nearest_neighbours`."""
+    model, tokenizer = load_model(name)
+    found = nearest_neighbours(model, tokenizer, words, **options)
+    for one in found:
+        near = "  ".join(f"{shown(n.word)} {n.similarity:.3f}" for n in one.neighbours)
+        _print_json(asdict(one)) if json else print(f"{shown(one.word)}\t{near}")
+    if picture is not None:
+        save_neighbour_map(model, found, picture, options["which"], options["metric"])
 
 
 def convert_model(source: str, target: Path) -> None:

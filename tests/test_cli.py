@@ -17,10 +17,11 @@ import pytest
 import typer
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
+from hf_lecture_models.analysis.neighbours import nearest_neighbours
 from hf_lecture_models.cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
-from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.terminal import find_program, load_model
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -109,6 +110,59 @@ def test_score_for_programs(run, folder, tmp_path):
     *rows, last = map(json.loads, out.splitlines())
     assert rows[1]["log_prob"] == 0.0
     assert "perplexity" not in last["summary"]
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    """An untrained LSTM: what it says depends on all that it has read."""
+    path = tmp_path_factory.mktemp("cli") / "lstm"
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    config = RecurrentConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, **ids)
+    RecurrentForCausalLM(config).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def test_score_as_one_stream(run, network):
+    held_out = ["the cat ran", "", "a zebra ran", "the cat ran"]
+    model, tokenizer = load_model(str(network))
+    expected = evaluate_language_model(model, tokenizer, held_out, stream=True)
+    status, out, err = run("score", network, "--stream", "--json", "--tokens", stdin="\n".join(held_out) + "\n")
+    *rows, last = map(json.loads, out.splitlines())
+    assert (status, err) == (0, "")
+    assert [row["text"] for row in rows] == held_out
+    assert rows[0]["log_prob"] != rows[3]["log_prob"]
+    for key in ("perplexity", "bits_per_byte", "stream", "tokens"):
+        assert last["summary"][key] == pytest.approx(expected[key])
+    assert "stream  True" in run("score", network, "--stream", stdin="the cat\n")[2]
+    status, _, err = run("score", network, "--stream", "--probability", "prefix", stdin="the cat\n")
+    assert status == 2
+    assert "not --probability prefix" in err
+
+
+def test_neighbours(run, network, folder, tmp_path):
+    model, tokenizer = load_model(str(network))
+    expected = nearest_neighbours(model, tokenizer, ["cat", "the"], k=2)
+    status, out, _ = run("neighbours", network, "cat", "the", "-k", 2)
+    assert status == 0
+    for line, found in zip(out.splitlines(), expected, strict=True):
+        word, near = line.split("\t")
+        assert word == found.word
+        assert near.split() == [part for n in found.neighbours for part in (n.word, f"{n.similarity:.3f}")]
+    options = ["-k", 5, "--json", "--output", "--metric", "euclidean", "--picture", tmp_path / "map.svg"]
+    row = json.loads(run("neighbours", network, "cat", *options)[1])
+    assert len(row["neighbours"]) == 5
+    assert row["neighbours"][0]["similarity"] < 0
+    assert "<svg" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+    for arguments, message in [
+        ([network, "zebra"], "'zebra' is not in the vocabulary"),
+        ([network, "cat", "-k", 99], "lower k"),
+        ([folder, "cat"], "no input embeddings"),
+    ]:
+        status, out, err = run("neighbours", *arguments)
+        assert (status, out, len(err.splitlines())) == (1, "", 1)
+        assert message in err
 
 
 def test_an_impossible_text_is_null_for_programs(run, tmp_path):
