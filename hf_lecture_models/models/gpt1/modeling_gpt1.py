@@ -26,6 +26,7 @@ Deviations:
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import torch
@@ -80,6 +81,26 @@ class Gpt1PreTrainedModel(LecturePreTrainedModel):
     _skip_keys_device_placement = ["past_key_values"]
     # The causal mask and the positions, which openai-gpt checkpoints hold beside the weights.
     _keys_to_ignore_on_load_unexpected = [r"\.attn\.bias$", r"(^|\.)position_ids$"]
+
+    @classmethod
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike[str] | None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """As every model's; whoever saved the checkpoint, it must hold all weights of `Gpt1Model`.
+
+        Raises:
+            ValueError: some are missing, or for another reason of `LecturePreTrainedModel.from_pretrained`.
+        """
+        with_info = kwargs.pop("output_loading_info", False)
+        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, output_loading_info=True, **kwargs)
+        model, info = loaded
+        inner = {name.removeprefix("model.") for name in info["missing_keys"]} & model.base_model.state_dict().keys()
+        if inner:
+            raise ValueError(
+                f"the checkpoint {pretrained_model_name_or_path} lacks tensors: {', '.join(sorted(inner)[:5])}. Its "
+                "weights file is not whole, or does not belong to its config.json; restore it"
+            )
+        return loaded if with_info else model
 
 
 class Gpt1Model(Gpt1PreTrainedModel):

@@ -7,13 +7,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+import torch
 from torch import Tensor
 from torch.func import functional_call
-from transformers import OpenAIGPTConfig, OpenAIGPTLMHeadModel
+from torch.nn import functional as F
+from torch.testing import assert_close
+from transformers import DynamicCache, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.model_tests import CausalLMTests, ModelTests, Tensors, token_inputs
+from tests.model_tests import CausalLMTests, ModelTests, Tensors, perturb, token_inputs
 
 WORDS = [f"w{number}" for number in range(28)]
 OFFICIAL = {
@@ -111,3 +115,175 @@ class TestGpt1Model(ModelTests):
 
     def pipeline_inputs(self) -> list[str]:
         return ["w1 w2 w3", "w4"]
+
+
+def build(model_class: type = Gpt1ForCausalLM, **changes: Any) -> Any:
+    model = model_class(small(**changes))
+    perturb(model, 0.5)
+    model.tie_weights()
+    return model.eval()
+
+
+def ids(batch: int, length: int) -> Tensor:
+    return torch.randint(29, (batch, length))
+
+
+# Positions
+
+
+@pytest.mark.parametrize("give", ["input_ids", "inputs_embeds"])
+def test_the_longest_input_and_one_more(give: str) -> None:
+    model, tokens = build(max_position_embeddings=8), ids(2, 9)
+    given = tokens if give == "input_ids" else model.get_input_embeddings()(tokens)
+    assert model(**{give: given[:, :8]}).logits.shape == (2, 8, 32)
+    with pytest.raises(ValueError, match=r"position 8; .*positions 0 to 7 \(max_position_embeddings=8\)"):
+        model(**{give: given})
+
+
+def test_padding_takes_no_position() -> None:
+    """A row with 8 real tokens fits into 8 positions, however much padding stands before or behind it."""
+    model, tokens = build(max_position_embeddings=8), ids(1, 8)
+    expected = model(tokens).logits
+    for before, behind in ((4, 0), (0, 4), (3, 2)):
+        padded = F.pad(tokens, (before, behind), value=31)
+        mask = F.pad(torch.ones_like(tokens), (before, behind))
+        assert_close(model(padded, mask).logits[:, before : before + 8], expected, rtol=0, atol=1e-5)
+        with pytest.raises(ValueError, match="max_position_embeddings=8"):
+            model(padded)
+
+
+def test_generation_stops_at_the_last_position() -> None:
+    model, tokens = build(max_position_embeddings=8), ids(1, 5)
+    options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 31}
+    # The last token that is generated is never read.
+    for use_cache in (True, False):
+        assert model.generate(tokens, max_new_tokens=4, use_cache=use_cache, **options).shape == (1, 9)
+        with pytest.raises(ValueError, match="max_position_embeddings=8"):
+            model.generate(tokens, max_new_tokens=5, use_cache=use_cache, **options)
+    with pytest.raises(ValueError, match="max_position_embeddings=8"):
+        model.score(ids(1, 9))
+
+
+def test_given_positions_are_honoured() -> None:
+    model, tokens = build(), ids(2, 5)
+    places = torch.tensor([[7, 3, 3, 0, 39], [0, 1, 2, 3, 4]])
+    found = model(tokens, position_ids=places).logits
+    assert_close(found[1], model(tokens).logits[1], rtol=0, atol=1e-5)
+    assert_close(found, peer_with(model)(tokens, position_ids=places).logits, rtol=0, atol=1e-5)
+    for wrong in (40, -1):
+        with pytest.raises(ValueError, match=f"position {wrong}; .*max_position_embeddings=40"):
+            model(tokens, position_ids=places.clone().fill_diagonal_(wrong))
+
+
+def peer_with(model: Gpt1ForCausalLM) -> OpenAIGPTLMHeadModel:
+    theirs = peer(model.config)
+    theirs.load_state_dict(official_weights(model.model) | {"lm_head.weight": model.lm_head.weight})
+    return theirs
+
+
+# Attention
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_eager_and_sdpa_agree(padded: bool) -> None:
+    model = build(dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)
+    inputs = token_inputs(model.config, (9, 4, 7) if padded else (9, 9, 9))
+    real, found = inputs["attention_mask"].bool(), {}
+    weights = torch.randn(int(real.sum()), 32)
+    for name in ("eager", "sdpa"):
+        model.set_attn_implementation(name)
+        logits = model(**inputs).logits[real]
+        found[name] = (logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters())))
+    for eager, sdpa in zip(found["eager"], found["sdpa"], strict=True):
+        assert_close(sdpa, eager, rtol=0, atol=1e-5 * max(1.0, eager.abs().max().item()))
+
+
+@pytest.mark.slow
+@torch.no_grad()
+def test_flex_attention_agrees() -> None:
+    """Forward only: flex has no backward on the CPU."""
+    model = build(hidden_size=48)
+    inputs = token_inputs(model.config, (9, 4, 7))
+    real = inputs["attention_mask"].bool()
+    expected = model(**inputs).logits[real]
+    model.set_attn_implementation("flex_attention")
+    assert_close(model(**inputs).logits[real], expected, rtol=0, atol=1e-4)
+
+
+def test_what_is_shown_on_request() -> None:
+    """Also under sdpa, which knows no weights: this call computes them the eager way."""
+    model, tokens = build(), ids(2, 5)
+    assert model.config._attn_implementation == "sdpa"
+    plain = model(tokens, use_cache=False)
+    assert (plain.hidden_states, plain.attentions, plain.past_key_values) == (None, None, None)
+    shown = model(tokens, output_attentions=True, output_hidden_states=True)
+    assert_close(shown.logits, plain.logits)
+    assert [tuple(h.shape) for h in shown.hidden_states] == [(2, 5, 12)] * 3
+    assert [tuple(a.shape) for a in shown.attentions] == [(2, 3, 5, 5)] * 2
+    for weights in shown.attentions:
+        assert_close(weights.sum(-1), torch.ones(2, 3, 5))
+        assert (weights.triu(1) == 0).all()
+    inner = model.model(tokens, output_hidden_states=True)
+    assert inner.hidden_states[-1] is inner.last_hidden_state
+    later = model(tokens[:, :1], past_key_values=shown.past_key_values, output_attentions=True)
+    assert later.attentions[0].shape == (2, 3, 1, 6)
+
+
+def test_what_the_configuration_asks_to_show() -> None:
+    model, tokens = build(attn_implementation="eager"), ids(1, 3)
+    model.config.output_attentions = model.config.output_hidden_states = True
+    outputs = model(tokens)
+    assert (len(outputs.attentions), len(outputs.hidden_states)) == (2, 3)
+
+
+def test_a_cache_is_returned_if_asked_for_or_configured() -> None:
+    model, tokens = build(use_cache=False), ids(1, 3)
+    assert model(tokens).past_key_values is None
+    cache = model(tokens, use_cache=True).past_key_values
+    assert isinstance(cache, DynamicCache)
+    assert cache.get_seq_length() == 3
+    assert build()(tokens, use_cache=False).past_key_values is None
+
+
+def test_dropout_everywhere_the_page_names_it() -> None:
+    for name in ("dropout", "embedding_dropout", "attention_dropout"):
+        rates = {"dropout": 0.0, "embedding_dropout": 0.0, "attention_dropout": 0.0, name: 0.5}
+        model, tokens = build(**rates), ids(2, 6)
+        expected = model(tokens).logits
+        model.train()
+        assert not torch.allclose(model(tokens).logits, expected), name
+
+
+def test_neither_or_both_inputs_are_refused() -> None:
+    model, tokens = build(), ids(2, 5)
+    embeds = model.get_input_embeddings()(tokens)
+    assert_close(model(inputs_embeds=embeds).logits, model(tokens).logits)
+    for wrong in ({}, {"input_ids": tokens, "inputs_embeds": embeds}):
+        with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
+            model(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"hidden_size": 12, "num_attention_heads": 5}, "multiple of num_attention_heads=5"),
+        ({"hidden_act": "swish"}, "'gelu', 'relu', 'silu'"),
+        ({"attention_dropout": 1.0}, "at least 0 and below 1"),
+    ],
+)
+def test_contradictions_name_the_mend(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small(**fields)
+
+
+def test_initial_weights() -> None:
+    """N(0, initializer_range), biases 0, norms 1; the published shape has 116,534,784 weights."""
+    model = Gpt1ForCausalLM(small(hidden_size=48, vocab_size=500, initializer_range=0.03))
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 2:
+            assert_close(parameter.std().item(), 0.03, rtol=0.1, atol=0)
+        else:
+            assert (parameter == (1.0 if name.endswith("norm.weight") else 0.0)).all()
+    with torch.device("meta"):
+        published = Gpt1ForCausalLM(Gpt1Config())
+    assert published.num_parameters() == 116_534_784
