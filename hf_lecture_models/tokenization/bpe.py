@@ -127,8 +127,8 @@ class BpeTokenizer(LectureTokenizer):
     """Byte-pair encoding in one of two forms.
 
     - "words", as Sennrich et al. have it: words between white space, made of characters, with a mark at the last one.
-      Decoding joins the words by one space. A character that the training texts lack is an `<unk>`; where it ends a
-      word there is no mark either, and decoding joins the next word to it.
+      Decoding joins the words by one space; a prompt of the text-generation pipeline must end with one. A character
+      that the training texts lack is an `<unk>`; where it ends a word, decoding joins the next word to it.
     - "bytes": the 256 bytes after GPT-2's split (the pattern of `tokenizers.pre_tokenizers.ByteLevel`), which cuts a
       text into runs of letters, of digits or of other signs, each with the space before it, English endings such as
       `'s`, and remaining white space. Nothing is unknown, and every text comes back exactly. With
