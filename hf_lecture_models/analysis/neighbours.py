@@ -27,6 +27,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS
+
 METRICS = ("cosine", "euclidean")
 
 # Words compared at once, and elements of the vocabulary's block that they are compared with (32 MB in float64).
@@ -212,13 +214,13 @@ def _token_ids(tokenizer: Any, word: str, mean_of_pieces: bool) -> tuple[int, ..
     if not ids:
         raise ValueError(f"the word {word!r} has no token; leave it out")
     pieces = tokenizer.convert_ids_to_tokens(ids)
-    # A special token that nobody spelled out stands for something unknown.
-    if word not in pieces and not special_ids(tokenizer).isdisjoint(ids):
+    # A special token, or that of a class, which nobody spelled out stands for something unknown.
+    if word not in pieces and not (special_ids(tokenizer).isdisjoint(ids) and set(CLASS_TOKENS).isdisjoint(pieces)):
         raise ValueError(f"the word {word!r} is not in the vocabulary; check its spelling, or leave it out")
     if len(ids) > 1 and not mean_of_pieces:
         raise ValueError(
-            f"the word {word!r} is {len(ids)} tokens ({' '.join(pieces)}); take their mean with mean_of_pieces=True, "
-            "or leave it out"
+            f"the word {word!r} is {len(ids)} tokens ({' '.join(map(shown, pieces))}); "
+            "take their mean with mean_of_pieces=True, or leave it out"
         )
     return tuple(ids)
 

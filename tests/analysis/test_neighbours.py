@@ -220,6 +220,20 @@ def test_a_closed_vocabulary_names_the_unknown_word():
         nearest_neighbours(torch.randn(8, 3), tokenizer, ["bird"], k=1)
 
 
+def test_words_of_an_unknown_class_are_unknown_and_spelled_ones_have_pieces():
+    classes = WordTokenizer.train([" ".join(WORDS)], unknown_words="classes", progress=False)
+    vectors = torch.randn(400, 3)
+    for word in ("12", "bird"):
+        with pytest.raises(ValueError, match=f"the word '{word}' is not in the vocabulary"):
+            nearest_neighbours(vectors, classes, [word], k=1)
+    assert nearest_neighbours(vectors, classes, ["<unk:number>"], k=1)[0].ids == (1,)
+    spelled = WordTokenizer.train([" ".join(WORDS)], unknown_words="spelled", progress=False)
+    [cat] = nearest_neighbours(vectors, spelled, ["cat"], k=1)
+    assert spelled.convert_ids_to_tokens(cat.ids) == [" cat"]
+    with pytest.raises(ValueError, match=r"'ca' is 3 tokens \(␣ c a\); take their mean"):
+        nearest_neighbours(vectors, spelled, ["ca"], k=1)
+
+
 def test_rows_of_zeros_are_no_neighbours_by_direction_but_by_distance():
     vectors = with_row(2, 0.0)
     assert "was" not in dict(named(nearest_neighbours(vectors, TOKENIZER, ["is"], k=3)[0]))
