@@ -370,7 +370,7 @@ def copy_gpt(ours: SelfAttentionForCausalLM, theirs: nn.Module, prefix: str) -> 
             if part.startswith("h."):
                 _, number, inner = part.split(".", 2)
                 target = left.pop(f"layers.{number}.{names[inner]}.{kind}")
-                target.copy_(parameter.T if "c_" in inner else parameter)
+                target.copy_(parameter.T if parameter.ndim == 2 else parameter)
             else:
                 left.pop(f"{words[part]}.{kind}").copy_(parameter)
         ours.lm_head.bias.zero_()
