@@ -26,8 +26,8 @@ from hf_lecture_models.tokenization.unknown_words import (
     MARK,
     class_normalizer,
     is_class_normalizer,
+    is_spelling_pre_tokenizer,
     spelling_backend,
-    spelling_pre_tokenizer,
 )
 
 UNKNOWN_WORDS = ("token", "classes", "spelled")
@@ -47,7 +47,7 @@ class UnknownWordError(ValueError):
     def __init__(self, word: str) -> None:
         super().__init__(
             f"the word {shorten(word)} is not in the vocabulary, and this tokenizer has no unknown token; "
-            "train it with unk_token='<unk>', or leave such texts out"
+            "train it with unk_token='<unk>' or unknown_words='spelled', or leave such texts out"
         )
         self.word = word
 
@@ -57,9 +57,30 @@ class UnknownWordError(ValueError):
 
 
 class WordTokenizer(LectureTokenizer):
-    """Words split at white space, from a closed vocabulary; see `train` for what becomes of other words.
+    """Words split at white space, from a closed vocabulary; `unknown_words` says what becomes of all others.
 
-    A literal `<unk>` in a text is the unknown word where there is one, else an ordinary word; so are the class tokens.
+    "token": the unknown word, `<unk>`; where there is none, they are refused.
+
+    >>> texts = ["the cat saw the dog", "a dog"]
+    >>> WordTokenizer.train(texts, progress=False).tokenize("the dog saw zebras")
+    ['the', 'dog', 'saw', '<unk>']
+
+    "classes": `<unk:number>`, `<unk:all-capitals>`, `<unk:capitalised>`, `<unk:hyphenated>` or `<unk:punctuation>`, as
+    `unknown_words.unknown_class` says, and the unknown word for those of no class.
+
+    >>> WordTokenizer.train(texts, unknown_words="classes", progress=False).tokenize("the dog saw 12 zebras in Paris")
+    ['the', 'dog', 'saw', '<unk:number>', '<unk>', '<unk>', '<unk:capitalised>']
+
+    "spelled": letters, and bytes for letters that the texts did not have. The tokens of known words begin with a space,
+    and the space alone begins a spelled word. There is no unknown word, and every text comes back up to white space.
+
+    >>> tokenizer = WordTokenizer.train(texts, unknown_words="spelled", progress=False)
+    >>> tokenizer.tokenize("the coat")
+    [' the', ' ', 'c', 'o', 'a', 't']
+    >>> tokenizer.decode(tokenizer("the zoë").input_ids, skip_special_tokens=True)
+    'the zoë'
+
+    Texts that hold `<unk>` or a class token literally: it is that token where there is one, else an ordinary word.
     Decoding joins the words by one space; `skip_special_tokens=True` leaves out `<s>`, `</s>`, `<pad>` and, as
     everywhere in transformers, the unknown token, but not the class tokens, which are words of the vocabulary.
 
@@ -85,24 +106,13 @@ class WordTokenizer(LectureTokenizer):
         unknown_words: str = "token",
         **kwargs: Any,
     ) -> WordTokenizer:
-        """Build the vocabulary from the words of `texts`, the most frequent first.
+        """Build the vocabulary from the words of `texts`, the most frequent first, then by code point.
 
-        Words of equal count stand in the order of their code points, so that the order of the texts does not matter.
         The spellings `<s>`, `</s>` and `<pad>` in the texts are left out: they cannot be words as well.
 
         >>> tokenizer = WordTokenizer.train(["the cat saw the dog", "a dog"], progress=False)
         >>> tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         ['<unk>', 'dog', 'the', 'a', 'cat', 'saw', '<s>', '</s>', '<pad>']
-        >>> tokenizer("the dog barks").input_ids
-        [6, 2, 1, 0]
-        >>> tokenizer = WordTokenizer.train(["the cat saw the dog"], unknown_words="classes", progress=False)
-        >>> tokenizer.tokenize("the dog saw 12 zebras in Paris")
-        ['the', 'dog', 'saw', '<unk:number>', '<unk>', '<unk>', '<unk:capitalised>']
-        >>> tokenizer = WordTokenizer.train(["the cat saw the dog"], unknown_words="spelled", progress=False)
-        >>> tokenizer.tokenize("the catwo")
-        [' the', ' ', 'c', 'a', 't', 'w', 'o']
-        >>> tokenizer.decode(tokenizer("the catwo né").input_ids, skip_special_tokens=True)
-        'the catwo né'
 
         Args:
             texts: any iterable of str; a generator is consumed once.
@@ -110,35 +120,22 @@ class WordTokenizer(LectureTokenizer):
             min_count: a word that occurs less often is left out; so is a letter, which is then spelled in bytes.
             unk_token: the unknown word, which has id 0; None for a vocabulary without one.
             progress: whether to show a progress bar on a terminal.
-            unknown_words: "token": all are the unknown word, or refused where there is none. "classes": the tokens
-                `<unk:number>`, `<unk:all-capitals>`, `<unk:capitalised>`, `<unk:hyphenated>` and `<unk:punctuation>`,
-                with the ids 1 to 5, stand for the words that `unknown_class` says, and the unknown word for all others.
-                "spelled": a word is spelled in letters, and letters not in the texts in bytes; there is no unknown
-                word. The tokens of words then begin with a space, which by itself begins a spelled word.
+            unknown_words: "token", "classes" (with the ids 1 to 5) or "spelled" (`unk_token` then stands for nothing).
             kwargs: options of the tokenizer, such as `add_eos_token=True` or `model_max_length=512`.
 
         Raises:
             TypeError: `texts` is one str or holds something that is not a str.
-            ValueError: no word is left, `vocab_size` or `min_count` is too small, or `unknown_words` is none of these
-                or does not go with `unk_token`.
+            ValueError: no word is left, `vocab_size` or `min_count` is too small, or options do not go together.
         """
+        special = special_spellings(kwargs) | set(_unknown_tokens(unk_token, unknown_words))
         if min_count < 1:
             raise ValueError(f"min_count must be at least 1, not {min_count}")
-        special = special_spellings(kwargs) | set(_unknown_tokens(unk_token, unknown_words))
-        if vocab_size is not None and vocab_size <= len(special):
-            raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
+        _check_room(vocab_size, special)
         counts = _count_words(texts, progress)
         words = _frequent_words(counts, min_count, special)
-        if unknown_words != "spelled":
-            return cls.from_words(words[: vocab_size and vocab_size - len(special)], unk_token, unknown_words, **kwargs)
-        letters = _by_count(_count_letters(counts), min_count, special)
-        room = None if vocab_size is None else vocab_size - len(special) - len(letters) - len(BYTE_TOKENS) - len(MARK)
-        if room is not None and room < 1:
-            raise ValueError(
-                f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens, "
-                f"{len(letters)} letters, 256 bytes and a mark; raise it, or raise min_count for fewer letters"
-            )
-        return cls.from_words(words[:room], unk_token, unknown_words, letters, **kwargs)
+        letters = _by_count(_count_letters(counts), min_count, special) if unknown_words == "spelled" else None
+        others = _check_room(vocab_size, special, letters)
+        return cls.from_words(words[: vocab_size and vocab_size - others], unk_token, unknown_words, letters, **kwargs)
 
     @classmethod
     def from_words(
@@ -197,7 +194,7 @@ class WordTokenizer(LectureTokenizer):
         """Whether nobody changed the backend, so that `encode_words` gives its ids."""
         backend, policy = self.backend_tokenizer, self.unknown_words
         if policy == "spelled":
-            splits = backend.pre_tokenizer.__getstate__() == spelling_pre_tokenizer().__getstate__()
+            splits = is_spelling_pre_tokenizer(backend.pre_tokenizer)
         else:
             splits = isinstance(backend.model, WordLevel) and isinstance(backend.pre_tokenizer, WhitespaceSplit)
         return splits and (policy == "classes" or backend.normalizer is None) and self._adds_special_tokens_only()
@@ -215,7 +212,7 @@ class WordTokenizer(LectureTokenizer):
             UnknownWordError: a word is unknown and there is no unknown token.
         """
         if self.unknown_words != "spelled":
-            return self.word_ids_of(words), np.ones(len(words), np.int64)
+            return self._ids_of(words), np.ones(len(words), np.int64)
         vocabulary = self.backend_tokenizer.get_vocab(with_added_tokens=False)
         spelled = [
             [vocabulary[MARK + word]] if MARK + word in vocabulary else _spell(word, vocabulary) for word in words
@@ -223,23 +220,18 @@ class WordTokenizer(LectureTokenizer):
         ids = np.fromiter((id_ for row in spelled for id_ in row), np.int32)
         return ids, np.fromiter(map(len, spelled), np.int64, len(spelled))
 
-    def word_ids_of(self, words: list[str]) -> np.ndarray:
-        """Return the ids of `words`, each taken as plain text, never as a special token: (number of words,) int32.
-
-        Raises:
-            UnknownWordError: a word has no id of its own: it is unknown and there is no unknown token.
-        """
-        backend = self.backend_tokenizer
-        mark, unk = MARK if _spells(backend.model) else "", self.unk_token_id
-        ids = [backend.model.token_to_id(mark + word) for word in words]
-        unknown = [word for word, id_ in zip(words, ids, strict=True) if id_ is None]
+    def _ids_of(self, words: list[str]) -> np.ndarray:
+        model, normalizer, unk = self.backend_tokenizer.model, self.backend_tokenizer.normalizer, self.unk_token_id
+        id_of = {word: model.token_to_id(word) for word in words}
+        unknown = [word for word, id_ in id_of.items() if id_ is None]
         if unknown and unk is None:
             raise UnknownWordError(unknown[0])
-        if unknown and backend.normalizer is not None:
-            classes = backend.normalizer.normalize_str("\n".join(unknown)).split("\n")
-            id_of = {word: backend.model.token_to_id(name) for word, name in zip(unknown, classes, strict=True)}
-            ids = [id_of.get(word) if id_ is None else id_ for word, id_ in zip(words, ids, strict=True)]
-        return np.array([unk if id_ is None else id_ for id_ in ids], np.int32)
+        # The normalizer itself says the class: Python's Unicode may be younger or older than that of its expressions.
+        classes = normalizer.normalize_str("\n".join(unknown)).split("\n") if unknown and normalizer else unknown
+        for word, name in zip(unknown, classes, strict=True):
+            found = model.token_to_id(name)
+            id_of[word] = unk if found is None else found
+        return np.fromiter(map(id_of.__getitem__, words), np.int32, len(words))
 
     def check_text(self, text: str) -> None:
         """Raise a ValueError that says why `text` cannot be encoded; return if it can."""
@@ -293,6 +285,17 @@ def _spell(word: str, vocabulary: dict[str, int]) -> list[int]:
         tokens = [letter] if letter in vocabulary else [BYTE_TOKENS[byte] for byte in letter.encode()]
         ids += [vocabulary[token] for token in tokens]
     return ids
+
+
+def _check_room(vocab_size: int | None, special: set[str], letters: list[str] | None = None) -> int:
+    """Return how many tokens are no words, if `vocab_size` has room for more."""
+    others, beside = len(special), f"{len(special)} special tokens"
+    if letters is not None:
+        others += len([MARK, *letters, *BYTE_TOKENS])
+        beside += f", {len(letters)} letters, 256 bytes and a mark; raise it, or raise min_count for fewer letters"
+    if vocab_size is not None and vocab_size <= others:
+        raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {beside}")
+    return others
 
 
 def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:

@@ -12,7 +12,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, normalizers
-from tokenizers.normalizers import Lowercase, Replace
+from tokenizers.normalizers import Lowercase, Normalizer, Replace
+from tokenizers.pre_tokenizers import PreTokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -192,6 +193,16 @@ def test_the_path_for_corpora_gives_the_tokenizers_ids(policy, pyarrow, texts):
     assert (len(sizes), sizes.sum()) == (len(words), len(ids))
 
 
+class ThroughPython:
+    """Parts written in Python, which the Rust library takes but cannot save."""
+
+    def normalize(self, normalized):
+        pass
+
+    def pre_tokenize(self, pretokenized):
+        pass
+
+
 def test_a_changed_tokenizer_is_asked_itself():
     for policy in POLICIES:
         changed = WordTokenizer.train(CORPUS, unknown_words=policy)
@@ -201,6 +212,9 @@ def test_a_changed_tokenizer_is_asked_itself():
         expected = changed("THE cat", add_special_tokens=False).input_ids
         assert encode_corpus(changed, ["THE cat"]).ids.tolist() == expected
         assert len(expected) == 2
+        changed.backend_tokenizer.normalizer = normalizers.Sequence([Normalizer.custom(ThroughPython())])
+        changed.backend_tokenizer.pre_tokenizer = PreTokenizer.custom(ThroughPython())
+        assert not changed.is_as_built()
 
 
 def test_each_unknown_word_has_the_token_of_its_class():

@@ -19,6 +19,8 @@ TOKENIZERS = {
     "word_both": WordTokenizer.train(CORPUS, add_eos_token=True, padding_side="right", model_max_length=12),
     "word_none": WordTokenizer.train(CORPUS, add_bos_token=False),
     "closed": WordTokenizer.train(CORPUS, unk_token=None),
+    "classes": WordTokenizer.train([*CORPUS, "Paris 12"], unknown_words="classes"),
+    "spelled": WordTokenizer.train(CORPUS, min_count=2, unknown_words="spelled"),
     "byte": ByteTokenizer(),
     "byte_both": ByteTokenizer(add_eos_token=True),
     "char": CharTokenizer.train(CORPUS),
@@ -40,6 +42,7 @@ CALLS = [
 OPEN_CALLS = [
     (["the <s> </s> a<pad>b zebra"], {"split_special_tokens": True}),
     (["zebra\u3000x\x1fy <unk> \0👩‍👩‍👧 \u05d0"], {"return_offsets_mapping": True}),
+    (["Paris Rome 12 13 IBM anti-Hutu -- <unk:number>"], {"return_offsets_mapping": True}),
     ([["the <s>", "b"], ["</s>", ""]], {"split_special_tokens": True, "padding": True}),
 ]
 

@@ -216,7 +216,7 @@ ENTRY_POINTS = {
     "batch of split words": lambda tokenizer: tokenizer([["a"], ["zebra"]], is_split_into_words=True),
     "after a special token": lambda tokenizer: tokenizer("<s> zebra"),
     "corpus": lambda tokenizer: encode_corpus(tokenizer, ["a", "zebra"]),
-    "words": lambda tokenizer: tokenizer.word_ids_of(["a", "zebra"]),
+    "words": lambda tokenizer: tokenizer.encode_words(["a", "zebra"]),
 }
 
 
