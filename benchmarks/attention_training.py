@@ -1,0 +1,191 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Training steps of GPT-1 and of the self-attention model beside transformers' openai-gpt and gpt2 of equal shape.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.attention_training [--steps 8] [--hidden_size 256 ...]
+    python -m benchmarks.attention_training --hidden_size 768 --layers 12 --heads 12 --length 512 --batch 64 \
+        --vocab_size 40478 --steps 30                           # GPT-1's own shape, on a GPU
+
+All read the same tokens in turns: forward, backward, AdamW. Ours runs as the trainer runs it (`logits_to_keep=1`: the
+loss in pieces) and, "all logits", as a plain call does. A ratio is the median over steps of the peer's seconds over
+ours: above 1, ours is faster. Seconds are CPU seconds of one thread, on a GPU wall seconds. On a GPU there is also ours
+after `torch.compile`, and model FLOPs utilisation.
+
+FLOPs per token, forward and backward: 6 per weight in a matrix product (the output layer is one, looking up word
+vectors is none) and 12 · layers · hidden · length for all scores and their use, masked ones included.
+Memory is what two steps add to the process (on a GPU, to what is allocated), each model in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import statistics
+import time
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
+
+from benchmarks.common import write_results
+from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, SelfAttentionConfig, SelfAttentionForCausalLM
+
+PEERS = ("openai-gpt", "gpt2")
+OURS = ("gpt1", "gpt1, all logits", "self_attention", "self_attention, all logits")
+# Dense matrix products per second that the makers state: bf16, and float32 without TF32.
+PEAK_TFLOPS = {"H100": (989, 67), "H200": (989, 67), "A100": (312, 19.5), "L4": (121, 30), "T4": (65, 8.1)}
+
+
+def build(name: str, shape: argparse.Namespace, dropout: float) -> nn.Module:
+    """A model in training mode. Of the self-attention models, the one that is GPT-2: pre-LN, learned positions."""
+    ours = {
+        "vocab_size": shape.vocab_size,
+        "hidden_size": shape.hidden_size,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "max_position_embeddings": shape.length,
+    }
+    theirs: dict[str, Any] = {
+        "vocab_size": shape.vocab_size,
+        "n_embd": shape.hidden_size,
+        "n_layer": shape.layers,
+        "n_head": shape.heads,
+        "n_positions": shape.length,
+    }
+    pdrop = {f"{where}_pdrop": dropout for where in ("resid", "embd", "attn")}
+    model: nn.Module
+    if name == "openai-gpt":
+        model = OpenAIGPTLMHeadModel(OpenAIGPTConfig(**theirs, **pdrop))
+    elif name == "gpt2":
+        model = GPT2LMHeadModel(GPT2Config(**theirs, **pdrop, bos_token_id=0, eos_token_id=0))
+    elif name.startswith("gpt1"):
+        model = Gpt1ForCausalLM(Gpt1Config(**ours, **pdrop))
+    else:
+        config = SelfAttentionConfig(**ours, position_encoding="learned", norm_position="pre", dropout=dropout)
+        model = SelfAttentionForCausalLM(config)
+    return model.train().to(shape.device)
+
+
+class Run:
+    """One model, its optimizer, and the seconds that its steps took."""
+
+    def __init__(self, name: str, shape: argparse.Namespace, dropout: float, bf16: bool):
+        self.name, self.device, self.bf16 = name, shape.device, bf16
+        self.model = build(name, shape, dropout)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=shape.device == "cuda")
+        self.call: Any = torch.compile(self.model) if "compiled" in name else self.model
+        self.keep = {"logits_to_keep": 1} if name.split(",")[0] in OURS and "all logits" not in name else {}
+        self.seconds: list[float] = []
+
+    def step(self, ids: torch.Tensor) -> float:
+        """Train on ids (batch, length); returns the loss."""
+        begin = self._now()
+        self.optimizer.zero_grad()
+        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.bf16):
+            loss = self.call(input_ids=ids, labels=ids, use_cache=False, **self.keep).loss
+        loss.backward()
+        self.optimizer.step()
+        self.seconds.append(self._now() - begin)
+        return loss.item()
+
+    def _now(self) -> float:
+        if self.device == "cpu":
+            return time.process_time()
+        torch.cuda.synchronize()
+        return time.perf_counter()
+
+
+def tokens(shape: argparse.Namespace, seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(shape.vocab_size, (shape.batch, shape.length), generator=generator).to(shape.device)
+
+
+def memory_mib(name: str, shape: argparse.Namespace, dropout: float, bf16: bool) -> float:
+    """The largest memory during two steps, less what there was before the model."""
+    if shape.device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        run = Run(name, shape, dropout, bf16)
+        for seed in range(2):
+            run.step(tokens(shape, seed))
+        return round((torch.cuda.max_memory_allocated() - before) / 2**20, 1)
+    # A forked process counts its own largest memory from the start.
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(_memory_in_child, (name, shape, dropout, bf16))
+
+
+def _memory_in_child(name: str, shape: argparse.Namespace, dropout: float, bf16: bool) -> float:
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run = Run(name, shape, dropout, bf16)
+    for seed in range(2):
+        run.step(tokens(shape, seed))
+    return round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**10, 1)
+
+
+def flops_per_token(model: nn.Module, shape: argparse.Namespace) -> float:
+    looked_up = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    weights = sum(p.numel() for p in model.parameters() if p.dim() == 2 and id(p) not in looked_up)
+    weights += shape.vocab_size * shape.hidden_size
+    return 6 * weights + 12 * shape.layers * shape.hidden_size * shape.length
+
+
+def peak_flops(device: str, bf16: bool) -> float | None:
+    name = torch.cuda.get_device_name() if device == "cuda" else ""
+    known = next((pair for key, pair in PEAK_TFLOPS.items() if key in name), None)
+    return None if known is None else known[0 if bf16 else 1] * 1e12
+
+
+def measure(shape: argparse.Namespace, dropout: float, bf16: bool) -> dict[str, Any]:
+    names = [*PEERS, *OURS]
+    if shape.device == "cuda":
+        names += [f"{name}, compiled" for name in ("gpt1", "self_attention", "gpt2")]
+    results: dict[str, Any] = {
+        f"{name}: MiB": memory_mib(name, shape, dropout, bf16) for name in names if "compiled" not in name
+    }
+    torch.manual_seed(0)
+    runs = {name: Run(name, shape, dropout, bf16) for name in names}
+    warm_up = 1 if shape.device == "cpu" else 5
+    for seed in range(warm_up + shape.steps):
+        ids = tokens(shape, seed)
+        for run in runs.values():
+            run.step(ids)
+    seconds = {name: run.seconds[warm_up:] for name, run in runs.items()}
+    for name, run in runs.items():
+        speed = shape.batch * shape.length / statistics.median(seconds[name])
+        results[f"{name}: tokens per second"] = round(speed)
+        peak, achieved = peak_flops(shape.device, bf16), speed * flops_per_token(run.model, shape)
+        results[f"{name}: GFLOP/s"] = round(achieved / 1e9, 1)
+        if peak is not None:
+            results[f"{name}: model FLOPs utilisation"] = round(achieved / peak, 3)
+    for peer in PEERS:
+        for name in names[len(PEERS) :]:
+            ratios = [theirs / ours for theirs, ours in zip(seconds[peer], seconds[name], strict=True)]
+            results[f"{peer} / {name}"] = round(statistics.median(ratios), 3)
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "length": 128, "batch": 16, "vocab_size": 8_192, "steps": 8}
+    for name, value in sizes.items():
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--dropout", type=float, nargs="*", default=[0.0, 0.1])
+    parser.add_argument("--precision", nargs="*", default=["float32", "bf16 autocast"])
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    shape = parser.parse_args()
+    if shape.device == "cpu":
+        torch.set_num_threads(1)
+    results: dict[str, Any] = {"shape": {name: getattr(shape, name) for name in (*sizes, "device")}}
+    for dropout in shape.dropout:
+        for precision in shape.precision:
+            key = f"{precision}, dropout {dropout}"
+            results[key] = measure(shape, dropout, precision != "float32")
+            print(key, *(f"  {name}: {value}" for name, value in results[key].items()), sep="\n", flush=True)
+    write_results("attention_training", results)
+
+
+if __name__ == "__main__":
+    main()
