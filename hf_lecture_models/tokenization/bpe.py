@@ -133,6 +133,12 @@ class BpeTokenizer(LectureTokenizer):
       text into runs of letters, of digits or of other signs, each with the space before it, English endings such as
       `'s`, and remaining white space. Nothing is unknown, and every text comes back exactly. With
       `is_split_into_words=True` the words are joined without a space.
+
+    The slide's five words and merges:
+
+    >>> tokenizer = BpeTokenizer.train(["lower lowest newer wider wide"], merges=5, end_of_word="#", progress=False)
+    >>> tokenizer.tokenize("lowest newer wide")
+    ['low', 'e', 's', 't#', 'n', 'e', 'w', 'er#', 'wid', 'e#']
     """
 
     model_class = BPE
@@ -152,10 +158,6 @@ class BpeTokenizer(LectureTokenizer):
         **kwargs: Any,
     ) -> BpeTokenizer:
         """Merge the most frequent pair of neighbours, again and again, until a limit is met or no pair is left.
-
-        >>> tokenizer = BpeTokenizer.train(["lower lowest newer wider wide"], merges=5, end_of_word="#", progress=False)
-        >>> tokenizer.tokenize("lowest newer wide")
-        ['low', 'e', 's', 't#', 'n', 'e', 'w', 'er#', 'wid', 'e#']
 
         Args:
             texts: any iterable of str; a generator is consumed once. Their order does not matter.
