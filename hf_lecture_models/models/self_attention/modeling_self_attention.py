@@ -8,24 +8,27 @@ papers are in `layers/positions.py`.
 
 With word vectors w_1, ..., w_T and K blocks:
 
-    I_0[t] = w_t with its position                                   (word and position side by side in one sum)
+    I_0[t] = √d w_t + p_t (sinusoidal), w_t + p_t (learned) or w_t   d = hidden_size
     post-LN: n = LN_1(h + Attention(h)),  h' = LN_2(n + FFN(n))      h = I_{u-1}, h' = I_u; the norm after the sum
     pre-LN:  n = h + Attention(LN_1(h)),  h' = n + FFN(LN_2(n))      and LN(I_u) in the place of I_u from here on
     P(w_{t+1} | w_1 ... w_t) = softmax(W_o I_K[t] + b_o)
     or with `layer_mix`:       softmax(W_o Σ_u θ_u I_u[t] + b_o)     u = 0 ... K (slide Y:561)
 
     Attention: o_t = W [Σ_{s ≤ t} a_t[s] v_s of each head] + b,  a_t = softmax_s(q_t · k_s / √head_dim + bias[t, s])
+               bias: -m_head (t - s) (alibi), b_head[bucket(t - s)] (relative) or 0
     FFN(n) = W_2 φ(W_1 n + b_1) + b_2                                φ: ReLU, GELU, SiLU or Swish_β (slide R:882)
     LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
 
 Dropout acts on I_0 and on what Attention and FFN add (Vaswani et al. 5.4); not on the weights a_t.
 
 Deviations:
-- From the slides: attention as SLIDES' erratum has it: JᵀK over √l, softmax over the keys, O = L D̃ᵀ (Y:495-514), and
-  the heads go through an output matrix; the feed-forward network has its biases; positions count k from 0 (R:912); the
-  model of Y:561 is causal, not an MLM, and the undefined g around its output is the identity.
-- Sinusoidal positions are added to √hidden_size w, as in Vaswani et al. 3.4 and on no slide: the sinusoids' size is
-  fixed, and the word vectors, which are also the output matrix, start small. The other kinds take w as it is.
+- From the slides: the scores are JᵀK / √l with l the width of the keys, the softmax runs over the keys, O = L D̃ᵀ, and
+  the heads go through an output matrix (Y:495-514 have J Kᵀ, √d, columns, D̃ L, none); the feed-forward network reads
+  the sum O' (there O) and has biases; sinusoids count k from 0 (R:912 from 1); the model of Y:561 is causal, no MLM,
+  and the undefined g around its output is the identity.
+- √d before w_t is Vaswani et al.'s (3.4) and on no slide: sinusoids have a fixed size, and word vectors, being the
+  output matrix too, start small. The other kinds take w_t as it is.
+- From T5, whose buckets the relative positions are: its scores are not divided by √head_dim; these are.
 - With pre-LN, the mix is of the normalised I_u, so that θ compares layers of one scale.
 - The papers could not be opened; their equations and sections are from memory.
 """
@@ -207,6 +210,8 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
             hidden, weights = layer(hidden, attend, mask, position_bias, past_key_values=past_key_values)
             states.append(hidden)
             attentions.append(weights)
+            if not output_hidden_states and self.layer_mix is None:
+                del states[0]  # nobody asks for it
         states[-1] = hidden = self._summary(states)
         return BaseModelOutputWithPast(
             last_hidden_state=hidden,

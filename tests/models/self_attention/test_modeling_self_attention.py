@@ -389,8 +389,13 @@ def assert_same_model(ours: SelfAttentionForCausalLM, theirs: nn.Module) -> None
     weights = torch.randn(found.logits[real].shape, generator=torch.Generator().manual_seed(1))
     for logits in (found.logits, expected.logits):
         (logits[real] * weights).sum().backward()
-    mine, other = ours.get_input_embeddings().weight.grad, theirs.get_input_embeddings().weight.grad
-    assert_close(mine, other, rtol=0, atol=1e-4 * other.abs().max().item())
+    first, last = theirs.transformer.h[0].attn.c_attn, theirs.transformer.h[1].mlp.c_proj
+    for mine, other in (
+        (ours.get_input_embeddings().weight.grad, theirs.get_input_embeddings().weight.grad),
+        (ours.model.layers[0].self_attn.qkv_proj.weight.grad, first.weight.grad.T),
+        (ours.model.layers[1].ffn.down_proj.weight.grad, last.weight.grad.T),
+    ):
+        assert_close(mine, other, rtol=0, atol=1e-4 * other.abs().max().item())
 
 
 def test_pre_norm_with_learned_positions_is_gpt2() -> None:
