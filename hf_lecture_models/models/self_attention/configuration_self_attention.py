@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the self-attention language model."""
 
-from typing import Any, ClassVar
-
 from huggingface_hub.dataclasses import strict
 
 from hf_lecture_models.base.configuration import LectureConfig
@@ -41,12 +39,12 @@ class SelfAttentionConfig(LectureConfig):
 
     model_type = "lecture_self_attention"
     keys_to_ignore_at_inference = ["past_key_values"]
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+    allowed_values = {
         "hidden_act": ("relu", "gelu", "silu", "swish"),
         "position_encoding": ("sinusoidal", "learned", "relative", "alibi"),
         "norm_position": ("pre", "post"),
     }
-    positive_fields: ClassVar[tuple[str, ...]] = (
+    positive_fields = (
         "vocab_size",
         "hidden_size",
         "num_hidden_layers",

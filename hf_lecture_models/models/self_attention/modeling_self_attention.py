@@ -185,9 +185,8 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         """Read the sequences; weights are shown (`output_attentions`) by computing them the eager way in this call.
 
         Returns:
-            `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (the input
-            of the first block and each block's output; the last is `last_hidden_state`) and `attentions`
-            (batch, heads, seq, seen + seq) of each block.
+            `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (I_0 and
+            each block's output, but last `last_hidden_state`) and `attentions`, each (batch, heads, seq, seen + seq).
 
         Raises:
             ValueError: learned positions end before the input; neither or both of ids and vectors.
@@ -195,30 +194,23 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("give either input_ids or inputs_embeds")
         words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        if output_attentions is None:
-            output_attentions = self.config.output_attentions
-        if output_hidden_states is None:
-            output_hidden_states = self.config.output_hidden_states
+        show_weights = self.config.output_attentions if output_attentions is None else output_attentions
+        show_states = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
-        implementation = "eager" if output_attentions else self.config._attn_implementation
-        attend = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
+        implementation = "eager" if show_weights else self.config._attn_implementation
         hidden, position_bias = self._place(words, attention_mask, past_key_values, implementation)
         mask = causal_mask(implementation, hidden, attention_mask, past_key_values)
-        states, attentions = [hidden], []
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
+        states, weights = [hidden], []
+        keep_states = show_states or self.layer_mix is not None
         for layer in self.layers:
-            hidden, weights = layer(hidden, attend, mask, position_bias, past_key_values=past_key_values)
-            states.append(hidden)
-            attentions.append(weights)
-            if not output_hidden_states and self.layer_mix is None:
-                del states[0]  # nobody asks for it
+            hidden, layer_weights = layer(hidden, attend, mask, position_bias, past_key_values=past_key_values)
+            states = [*states, hidden] if keep_states else [hidden]
+            weights.append(layer_weights)
         states[-1] = hidden = self._summary(states)
-        return BaseModelOutputWithPast(
-            last_hidden_state=hidden,
-            past_key_values=past_key_values if use_cache else None,
-            hidden_states=tuple(states) if output_hidden_states else None,
-            attentions=tuple(attentions) if output_attentions else None,
-        )
+        shown = (tuple(states) if show_states else None, tuple(weights) if show_weights else None)
+        return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None, *shown)
 
     def _place(
         self, words: Tensor, attention_mask: Tensor | None, cache: Cache | None, implementation: str
