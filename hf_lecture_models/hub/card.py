@@ -86,11 +86,22 @@ def collect_facts(
 
 def vocabulary_policy(tokenizer: Any) -> str:
     """What happens to a word that the tokenizer does not know, in one sentence."""
-    unknown = getattr(tokenizer, "unk_token", None)
+    unknown, kind = getattr(tokenizer, "unk_token", None), type(tokenizer).__name__.lower()
+    unknown_words = getattr(tokenizer, "unknown_words", None)
+    if unknown_words == "spelled":
+        return "open; a word outside the vocabulary is spelled in letters, and letters outside it in bytes"
+    if unknown_words == "classes":
+        return (
+            f"closed; every other word is read as its class or as `{unknown}`, and bits per byte charge for spelling it"
+        )
+    if "bpe" in kind and unknown is not None:
+        return (
+            f"pieces of words; a letter outside the vocabulary makes `{unknown}`, and bits per byte charge for its word"
+        )
     if unknown is not None:
         return f"closed; every other word is read as `{unknown}`, and bits per byte charge for spelling it"
-    if "byte" in type(tokenizer).__name__.lower():
-        return "open; any text is spelled in bytes"
+    if "bpe" in kind or "byte" in kind or "char" in kind:
+        return "open; any text can be spelled, in bytes where need be"
     return "closed, without an unknown word: a text with any other word has probability 0"
 
 

@@ -13,7 +13,9 @@ from transformers import pipeline
 from hf_lecture_models.hub.card import collect_facts, main, render_card, vocabulary_policy, write_card
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 RESULTS = {
@@ -170,6 +172,11 @@ def test_results_without_a_measure_are_refused(saved: tuple[Path, dict[str, Any]
 
 
 def test_vocabulary_policies() -> None:
-    assert "spelled in bytes" in vocabulary_policy(ByteTokenizer())
+    assert "open" in vocabulary_policy(ByteTokenizer())
+    for trained in (CharTokenizer.train(["a b"]), BpeTokenizer.train(["a b"], merges=1, form="bytes")):
+        assert "open" in vocabulary_policy(trained)
+    assert "pieces of words" in vocabulary_policy(BpeTokenizer.train(["a b"], merges=1))
+    assert "in letters" in vocabulary_policy(WordTokenizer.train(["a b"], unknown_words="spelled"))
+    assert "its class" in vocabulary_policy(WordTokenizer.train(["a b"], unknown_words="classes"))
     assert "`<unk>`" in vocabulary_policy(WordTokenizer.train(["a b"]))
     assert "probability 0" in vocabulary_policy(WordTokenizer.train(["a b"], unk_token=None))
