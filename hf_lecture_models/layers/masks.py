@@ -26,7 +26,11 @@ def causal_mask(implementation: str, hidden: Tensor, attention_mask: Tensor | No
         where sdpa needs no mask; a block mask for flex_attention.
     """
     config: Any = SimpleNamespace(_attn_implementation=implementation)
-    return create_causal_mask(config, hidden, attention_mask, cache)
+    device = hidden.device.type
+    # Under autocast the scores have its type, and a mask of a wider one would widen them all.
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+    like = torch.empty((), dtype=dtype, device=hidden.device).expand(hidden.shape)
+    return create_causal_mask(config, like, attention_mask, cache)
 
 
 def token_positions(hidden: Tensor, attention_mask: Tensor | None, seen_tokens: int) -> Tensor:

@@ -63,6 +63,14 @@ def test_masks_without_padding(seen: int) -> None:
     assert causal_mask("sdpa", hidden(2, 1), None, filled(4)) is None
 
 
+def test_a_mask_has_the_type_of_the_scores() -> None:
+    assert causal_mask("eager", hidden(2, 3), None, None).dtype == torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mask = causal_mask("eager", hidden(2, 3), torch.tensor([[0, 1, 1], [1, 1, 1]]), None)
+    assert mask.dtype == torch.bfloat16
+    assert mask.isfinite().all()
+
+
 @pytest.mark.parametrize(
     ("mask", "seen", "expected"),
     [
