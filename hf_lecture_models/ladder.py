@@ -210,8 +210,10 @@ def make_rungs(order: int = 3) -> list[Rung]:
     return [
         Rung("unigram", "Unigram, add-one", partial(fit_ngram, order=1, smoothing="add_alpha", alpha=1.0)),
         Rung(name, f"{name.capitalize()}, modified Kneser-Ney", ngram),
+        Rung("feed_forward", "Feed-forward", partial(train_network, recipe_name="quickstart_feed_forward")),
         Rung("rnn", "Elman network", partial(train_network, recipe_name="quickstart_rnn")),
         Rung("lstm", "LSTM", partial(train_network, recipe_name="quickstart_lstm")),
+        Rung("self_attention", "Self-attention", partial(train_network, recipe_name="quickstart_self_attention")),
     ]
 
 

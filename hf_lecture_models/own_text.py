@@ -42,8 +42,9 @@ from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.version import __version__
 
 MINUTES = 6.0
-# Fewer lines cannot be split into ten parts, and more bytes than the most would not fit into a small machine's memory.
-LEAST_LINES, MOST_BYTES = 10, 2**30
+# Fewer lines cannot be split into ten parts. More tokens than the most do not fit into a small machine's memory:
+# counting n-grams takes some 200 bytes for each.
+LEAST_LINES, MOST_BYTES, MOST_TOKENS = 10, 2**28, 40_000_000
 # Held-out parts that are not given are made of blocks of at most so many lines: every tenth block goes to each, or
 # fewer, so that a part holds about so many words at most (of text without white space, characters).
 BLOCK_LINES, HELD_OUT_WORDS = 20, 50_000
@@ -174,7 +175,7 @@ def make_ladder(request: Request) -> Ladder:
     if request.tokenizer is None and kind != "words":
         remarks.append("there is hardly any white space, so the tokens are characters; --tokenizer names another kind")
     tokenizer, options = train_tokenizer(kind, corpus.train, request.vocab_size, request.min_count)
-    scale = TINY_SCALE if request.tiny else _scale(len(encode_corpus(tokenizer, corpus.train).ids))
+    scale = TINY_SCALE if request.tiny else _scale(_count_tokens(tokenizer, corpus.train, request.title))
     rungs = make_rungs(KINDS[kind].order)
     networks = max(1, sum(rung.is_network for rung in rungs))
     remarks.append(
@@ -247,7 +248,7 @@ def _lines(files: Sequence[str], most: int | None) -> tuple[list[str], list[str]
             size += len(line.encode())
             if size > MOST_BYTES:
                 raise ValueError(
-                    f"{file} goes beyond {MOST_BYTES / 2**30:g} GiB of text, which the ladder holds in memory; "
+                    f"{file} goes beyond {MOST_BYTES / 2**20:,.0f} MiB of text, and the ladder holds it in memory; "
                     "give a part of it"
                 )
             blank += not text.strip()
@@ -329,6 +330,16 @@ def train_tokenizer(
             raise
     options["min_count"] = 1
     return chosen.tokenizer.train(texts, **options), options
+
+
+def _count_tokens(tokenizer: Any, texts: list[str], title: str) -> int:
+    tokens = len(encode_corpus(tokenizer, texts).ids)
+    if tokens > MOST_TOKENS:
+        raise ValueError(
+            f"{title} has {tokens:,} training tokens, and the ladder counts the n-grams of at most {MOST_TOKENS:,} in "
+            "memory; give a part of it"
+        )
+    return tokens
 
 
 def _scale(tokens: int) -> Scale:

@@ -127,7 +127,7 @@ def test_an_interrupted_climb_goes_on(tmp_path, monkeypatch, capsys):
 @pytest.mark.usefixtures("no_fresh_process")
 def test_a_short_time_means_few_steps(finished, tmp_path, monkeypatch):
     place, _ = finished
-    monkeypatch.setattr(own_text, "make_rungs", lambda order: make_rungs()[:3])
+    monkeypatch.setattr(own_text, "make_rungs", lambda order: make_rungs()[:4])
     run_ladder(Request(files=[str(place / "zoo.txt.gz")], minutes=0.001, tiny=True), tmp_path / "out")
     short = json.loads((tmp_path / "out" / "rnn" / "training.json").read_text(encoding="utf-8"))
     whole = json.loads((place / "out" / "rnn" / "training.json").read_text(encoding="utf-8"))
@@ -200,14 +200,19 @@ def test_text_beyond_the_memory_is_refused(tmp_path, monkeypatch):
     (tmp_path / "long.txt").write_text("word " * 300, encoding="utf-8")
     with pytest.raises(ValueError, match=r"long\.txt goes beyond .* give a part"):
         read_corpus(Request(files=[str(tmp_path / "long.txt")]))
+    monkeypatch.undo()
+    monkeypatch.setattr(own_text, "MOST_TOKENS", 1000)
+    (tmp_path / "long.txt").write_text("\n".join(sentences()), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"long\.txt has 1,\d\d\d training tokens.* give a part"):
+        make_ladder(Request(files=[str(tmp_path / "long.txt")]))
 
 
 def test_text_without_white_space_is_not_read_as_words(tmp_path, capsys):
     (tmp_path / "chinese.txt").write_text("天地玄黄，宇宙洪荒。日月盈昃。\n春花秋月何时了\n" * 20, encoding="utf-8")
     ladder = make_ladder(Request(files=[str(tmp_path / "chinese.txt")]))
     assert "hardly any white space" in capsys.readouterr().out
-    assert ladder.tokenizer.unk_token is None
-    assert ladder.facts["tokenizer"]["type"] != "words"
+    assert ladder.facts["tokenizer"] == {"type": "char", "vocab_size": 4000, "min_count": 2}
+    assert ladder.unit == "characters"
     assert ladder.prompt == "春花秋"
     assert ladder.pairs[0] == ["春花秋月何时了", "春花月秋何时了"]
     (tmp_path / "german.txt").write_text("Der Schnee fällt leise .\nEs ist spät geworden .\n" * 20, encoding="utf-8")
