@@ -2,6 +2,7 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Training causal language models: the recipe's language part, batches of tokens, and perplexity on held-out text."""
 
+import inspect
 import math
 import os
 from collections.abc import Sequence
@@ -50,7 +51,7 @@ class CausalLMRecipe(TrainingRecipe):
     streaming: bool = setting(False, "read the training data while training, with layout blocks and max_steps")
     shuffle_buffer: int = setting(0, "rows of a streamed data set to shuffle among; a resumed run loses them", least=0)
 
-    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte, and the arguments of its train()")
+    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte, and the options of its train()")
     model: dict[str, Any] = setting({"model_type": "lecture_recurrent"}, "model_type and the fields of its config")
 
     def __post_init__(self) -> None:
@@ -84,8 +85,8 @@ def train_causal_lm(
     Args:
         model: any causal language model of transformers that takes `shift_labels` and `num_items_in_batch`.
         train_texts: strings, or a `datasets.IterableDataset` with the recipe's text column.
-        validation_texts: measured as one stream, as the layouts stream and blocks train; each text by itself with layout
-            texts. None: nothing is measured, and the last model is kept.
+        validation_texts: measured as one stream, as the layouts stream and blocks train; with layout texts each text
+            by itself. None: nothing is measured, and the last model is kept.
 
     Raises:
         ValueError: no training text, or a tokenizer that does not belong to the model; and as `train`.
@@ -99,12 +100,19 @@ def train_causal_lm(
         output_dir,
         evaluation=_evaluation(tokenizer, validation_texts, stream=recipe.layout != "texts"),
         save_with=(tokenizer,),
-        # Where the loss does not need them, the logits of all positions are not even computed.
-        forward_options={"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {},
+        forward_options=_forward_options(model, recipe),
         items_name="tokens",
         resume=resume,
         quiet=quiet,
     )
+
+
+def _forward_options(model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
+    """Spare what training throws away: logits that the loss does not need, a cache that nothing goes on from."""
+    options: dict[str, Any] = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
+    if recipe.layout != "stream" and "use_cache" in inspect.signature(model.forward).parameters:
+        options["use_cache"] = False
+    return options
 
 
 def _refuse_long_rows(model: Any, recipe: CausalLMRecipe) -> None:
