@@ -51,7 +51,7 @@ class CausalLMRecipe(TrainingRecipe):
     streaming: bool = setting(False, "read the training data while training, with layout blocks and max_steps")
     shuffle_buffer: int = setting(0, "rows of a streamed data set to shuffle among; a resumed run loses them", least=0)
 
-    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte, and the options of its train()")
+    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
     model: dict[str, Any] = setting({"model_type": "lecture_recurrent"}, "model_type and the fields of its config")
 
     def __post_init__(self) -> None:
