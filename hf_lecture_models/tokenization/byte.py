@@ -55,6 +55,10 @@ class ByteTokenizer(LectureTokenizer):
         return cls(**kwargs)
 
     @classmethod
+    def _is_own_model(cls, model: Any) -> bool:
+        return super()._is_own_model(model) and [*map(model.id_to_token, range(257))] == [*byte_names(), None]
+
+    @classmethod
     def _new_backend(cls) -> Tokenizer:
         backend = Tokenizer(BPE({name: byte for byte, name in enumerate(byte_names())}, merges=[]))
         backend.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=False)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import BPE, WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
@@ -181,6 +181,12 @@ class WordTokenizer(LectureTokenizer):
     def _is_own_model(cls, model: Any) -> bool:
         return super()._is_own_model(model) or _spells(model)
 
+    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        if self.unknown_words == "classes":
+            # The normalizer would rewrite an added word as its class, and all words of that class would get its id.
+            new_tokens = [_before_the_normalizer(token, special_tokens) for token in new_tokens]
+        return super()._add_tokens(new_tokens, special_tokens)
+
     @property
     def unknown_words(self) -> str:
         """What becomes of unknown words: "token", "classes" or "spelled", as for `train`, or "refused"."""
@@ -241,6 +247,12 @@ class WordTokenizer(LectureTokenizer):
                 self.backend_tokenizer.encode(word, add_special_tokens=False)
             except Exception:
                 raise UnknownWordError(word) from None
+
+
+def _before_the_normalizer(token: str | AddedToken, special: bool) -> AddedToken:
+    token = AddedToken(token, special=special) if isinstance(token, str) else token
+    sides = {name: getattr(token, name) for name in ("single_word", "lstrip", "rstrip", "special")}
+    return AddedToken(token.content, normalized=False, **sides)
 
 
 def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import AutoTokenizer
 
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer, byte_names
+from hf_lecture_models.tokenization.char import CharTokenizer
 
 TOKENIZER = ByteTokenizer()
 TEXTS = st.text() | st.text(st.sampled_from("a\0\n \x1f\x85é\u200d👩語\u05d0<s>/"))
@@ -73,4 +75,11 @@ def test_loading_gives_the_same_tokenizer(tmp_path):
     assert loaded.bos_token == "<begin>"
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"has no tokenizer\.json"):
+        ByteTokenizer.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("other", [BpeTokenizer.train(["a b a b"], form="bytes"), CharTokenizer.train(["ab"])])
+def test_other_byte_pair_encodings_are_no_bytes(other, tmp_path):
+    other.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="holds a BPE tokenizer, not a ByteTokenizer"):
         ByteTokenizer.from_pretrained(tmp_path)

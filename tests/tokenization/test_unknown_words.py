@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Regex, normalizers
+from tokenizers import AddedToken, Regex, normalizers
 from tokenizers.normalizers import Lowercase, Normalizer, Replace
 from tokenizers.pre_tokenizers import PreTokenizer
 from transformers import AutoTokenizer, TokenizersBackend
@@ -234,6 +234,16 @@ def test_each_unknown_word_has_the_token_of_its_class():
     assert tokenizer.decode(tokenizer(text).input_ids, skip_special_tokens=True) == " ".join(
         ["the", *unknown[:-1], *known]
     )
+
+
+@pytest.mark.parametrize("new", ["Oslo", AddedToken("Oslo", single_word=True)])
+def test_an_added_word_is_itself_and_takes_no_others_in(new, tmp_path):
+    tokenizer = WordTokenizer.train(CORPUS, unknown_words="classes")
+    tokenizer.add_tokens([new])
+    tokenizer.save_pretrained(tmp_path)
+    for same in (tokenizer, AutoTokenizer.from_pretrained(tmp_path), TokenizersBackend.from_pretrained(tmp_path)):
+        assert same.tokenize("the Oslo Rome") == ["the", "Oslo", "<unk:capitalised>"]
+        assert same.convert_tokens_to_ids("Oslo") == len(same) - 1
 
 
 @settings(deadline=None, max_examples=300)
