@@ -51,7 +51,7 @@ from transformers.utils.generic import can_return_tuple, merge_with_config_defau
 from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
-from hf_lecture_models.layers.attention import Attend, SelfAttention, eager_attention
+from hf_lecture_models.layers.attention import Attend, SelfAttention, eager_attention, swiftest
 from hf_lecture_models.layers.layer_mix import LayerMix
 from hf_lecture_models.layers.masks import causal_mask
 from hf_lecture_models.layers.position_wise import PositionWise
@@ -198,7 +198,8 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         show_states = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
-        implementation = "eager" if show_weights else self.config._attn_implementation
+        named = self.config._attn_implementation
+        implementation = "eager" if show_weights else swiftest(named, words, laid_out=False)
         hidden, position_bias = self._place(words, attention_mask, past_key_values, implementation)
         mask = causal_mask(implementation, hidden, attention_mask, past_key_values)
         attend = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
