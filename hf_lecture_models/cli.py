@@ -111,6 +111,10 @@ Which = Annotated[
     Probability, typer.Option(help="Of the sentence that ends here (terminated), or of all that begin so (prefix).")
 ]
 Tokens = Annotated[bool, typer.Option("--tokens", help="Each token's log-probability too.")]
+HeldOut = Annotated[
+    list[str] | None, typer.Option(help="A held-out file, may be repeated; without it, a part of FILE is held out.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of initial weights and of the order of the data.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Texts that go through the model together.")]
 
 
@@ -119,7 +123,7 @@ BatchSize = Annotated[int, typer.Option(min=1, help="Texts that go through the m
 def quickstart(
     output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("quickstart"),
     tiny: Annotated[bool, typer.Option("--tiny", help="Smaller models and less text: under a minute.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of initial weights and of the order of the data.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Train the ladder of models on English text that comes with Python; compare, save and reload them."""
     from hf_lecture_models.quickstart import run_quickstart
@@ -137,10 +141,8 @@ def _end_at_sigterm() -> None:
 def ladder(
     files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
     output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("ladder"),
-    validation: Annotated[
-        list[str] | None, typer.Option(help="Held-out text; without it, some of FILE is held out. May be repeated.")
-    ] = None,
-    test: Annotated[list[str] | None, typer.Option(help="The same for the last figures.")] = None,
+    validation: HeldOut = None,
+    test: HeldOut = None,
     tokenizer: Annotated[
         TokenKind | None, typer.Option(help="What a token is; without it words, or characters where no blanks are.")
     ] = None,
@@ -150,11 +152,9 @@ def ladder(
     min_count: Annotated[
         int | None, typer.Option(min=1, help="What occurs less often is unknown, or spelled; without it 2 for words.")
     ] = None,
-    minutes: Annotated[
-        float, typer.Option(callback=_refuse_minutes, help="For training all networks together, about.")
-    ] = 6.0,
+    minutes: Annotated[float, typer.Option(callback=_refuse_minutes, help="To train all networks together.")] = 6.0,
     tiny: Annotated[bool, typer.Option("--tiny", help="The first lines only, and small networks: a try-out.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of initial weights and of the order of the data.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Train the ladder of models on your own text; compare, save and reload them.
 
