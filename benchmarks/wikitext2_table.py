@@ -18,7 +18,7 @@ from hf_lecture_models.analysis.learning_curve import save_table
 COLUMNS = ["model", "tokens of training", "CPU minutes", "test word perplexity", "test bits per byte", "validation"]
 NGRAMS = {"trigram, modified Kneser-Ney": 3, "5-gram, modified Kneser-Ney": 5}
 NETWORKS = {
-    "feed-forward, 5 words": "feed_forward_wikitext2",
+    "feed-forward, order 5": "feed_forward_wikitext2",
     "LSTM, 2 x 200": "recurrent_wikitext2",
     "self-attention, words": "self_attention_wikitext2",
     "self-attention, BPE 8 k": "self_attention_bpe_wikitext2",
