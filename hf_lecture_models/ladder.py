@@ -58,14 +58,14 @@ class Scale:
     """What a network's recipe takes over from the size of the corpus; its other settings stay as they are.
 
     Attributes:
-        batch: the recipe's batches, so many times as large.
+        length: the recipe's segments of text, so many times as long.
         threads: of the processor, at most.
     """
 
     hidden_size: int
     dropout: float
     epochs: float
-    batch: int = 1
+    length: int = 1
     threads: int = 1
 
 
@@ -162,8 +162,19 @@ def train_network(ladder: Ladder, folder: Path, recipe_name: str) -> Trained:
 
 
 def _scaled(recipe: Any, scale: Scale) -> Any:
-    model = {**recipe.model, "hidden_size": scale.hidden_size, "dropout": scale.dropout}
-    return replace(recipe, model=model, epochs=scale.epochs, batch_size=recipe.batch_size * scale.batch)
+    """The recipe at another size: inner widths in proportion, and wider networks learn in smaller steps."""
+    model, width = dict(recipe.model), recipe.model["hidden_size"]
+    for name, factor in (("intermediate_size", scale.hidden_size / width), ("max_position_embeddings", scale.length)):
+        if name in model:
+            model[name] = round(model[name] * factor)
+    model |= {"hidden_size": scale.hidden_size, "dropout": scale.dropout}
+    return replace(
+        recipe,
+        model=model,
+        epochs=scale.epochs,
+        sequence_length=recipe.sequence_length * scale.length,
+        learning_rate=recipe.learning_rate * min(1, width / scale.hidden_size),
+    )
 
 
 def _affordable(recipe: Any, model: Any, ladder: Ladder, seconds: float) -> Any:

@@ -59,8 +59,8 @@ TINY_SCALE = Scale(hidden_size=48, dropout=0.3, epochs=6)
 SCALES = [
     (20_000, Scale(hidden_size=64, dropout=0.4, epochs=20)),
     (150_000, Scale(hidden_size=128, dropout=0.3, epochs=12)),
-    (1_000_000, Scale(hidden_size=192, dropout=0.2, epochs=6, batch=2, threads=4)),
-    (math.inf, Scale(hidden_size=256, dropout=0.1, epochs=3, batch=2, threads=4)),
+    (1_000_000, Scale(hidden_size=192, dropout=0.2, epochs=6, length=2, threads=4)),
+    (math.inf, Scale(hidden_size=256, dropout=0.1, epochs=3, length=2, threads=4)),
 ]
 NOTE = (
     "The networks' settings were chosen on another text, Python's language reference, and by the size of this one; in "

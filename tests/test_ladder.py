@@ -65,6 +65,21 @@ def test_it_leaves_models_cards_table_and_results(finished):
     assert all(perplexity["unigram"] > value for name, value in perplexity.items() if name != "unigram")
 
 
+def test_networks_take_their_size_from_the_scale(finished):
+    from hf_lecture_models.trainer.language_model import CausalLMRecipe
+    from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
+
+    for name in NAMES[2:]:
+        run = json.loads((finished[0] / "out" / name / "training.json").read_text(encoding="utf-8"))
+        model = run["recipe"]["model"]
+        usual = load_recipe(packaged_recipe(f"quickstart_{name}"), recipe_class=CausalLMRecipe)
+        assert (model["hidden_size"], run["recipe"]["epochs"]) == (48, 6)
+        assert model.keys() == usual.model.keys()
+        assert run["recipe"]["learning_rate"] == usual.learning_rate
+        if "intermediate_size" in model:
+            assert model["intermediate_size"] / 48 == usual.model["intermediate_size"] / usual.model["hidden_size"]
+
+
 def test_figures_are_those_of_the_saved_models_on_the_stated_split(finished):
     place, printed = finished
     results = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))
