@@ -34,24 +34,35 @@ def causal_mask(implementation: str, hidden: Tensor, attention_mask: Tensor | No
 
 
 def token_positions(hidden: Tensor, attention_mask: Tensor | None, seen_tokens: int) -> Tensor:
-    """(batch or 1, seq): each token's place among the real tokens of its row, counted from 0.
+    """(batch or 1, seen_tokens + seq): each token's place among the real tokens of its row, counted from 0.
 
-    Padding on the left takes no place, so that a row has the same positions whatever stands beside it in a batch.
+    Padding takes no place, so that a row has the same positions whatever stands beside it in a batch. One row serves
+    the whole batch where no padding stands before a real token.
 
     Args:
         hidden: (batch, seq, hidden), the tokens of this call.
         attention_mask: (batch, seen_tokens + seq), 1 = real token; None where all are.
         seen_tokens: how many tokens, padding included, the cache holds.
 
-    >>> token_positions(torch.zeros(1, 2, 4), torch.tensor([[0, 0, 1, 1, 1]]), seen_tokens=3).tolist()
-    [[1, 2]]
+    Raises:
+        ValueError: no tokens, or a mask of another shape.
+
+    >>> token_positions(torch.zeros(1, 2, 4), torch.tensor([[0, 1, 1, 0, 1]]), seen_tokens=3).tolist()
+    [[0, 0, 1, 1, 2]]
     """
-    seq = hidden.shape[1]
+    batch, seq, _ = hidden.shape
+    if batch == 0 or seq == 0:
+        raise ValueError(f"the input has shape {(batch, seq)}: it needs at least one row, and one token per row")
     if attention_mask is None:
-        return torch.arange(seen_tokens, seen_tokens + seq, device=hidden.device)[None]
-    if attention_mask.dim() != 2 or attention_mask.shape[1] != seen_tokens + seq:
+        return torch.arange(seen_tokens + seq, device=hidden.device)[None]
+    if attention_mask.shape != (batch, seen_tokens + seq):
         raise ValueError(
             f"attention_mask has shape {tuple(attention_mask.shape)}; with {seen_tokens} tokens in the cache and {seq} "
-            f"new ones (batch, {seen_tokens + seq}) is needed"
+            f"new ones in each of {batch} rows it must be {(batch, seen_tokens + seq)}"
         )
-    return (attention_mask.long().cumsum(1) - 1).clamp(min=0)[:, -seq:]
+    positions = (attention_mask.long().cumsum(1) - 1).clamp(min=0)
+    # Tracing cannot ask for values; there every row has positions of its own.
+    tracing = torch.compiler.is_compiling() or torch.compiler.is_exporting()
+    if not tracing and bool((attention_mask[:, 1:] <= attention_mask[:, :-1]).all()):
+        return positions.amax(0, keepdim=True)
+    return positions

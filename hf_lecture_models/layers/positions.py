@@ -4,7 +4,8 @@
 Each is a module with one call, `encoding(words, positions, key_positions)`:
 
     words: (batch, seq, hidden), the word vectors of this call.
-    positions: (batch or 1, seq), each token's place among the real tokens of its row, counted from 0.
+    positions: (batch or 1, seq), each token's place among the real tokens of its row, counted from 0
+        (`layers.masks.token_positions`).
     key_positions: (batch or 1, seen + seq), the same for all that they may attend to; the last seq are `positions`.
 
 It returns what goes into the first layer, (batch, seq, hidden), and what every layer adds to its attention scores,
@@ -17,35 +18,6 @@ import math
 
 import torch
 from torch import Tensor, nn
-
-
-def row_positions(attention_mask: Tensor | None, length: int, device: torch.device) -> Tensor:
-    """(batch or 1, length): the place of every token among the real tokens of its row, counted from 0.
-
-    One row serves the whole batch where no padding stands before a real token.
-
-    Args:
-        attention_mask: (batch, length), 1 = real token; None where all are.
-        length: tokens per row, those in the cache included.
-        device: where the positions are needed.
-
-    Raises:
-        ValueError: a mask of another shape.
-
-    >>> row_positions(torch.tensor([[0, 1, 1, 0, 1]]), 5, torch.device("cpu")).tolist()
-    [[0, 0, 1, 1, 2]]
-    """
-    if attention_mask is not None:
-        if attention_mask.dim() != 2 or attention_mask.shape[1] != length:
-            raise ValueError(
-                f"attention_mask has shape {tuple(attention_mask.shape)}; with the cache and the new tokens it "
-                f"must be (batch, {length})"
-            )
-        # Tracing cannot ask for values; there every row has positions of its own.
-        tracing = torch.compiler.is_compiling() or torch.compiler.is_exporting()
-        if tracing or not bool((attention_mask[:, 1:] <= attention_mask[:, :-1]).all()):
-            return (attention_mask.long().cumsum(1) - 1).clamp(min=0)
-    return torch.arange(length, device=device)[None]
 
 
 class SinusoidalPositions(nn.Module):

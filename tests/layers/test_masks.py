@@ -75,19 +75,32 @@ def test_a_mask_has_the_type_of_the_scores() -> None:
     ("mask", "seen", "expected"),
     [
         (None, 0, [[0, 1, 2]]),
-        (None, 2, [[2, 3, 4]]),
+        (None, 2, [[0, 1, 2, 3, 4]]),
         ([[0, 1, 1], [1, 1, 0]], 0, [[0, 0, 1], [0, 1, 1]]),
-        ([[1, 0, 1, 1, 1], [0, 0, 0, 0, 1]], 2, [[1, 2, 3], [0, 0, 0]]),
+        ([[1, 0, 1, 1, 1], [0, 0, 0, 0, 1]], 2, [[0, 0, 1, 2, 3], [0, 0, 0, 0, 0]]),
         ([[0, 0, 0]], 0, [[0, 0, 0]]),
+        # One row for all; the longest text has a place for each of its tokens, and padding behind it adds none.
+        ([[1, 1, 1], [1, 1, 1]], 0, [[0, 1, 2]]),
+        ([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]], 0, [[0, 1, 2, 2]]),
     ],
 )
-def test_positions_count_the_real_tokens(mask: list[list[int]] | None, seen: int, expected: list[list[int]]) -> None:
-    given = None if mask is None else torch.tensor(mask)
-    rows = 1 if mask is None else len(mask)
-    assert token_positions(hidden(rows, 3), given, seen).tolist() == expected
+@pytest.mark.parametrize("dtype", [torch.long, torch.bool])
+def test_positions_count_the_real_tokens(
+    mask: list[list[int]] | None, seen: int, expected: list[list[int]], dtype: torch.dtype
+) -> None:
+    given = None if mask is None else torch.tensor(mask, dtype=dtype)
+    rows, seq = (1, 3) if given is None else (len(given), given.shape[1] - seen)
+    assert token_positions(hidden(rows, seq), given, seen).tolist() == expected
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (2, 6), (2, 1, 5, 5)])
-def test_a_mask_of_another_length_is_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"with 2 tokens in the cache and 3 new ones \(batch, 5\) is needed"):
+@pytest.mark.parametrize("shape", [(2, 3), (2, 6), (1, 5), (3, 5), (5,), (2, 1, 5, 5)])
+def test_a_mask_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+    message = r"with 2 tokens in the cache and 3 new ones in each of 2 rows it must be \(2, 5\)"
+    with pytest.raises(ValueError, match=message):
         token_positions(hidden(2, 3), torch.ones(shape), 2)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
+def test_no_tokens_have_no_positions(shape: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="at least one row, and one token per row"):
+        token_positions(hidden(*shape), torch.ones(shape), 0)

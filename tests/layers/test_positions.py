@@ -12,36 +12,18 @@ from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 from transformers.models.t5.modeling_t5 import T5Attention
 
+from hf_lecture_models.layers.masks import token_positions
 from hf_lecture_models.layers.positions import (
     AlibiPositions,
     LearnedPositions,
     RelativePositions,
     SinusoidalPositions,
     causal_buckets,
-    row_positions,
 )
-
-CPU = torch.device("cpu")
 
 
 def positions(length: int) -> torch.Tensor:
     return torch.arange(length)[None]
-
-
-# Where a token stands
-
-
-def test_positions_of_rows() -> None:
-    mask = torch.tensor([[0, 0, 1, 1], [1, 1, 1, 1], [1, 0, 0, 1], [0, 0, 0, 0]])
-    assert row_positions(mask, 4, CPU).tolist() == [[0, 0, 0, 1], [0, 1, 2, 3], [0, 0, 0, 1], [0, 0, 0, 0]]
-    for behind in (None, torch.ones(3, 4), torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]]).bool()):
-        assert row_positions(behind, 4, CPU).tolist() == [[0, 1, 2, 3]]
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (4,), (2, 1, 4)])
-def test_masks_of_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="must be \\(batch, 4\\)"):
-        row_positions(torch.ones(shape), 4, CPU)
 
 
 # Sinusoids
@@ -119,7 +101,7 @@ def test_alibi_equals_blooms_up_to_a_constant_per_row(heads: int) -> None:
     """Bloom adds slope × key position, which softmax cannot tell from -slope × distance."""
     mask = torch.tensor([[1] * 12, [0] * 5 + [1] * 7])
     theirs = build_alibi_tensor(mask, heads, torch.float32).view(2, heads, 1, 12)
-    where = row_positions(mask, 12, CPU)
+    where = token_positions(torch.zeros(2, 12, 4), mask, 0)
     _, bias = AlibiPositions(heads)(torch.zeros(2, 12, 4), where, where)
     assert bias.shape == (2, heads, 12, 12)
     real = mask.bool()

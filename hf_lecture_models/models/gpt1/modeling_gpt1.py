@@ -180,7 +180,7 @@ class Gpt1Model(Gpt1PreTrainedModel):
         # Asking for values waits for a GPU: it is done only where they could be too large.
         to_check = position_ids is not None or seen_tokens + words.shape[1] > self.config.max_position_embeddings
         if position_ids is None:
-            position_ids = token_positions(words, attention_mask, seen_tokens)
+            position_ids = token_positions(words, attention_mask, seen_tokens)[:, seen_tokens:]
         if to_check:
             self._check_positions(position_ids)
         return self.dropout(words + self.embed_positions(position_ids))

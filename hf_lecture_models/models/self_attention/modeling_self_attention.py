@@ -53,14 +53,13 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
 from hf_lecture_models.layers.attention import Attend, SelfAttention, eager_attention, swiftest
 from hf_lecture_models.layers.layer_mix import LayerMix
-from hf_lecture_models.layers.masks import causal_mask
+from hf_lecture_models.layers.masks import causal_mask, token_positions
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import (
     AlibiPositions,
     LearnedPositions,
     RelativePositions,
     SinusoidalPositions,
-    row_positions,
 )
 from hf_lecture_models.models.self_attention.configuration_self_attention import SelfAttentionConfig
 
@@ -217,13 +216,12 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         self, words: Tensor, attention_mask: Tensor | None, cache: Cache | None, implementation: str
     ) -> tuple[Tensor, Tensor | None]:
         """I_0 (batch, seq, hidden), and what the positions add to the scores, if anything."""
-        batch, seq, _ = words.shape
         seen_tokens = 0 if cache is None else int(cache.get_seq_length())
-        positions = row_positions(attention_mask, seen_tokens + seq, words.device)
-        hidden, bias = self.position_encoding(words, positions[:, -seq:], positions)
+        positions = token_positions(words, attention_mask, seen_tokens)
+        hidden, bias = self.position_encoding(words, positions[:, seen_tokens:], positions)
         if bias is not None and implementation == "flex_attention":
             # It reads the bias row by row, and one row serves all only where the others broadcast.
-            bias = bias.expand(batch, -1, -1, -1)
+            bias = bias.expand(words.shape[0], -1, -1, -1)
         return self.dropout(hidden), bias
 
     def _summary(self, states: list[Tensor]) -> Tensor:

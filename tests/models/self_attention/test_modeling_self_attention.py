@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
@@ -343,10 +344,12 @@ def test_learned_positions_end() -> None:
         with pytest.raises(ValueError, match="max_position_embeddings=6"):
             call()
     # Padding takes no position.
-    padded = torch.cat((torch.full((2, 3), 31), ids[:, :6]), 1)
-    mask = torch.ones_like(padded)
-    mask[:, :3] = 0
-    assert_close(model(padded, attention_mask=mask).logits[:, 3:], model(ids[:, :6]).logits, rtol=0, atol=1e-5)
+    expected = model(ids[:, :6]).logits
+    for before, behind in ((3, 0), (0, 3), (1, 2)):
+        padded = F.pad(ids[:, :6], (before, behind), value=31)
+        mask = F.pad(torch.ones(2, 6), (before, behind))
+        logits = model(padded, attention_mask=mask).logits[:, before : before + 6]
+        assert_close(logits, expected, rtol=0, atol=1e-5)
 
 
 def test_a_mask_of_another_length_is_refused() -> None:
