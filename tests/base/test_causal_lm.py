@@ -14,6 +14,7 @@ def test_wanted_positions_have_their_scores_and_all_others_zero():
     ids = torch.tensor([[9, 1, 2, 3, 9, 4], [9, 5, 6, 10, 10, 10]])
     wanted = torch.rand(ids.shape, generator=torch.Generator().manual_seed(1)) < 0.5
     scores, some = model.score(ids), model.score(ids, wanted=wanted)
-    assert ((scores != 0) & wanted).any() and ((scores != 0) & ~wanted).any()
+    assert ((scores != 0) & wanted).any()
+    assert ((scores != 0) & ~wanted).any()
     assert_close(some, scores.where(wanted, 0.0), rtol=0, atol=1e-6)
     assert (model.score(ids, wanted=torch.zeros_like(wanted)) == 0).all()

@@ -197,8 +197,7 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         show_states = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
-        named = self.config._attn_implementation
-        implementation = "eager" if show_weights else swiftest(named, words, laid_out=False)
+        implementation = "eager" if show_weights else swiftest(self.config._attn_implementation, words, laid_out=False)
         hidden, position_bias = self._place(words, attention_mask, past_key_values, implementation)
         mask = causal_mask(implementation, hidden, attention_mask, past_key_values)
         attend = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
