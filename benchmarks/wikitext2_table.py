@@ -43,13 +43,16 @@ def network_row(title: str, name: str) -> list[str]:
     """Whether the validation curve still falls is told by its last two points."""
     results = read_results(name)
     training, curve = results["training"], results["validation_curve"]
-    seconds = training.get("step_cpu_seconds") or training["step_seconds"]
+    if "step_cpu_seconds" in training:
+        minutes = f"{training['step_cpu_seconds'] / 60:.0f}"
+    else:
+        minutes = f"{training['step_seconds'] / 60:.0f} (of the clock)"
     last = [point["validation_perplexity"] for point in curve[-2:]]
     direction = "falls" if last[-1] < last[0] else "no longer falls"
     return [
         title,
         f"{training['items'] / 1e6:.1f} M ({curve[-1]['epoch']:.1f} epochs)",
-        f"{seconds / 60:.0f}",
+        minutes,
         f"{results['test']['word_perplexity']:.1f}",
         f"{results['test']['bits_per_byte']:.4f}",
         direction,
