@@ -113,8 +113,8 @@ def memory_mib(name: str, shape: argparse.Namespace, dropout: float, bf16: bool)
         for seed in range(2):
             run.step(tokens(shape, seed))
         return round((torch.cuda.max_memory_allocated() - before) / 2**20, 1)
-    # A forked process counts its own largest memory from the start.
-    with multiprocessing.get_context("fork").Pool(1) as pool:
+    # In a process of its own: what earlier runs freed would hide what this one takes.
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_memory_in_child, (name, shape, dropout, bf16))
 
 
