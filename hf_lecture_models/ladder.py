@@ -41,7 +41,7 @@ _PARTS = {"train": "training", "validation": "validation", "test": "test"}
 # Words of the validation text on which the best weights of a network are chosen; the table is of all of it.
 _CHOOSING_WORDS = 20_000
 # Steps that tell how fast a network learns here, and the part of its time that is left for evaluation and saving.
-_TRIAL_STEPS, _SPARE_TIME = 10, 0.2
+_TRIAL_STEPS, _SPARE_TIME = 5, 0.2
 
 
 @dataclass(frozen=True)
@@ -179,19 +179,38 @@ def _scaled(recipe: Any, scale: Scale) -> Any:
 
 def _affordable(recipe: Any, model: Any, ladder: Ladder, seconds: float) -> Any:
     """The recipe with no more steps than fit into the time, and its schedule cut to them."""
-    from hf_lecture_models.trainer.language_model import make_batches, train_causal_lm
+    from hf_lecture_models.trainer.language_model import make_batches
 
-    # A few texts are enough for a few steps.
-    needed = (_TRIAL_STEPS + 1) * recipe.batch_size * recipe.sequence_length
-    sample = _first_words(ladder.corpus.train, needed)
-    trial = replace(recipe, max_steps=_TRIAL_STEPS, warmup_steps=0, save_every=2 * _TRIAL_STEPS)
-    with TemporaryDirectory() as folder:
-        speed = train_causal_lm(deepcopy(model), ladder.tokenizer, sample, None, folder, trial, quiet=True)
-    per_step = speed.step / (speed.tokens / speed.tokens_per_second)
-    planned = round(recipe.epochs * make_batches(ladder.tokenizer, ladder.corpus.train, recipe).steps_per_epoch)
-    steps = max(1, min(planned, int((1 - _SPARE_TIME) * seconds * per_step)))
+    epoch = make_batches(ladder.tokenizer, ladder.corpus.train, recipe).steps_per_epoch
+    planned = round(recipe.epochs * epoch)
+    steps = max(1, min(planned, int((1 - _SPARE_TIME) * seconds * _steps_per_second(recipe, model, ladder))))
+    if steps < planned:
+        print(
+            f"  the time is enough for {steps:,} of {planned:,} steps: {steps / epoch:.2f} passes over the text",
+            flush=True,
+        )
     every = -(-steps // max(5, min(12, round(recipe.epochs))))
     return replace(recipe, max_steps=steps, evaluate_every=every, warmup_steps=min(recipe.warmup_steps, steps // 5))
+
+
+def _steps_per_second(recipe: Any, model: Any, ladder: Ladder) -> float:
+    """Measured on a copy of the model; the number of threads that was faster, one or all, stays set."""
+    from hf_lecture_models.trainer.language_model import train_causal_lm
+
+    # A few texts are enough for a few steps.
+    sample = _first_words(ladder.corpus.train, (_TRIAL_STEPS + 1) * recipe.batch_size * recipe.sequence_length)
+    trial = replace(recipe, max_steps=_TRIAL_STEPS, warmup_steps=0, save_every=2 * _TRIAL_STEPS)
+    speeds = {}
+    for threads in sorted({1, torch.get_num_threads()}):
+        torch.set_num_threads(threads)
+        with TemporaryDirectory() as folder:
+            result = train_causal_lm(deepcopy(model), ladder.tokenizer, sample, None, folder, trial, quiet=True)
+        if result.stopped:
+            raise KeyboardInterrupt
+        speeds[threads] = result.step * result.tokens_per_second / result.tokens
+    # On a busy machine threads wait for each other, and one alone is faster.
+    torch.set_num_threads(max(speeds, key=speeds.__getitem__))
+    return max(speeds.values())
 
 
 def _first_words(texts: list[str], words: int) -> list[str]:
@@ -239,12 +258,11 @@ def climb(ladder: Ladder, folder: Path, progress: Path | None = None) -> dict[st
     print(headline(results), flush=True)
     before = _read_progress(progress)
     rows = before["models"]
-    with _few_threads(1 if ladder.scale is None else ladder.scale.threads):
-        results["threads"] = torch.get_num_threads()
-        for rung in ladder.rungs[len(rows) :]:
+    for rung in ladder.rungs[len(rows) :]:
+        with _few_threads(1 if ladder.scale is None else ladder.scale.threads):
             rows.append(_climb(rung, ladder, folder, results))
-            if progress is not None:
-                write_json(progress, {"models": rows, "seconds": before["seconds"] + time.perf_counter() - start})
+        if progress is not None:
+            write_json(progress, {"models": rows, "seconds": before["seconds"] + time.perf_counter() - start})
     results["models"] = rows
     columns, cells = _table(rows)
     results["note"] = ladder.note
@@ -300,6 +318,7 @@ def _climb(rung: Rung, ladder: Ladder, stage: Path, results: dict[str, Any]) -> 
         "seconds": trained.seconds,
         "tokens": trained.tokens,
         "tokens_per_second": trained.tokens / trained.seconds,
+        "threads": torch.get_num_threads(),
         **measures,
     }
     facts = collect_facts(
