@@ -38,6 +38,8 @@ def test_folder_is_self_contained(model: StandInForCausalLM, tmp_path: Path) -> 
         "base_configuration.py",
         "base_files.py",
         "base_modeling.py",
+        "layers_linear_cross_entropy.py",
+        "layers_recurrent_padding.py",
     }
     config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
     assert config["auto_map"] == {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(
 ) -> None:
     forward, calls = Gpt1ForCausalLM.forward, []
 
+    @functools.wraps(forward)  # the trainer asks the signature what it may spare
     def stops(self: Gpt1ForCausalLM, *args: Any, **kwargs: Any) -> Any:
         calls.append(self.training)
         if sum(calls) == 50:
