@@ -21,6 +21,7 @@ import argparse
 import multiprocessing
 import statistics
 import time
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -119,13 +120,17 @@ def memory_mib(name: str, shape: argparse.Namespace, dropout: float, bf16: bool)
 
 
 def _memory_in_child(name: str, shape: argparse.Namespace, dropout: float, bf16: bool) -> float:
-    import resource
-
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _largest_kib()
     run = Run(name, shape, dropout, bf16)
     for seed in range(2):
         run.step(tokens(shape, seed))
-    return round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**10, 1)
+    return round((_largest_kib() - before) / 2**10, 1)
+
+
+def _largest_kib() -> int:
+    """This process's largest memory so far (Linux). getrusage's would begin with that of the process that started it."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 def flops_per_token(model: nn.Module, shape: argparse.Namespace) -> float:
