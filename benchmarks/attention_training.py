@@ -128,7 +128,7 @@ def _memory_in_child(name: str, shape: argparse.Namespace, dropout: float, bf16:
 
 
 def _largest_kib() -> int:
-    """This process's largest memory so far (Linux). getrusage's would begin with that of the process that started it."""
+    """This process's largest memory so far (Linux); getrusage's would begin with that of its parent."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
