@@ -22,6 +22,7 @@ NETWORKS = {
     "LSTM, 2 x 200": "recurrent_wikitext2",
     "self-attention, words": "self_attention_wikitext2",
     "self-attention, BPE 8 k": "self_attention_bpe_wikitext2",
+    "GPT-1's blocks (post-LN), BPE 8 k": "gpt1_wikitext2",
 }
 
 
