@@ -152,7 +152,9 @@ def ladder(
     min_count: Annotated[
         int | None, typer.Option(min=1, help="What occurs less often is unknown, or spelled; without it 2 for words.")
     ] = None,
-    minutes: Annotated[float, typer.Option(callback=_refuse_minutes, help="To train all networks together.")] = 6.0,
+    minutes: Annotated[
+        float, typer.Option(callback=_refuse_minutes, help="To train all networks; measuring adds to it.")
+    ] = 4.0,
     tiny: Annotated[bool, typer.Option("--tiny", help="The first lines only, and small networks: a try-out.")] = False,
     seed: Seed = 0,
 ) -> None:

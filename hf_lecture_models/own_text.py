@@ -41,7 +41,7 @@ from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.version import __version__
 
-MINUTES = 6.0
+MINUTES = 4.0
 # Fewer lines cannot be split into ten parts. More tokens than the most do not fit into a small machine's memory:
 # counting n-grams takes some 200 bytes for each.
 LEAST_LINES, MOST_BYTES, MOST_TOKENS = 10, 2**28, 40_000_000
@@ -106,7 +106,7 @@ class Request:
         validation, test: held-out files; a part that is not given is split off `files`.
         tokenizer: one of `KINDS`; None: words, or where there is no white space, characters.
         vocab_size, min_count: of the tokenizer; None: see `KINDS`.
-        minutes: for the training of all networks together.
+        minutes: for the training of all networks together; measuring adds to it.
         tiny: the first lines only, and small networks.
         seed: of initial weights, dropout and the order of the data.
     """
