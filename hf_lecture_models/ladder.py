@@ -38,8 +38,9 @@ from hf_lecture_models.tokenization.corpus import encode_corpus
 RESULTS, TABLE = "results.json", "table.png"
 # The parts of a corpus, as one calls their tokens.
 _PARTS = {"train": "training", "validation": "validation", "test": "test"}
-# Words of the validation text on which the best weights of a network are chosen; the table is of all of it.
-_CHOOSING_WORDS = 20_000
+# Words of the validation text on which the best weights of a network are chosen; the table is of all of it. Where time
+# is short, at most a twentieth of the tokens that the network learns from, so that choosing takes a tenth of its time.
+_CHOOSING_WORDS, _LEAST_CHOOSING_WORDS, _CHOOSING_SHARE = 20_000, 1_000, 20
 # Steps that tell how fast a network learns here, and the part of its time that is left for evaluation and saving.
 _TRIAL_STEPS, _SPARE_TIME = 5, 0.2
 
@@ -152,13 +153,20 @@ def train_network(ladder: Ladder, folder: Path, recipe_name: str) -> Trained:
     model = AutoModelForCausalLM.from_config(config)
     if ladder.seconds is not None and not begun.exists():
         recipe = _affordable(recipe, model, ladder, ladder.seconds)
-    choosing = _first_words(ladder.corpus.validation, _CHOOSING_WORDS)
+    choosing = _choosing_texts(ladder.corpus.validation, recipe)
     result = train_causal_lm(
         model, ladder.tokenizer, ladder.corpus.train, choosing, folder, recipe, resume=begun.exists()
     )
     if result.stopped.startswith("SIG"):
         raise KeyboardInterrupt
     return Trained(AutoModelForCausalLM.from_pretrained(folder), result.seconds, result.tokens, asdict(recipe))
+
+
+def _choosing_texts(texts: list[str], recipe: Any) -> list[str]:
+    words = _CHOOSING_WORDS
+    if recipe.max_steps:
+        words = min(words, recipe.max_steps * recipe.batch_size * recipe.sequence_length // _CHOOSING_SHARE)
+    return _first_words(texts, max(_LEAST_CHOOSING_WORDS, words))
 
 
 def _scaled(recipe: Any, scale: Scale) -> Any:
