@@ -1,15 +1,16 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The LSTM language model at the 33 k words of WikiText-2: full softmax, adaptive softmax, noise contrast.
+"""Language models at the 33 k words of WikiText-2: full softmax, adaptive softmax, noise-contrastive estimation.
 
     OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary throughput [--steps 10]
-    OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary perplexity [--seconds 240]
+    OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary perplexity [--seconds 240] [--model feed_forward]
 
-`throughput`: tokens per CPU second of a training step (forward, backward, clipping, AdamW) in turns on the text itself,
-2 x 512, beside plain loops over `torch.nn.LSTM` with `nn.Linear` and with `nn.AdaptiveLogSoftmaxWithLoss`; medians.
+`throughput`: tokens per CPU second of a training step (forward, backward, clipping, AdamW) in turns on the text itself:
+an LSTM of 2 x 512, beside plain loops over `torch.nn.LSTM` with `nn.Linear` and with `nn.AdaptiveLogSoftmaxWithLoss`,
+and a feed-forward model of order 5 with 512 units, beside its own full softmax; medians.
 
-`perplexity`: each output layer trains a 2 x 200 LSTM for as many CPU seconds, evaluations not counted; how long each
-takes to the last validation perplexity of the full softmax. Each evaluation is written at once, and a curve that is
-complete is not run again: delete benchmarks/results/large_vocabulary.json to start anew.
+`perplexity`: each output layer trains the model with 200 units for as many CPU seconds, evaluations not counted; how
+long each takes to the last validation perplexity of the full softmax. Each evaluation is written at once, and a curve
+that is complete is not run again: delete benchmarks/results/large_vocabulary.json to start anew.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import torch
@@ -28,12 +29,24 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks.common import ROOT, data_folder, write_results
-from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM, WordTokenizer, evaluate_language_model
+from hf_lecture_models import (
+    FeedForwardConfig,
+    FeedForwardForCausalLM,
+    RecurrentConfig,
+    RecurrentForCausalLM,
+    WordTokenizer,
+    evaluate_language_model,
+)
 from hf_lecture_models.trainer.language_model import CausalLMRecipe, make_batches
 from hf_lecture_models.trainer.optimization import Schedule, make_optimizer, parameter_groups
 
 NAME = "large_vocabulary"
 LAYERS = ("softmax", "adaptive", "noise_contrastive")
+MODELS: dict[str, tuple[type, type, dict[str, Any]]] = {
+    "recurrent": (RecurrentForCausalLM, RecurrentConfig, {}),
+    "feed_forward": (FeedForwardForCausalLM, FeedForwardConfig, {"order": 5}),
+}
+SHAPES = {"recurrent": "LSTM, 2 x {}", "feed_forward": "feed-forward, order 5, {} units"}
 RECIPE = CausalLMRecipe(layout="stream", batch_size=20, sequence_length=35, learning_rate=0.003, warmup_steps=50)
 EVALUATIONS, VALIDATION_TEXTS = 6, 400
 
@@ -63,11 +76,13 @@ class Plain(nn.Module):
         return F.cross_entropy(self.head(hidden).float(), targets)
 
 
-def ours(tokenizer: Any, hidden_size: int, output_layer: str, **fields: Any) -> RecurrentForCausalLM:
+def ours(kind: str, tokenizer: Any, hidden_size: int, output_layer: str) -> Any:
+    """Fresh weights, the same at every call; no dropout."""
     torch.manual_seed(0)
+    model_class, config_class, fields = MODELS[kind]
     ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
-    shape = {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "output_layer": output_layer}
-    return RecurrentForCausalLM(RecurrentConfig(**shape, **ids, **fields)).train()
+    shape = {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "output_layer": output_layer, "dropout": 0.0}
+    return model_class(config_class(**shape, **ids, **fields)).train()
 
 
 def stepper(model: nn.Module, bf16: bool) -> Step:
@@ -94,15 +109,17 @@ def stepper(model: nn.Module, bf16: bool) -> Step:
     return step
 
 
-def throughput(tokenizer: Any, texts: list[str], steps: int, bf16: bool) -> dict[str, Any]:
-    """Tokens per CPU second of each, in turns."""
-    models: dict[str, nn.Module] = {name: ours(tokenizer, 512, name) for name in LAYERS}
+def throughput(kind: str, tokenizer: Any, texts: list[str], steps: int, bf16: bool) -> dict[str, Any]:
+    """Tokens per CPU second of each, in turns; as a ratio to torch's LSTM, or to the model's own full softmax."""
+    models: dict[str, Any] = {name: ours(kind, tokenizer, 512, name) for name in LAYERS}
     for model in models.values():
         batches = make_batches(tokenizer, texts, RECIPE, model)
-    cutoffs = models["adaptive"].config.adaptive_cutoffs
-    models["torch, softmax"] = Plain(len(tokenizer), 512, None)
-    # torch's takes ids for ranks; those of the tokenizer are ranked but for </s>.
-    models["torch, adaptive"] = Plain(len(tokenizer), 512, cutoffs)
+    cutoffs, peer = models["adaptive"].config.adaptive_cutoffs, "softmax"
+    if kind == "recurrent":
+        peer = "torch, softmax"
+        models[peer] = Plain(len(tokenizer), 512, None)
+        # torch's takes ids for ranks; those of the tokenizer are ranked but for </s>.
+        models["torch, adaptive"] = Plain(len(tokenizer), 512, cutoffs)
     steppers = {name: stepper(model, bf16) for name, model in models.items()}
     seconds: dict[str, list[float]] = {name: [] for name in models}
     for _ in range(steps):
@@ -114,15 +131,15 @@ def throughput(tokenizer: Any, texts: list[str], steps: int, bf16: bool) -> dict
     # The first steps warm up.
     middle = {name: statistics.median(times[2:]) for name, times in seconds.items()}
     tokens = {name: round(RECIPE.batch_size * RECIPE.sequence_length / value) for name, value in middle.items()}
-    ratios = {name: round(middle["torch, softmax"] / value, 2) for name, value in middle.items()}
-    return {"tokens per CPU second": tokens, "times torch, softmax": ratios, "adaptive_cutoffs": cutoffs}
+    ratios = {name: round(middle[peer] / value, 2) for name, value in middle.items()}
+    return {"tokens per CPU second": tokens, f"times {peer}": ratios, "adaptive_cutoffs": cutoffs}
 
 
 def training_curve(
-    tokenizer: Any, texts: list[str], held_out: list[str], output_layer: str, seconds: float
+    kind: str, tokenizer: Any, texts: list[str], held_out: list[str], output_layer: str, seconds: float
 ) -> Iterator[dict[str, Any]]:
     """Perplexity on held-out text at CPU seconds of training, in bf16; given after each evaluation."""
-    model = ours(tokenizer, 200, output_layer, dropout=0.0)
+    model = ours(kind, tokenizer, 200, output_layer)
     batches, step = make_batches(tokenizer, texts, RECIPE, model), stepper(model, bf16=True)
     used, tokens, points = 0.0, 0, []
     for number in range(1, EVALUATIONS + 1):
@@ -136,7 +153,7 @@ def training_curve(
             perplexity = evaluate_language_model(model, tokenizer, held_out, stream=True)["perplexity"]
         model.train()
         points.append({"cpu_s": round(used, 1), "tokens": tokens, "perplexity": round(perplexity, 2)})
-        print(output_layer, points[-1], flush=True)
+        print(kind, output_layer, points[-1], flush=True)
         yield {"parameters": sum(p.numel() for p in model.parameters()), "points": points}
 
 
@@ -173,17 +190,17 @@ def parts(options: argparse.Namespace, done: dict[str, Any]) -> Iterator[None]:
     )
     tokenizer = WordTokenizer.train(texts, progress=False)
     if options.what == "throughput":
-        for precision in ("float32", "bf16 autocast"):
-            measured = throughput(tokenizer, texts[:2000], options.steps, precision != "float32")
-            done.setdefault("throughput, 2 x 512", {})[precision] = measured
-            print(precision, measured, flush=True)
+        for kind, precision in product(options.model, ("float32", "bf16 autocast")):
+            measured = throughput(kind, tokenizer, texts[:2000], options.steps, precision != "float32")
+            done.setdefault(f"throughput, {SHAPES[kind].format(512)}", {})[precision] = measured
+            print(kind, precision, measured, flush=True)
             yield
         return
-    curves = done.setdefault("perplexity, 2 x 200, bf16 autocast", {})
-    for name in LAYERS:
+    for kind, name in product(options.model, LAYERS):
+        curves = done.setdefault(f"perplexity, {SHAPES[kind].format(200)}, bf16 autocast", {})
         if name in curves and len(curves[name]["points"]) == EVALUATIONS:
             continue
-        for curve in training_curve(tokenizer, texts, held_out[:VALIDATION_TEXTS], name, options.seconds):
+        for curve in training_curve(kind, tokenizer, texts, held_out[:VALIDATION_TEXTS], name, options.seconds):
             curves[name] = curve
             compare(curves)
             yield
@@ -192,6 +209,7 @@ def parts(options: argparse.Namespace, done: dict[str, Any]) -> Iterator[None]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("throughput", "perplexity"))
+    parser.add_argument("--model", nargs="+", choices=tuple(MODELS), default=tuple(MODELS))
     parser.add_argument("--steps", type=int, default=10, help="of throughput, the first two not counted")
     parser.add_argument("--seconds", type=float, default=240, help="CPU seconds of training of each output layer")
     options = parser.parse_args()
