@@ -3,6 +3,7 @@
 
 from hf_lecture_models import hub
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
@@ -27,6 +28,7 @@ __all__ = [
     "Gpt1Model",
     "NGramConfig",
     "NGramForCausalLM",
+    "NGramLogitsProcessor",
     "RecurrentCache",
     "RecurrentConfig",
     "RecurrentForCausalLM",

@@ -238,6 +238,12 @@ def generate(
     beams: Annotated[int, typer.Option(min=1, help="Beam search with so many beams.")] = 1,
     number: Annotated[int, typer.Option(min=1, help="Texts per prompt (needs --sample or --beams).")] = 1,
     seed: Annotated[int | None, typer.Option(help="Seed for --sample.")] = None,
+    fuse: Annotated[
+        str | None, typer.Option(help="Add the opinion of this model, such as an n-gram of the same vocabulary.")
+    ] = None,
+    fuse_weight: Annotated[
+        float | None, typer.Option(min=0.0, help="With --fuse: ln p of the model + this * ln p of the other.")
+    ] = None,
     json: Json = False,
     batch_size: BatchSize = 16,
 ) -> None:
@@ -251,7 +257,42 @@ def generate(
         raise typer.BadParameter("--temperature, --top-k, --top-p and --seed need --sample")
     if number > 1 and not sample and number > beams:
         raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
-    generate_lines(model, prompt or [], files or [], options, seed=seed, json=json, batch_size=batch_size)
+    if (fuse is None) != (fuse_weight is None):
+        raise typer.BadParameter("--fuse MODEL and --fuse-weight go together")
+    fused = None if fuse is None or fuse_weight is None else (fuse, fuse_weight)
+    generate_lines(model, prompt or [], files or [], options, seed=seed, json=json, batch_size=batch_size, fused=fused)
+
+
+class TextForm(StrEnum):
+    """How the sentences of a test are written."""
+
+    plain = "plain"
+    wikitext = "wikitext"
+
+
+@app.command()
+@plain_errors("blimp")
+def blimp(
+    model: Model,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of BLiMP's *.jsonl or *.jsonl.gz; without it, from the Hub.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder for blimp.json and blimp.png.")] = Path("blimp"),
+    text_form: Annotated[
+        TextForm, typer.Option(help="wikitext: punctuation set apart, as in WikiText, for models of its words.")
+    ] = TextForm.plain,
+    probability: Which = Probability.terminated,
+    json: Json = False,
+    batch_size: BatchSize = 64,
+) -> None:
+    """How often the grammatical sentence of a pair is the more probable one, on BLiMP's 67 paradigms.
+
+    Interrupted, the same command goes on after the paradigms that are finished.
+    """
+    from hf_lecture_models.blimp import run_blimp
+
+    _end_at_sigterm()
+    run_blimp(model, data, output, text_form.value, probability.value, json=json, batch_size=batch_size)
 
 
 class Metric(StrEnum):

@@ -25,6 +25,7 @@ from hf_lecture_models.analysis.neighbours import nearest_neighbours, shown
 from hf_lecture_models.evaluation.language_model import Tally
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
@@ -199,10 +200,13 @@ def generate_lines(
     seed: int | None,
     json: bool,
     batch_size: int,
+    fused: tuple[str, float] | None = None,
 ) -> None:
-    """Print each prompt with its continuation."""
+    """Print each prompt with its continuation; `fused` names a second model and its weight."""
     check_files(files, "a prompt itself goes after --prompt, or to standard input")
     model, tokenizer = load_model(name)
+    if fused is not None:
+        options = options | {"logits_processor": [_fusion(*fused, tokenizer)]}
     sampled = options.get("do_sample", False)
     if sampled:
         torch.seed() if seed is None else torch.manual_seed(seed)
@@ -214,6 +218,11 @@ def generate_lines(
             for result in complete(model, tokenizer, batch, **options):
                 _print_json(result) if json else print(result["text"])
             sys.stdout.flush()
+
+
+def _fusion(name: str, weight: float, tokenizer: Any) -> NGramLogitsProcessor:
+    model, model_tokenizer = load_model(name)
+    return NGramLogitsProcessor(model, tokenizer, weight, model_tokenizer)
 
 
 @torch.no_grad()

@@ -26,10 +26,10 @@ LEVELS = [
     {"layers", "tokenization"},
     {"base"},
     {"models"},
-    {"evaluation", "analysis", "hub"},
+    {"evaluation", "analysis", "hub", "generation"},
     {"pipelines", "trainer"},
     {"terminal", "ladder"},
-    {"quickstart", "own_text"},
+    {"quickstart", "own_text", "blimp", "autocomplete"},
     {"cli"},
 ]
 # Two leaves that know nothing of models: writing files whole is everybody's business.

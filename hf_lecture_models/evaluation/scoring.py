@@ -223,14 +223,21 @@ def _evaluating(model: Any) -> Iterator[None]:
 
 
 def _score_rows(model: Any, rows: list[np.ndarray], reach: Reach, batch_size: int, progress: bool) -> list[np.ndarray]:
-    """Per row float64 (len(row) - 1,): ln p of each token but the first given all (or a window's worth) before it."""
+    """Per row float64 (len(row) - 1,): ln p of each token but the first given all (or a window's worth) before it.
+
+    What a row begins with in common with another is scored once: the hypotheses of a list share most of it.
+    """
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
-    for index, row in enumerate(rows):
-        if reach.carries_state and len(row) > reach.longest:
-            results[index] = _carry(model, row, reach.longest, progress=False)
+    neighbours = _shared_beginnings(rows)
+    for index, _, shared in neighbours:
+        length = len(rows[index])
+        if length <= reach.longest:
+            jobs.append(Window(index, 0, length, scored_from=max(1, shared)))
+        elif reach.carries_state:
+            results[index] = _carry(model, rows[index], reach.longest, progress=False)
         else:
-            jobs += windows(len(row), reach.longest, reach.overlap, index)
+            jobs += windows(length, reach.longest, reach.overlap, index)
     bar = tqdm(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", disable=not progress)
     # Neighbours in length make batches with little padding.
     for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
@@ -242,7 +249,25 @@ def _score_rows(model: Any, rows: list[np.ndarray], reach: Reach, batch_size: in
             results[window.row][window.scored_from - 1 : window.stop - 1] = scored
         bar.update(sum(map(len, batch)))
     bar.close()
+    for index, before, shared in neighbours:
+        if shared > 1 and len(rows[index]) <= reach.longest:
+            results[index][: shared - 1] = results[before][: shared - 1]
     return results
+
+
+def _shared_beginnings(rows: Sequence[np.ndarray]) -> list[tuple[int, int, int]]:
+    """Rows in alphabetical order: its index, that of the row before it, and how many tokens both begin with.
+
+    >>> _shared_beginnings([np.array([7, 2]), np.array([7, 1, 3]), np.array([7, 1])])
+    [(2, 2, 0), (1, 2, 2), (0, 1, 1)]
+    """
+    order = sorted(range(len(rows)), key=lambda index: rows[index].tolist())
+    shared = [0]
+    for index, before in zip(order[1:], order, strict=False):
+        length = min(len(rows[index]), len(rows[before]))
+        differs = np.flatnonzero(rows[index][:length] != rows[before][:length])
+        shared.append(int(differs[0]) if len(differs) else length)
+    return list(zip(order, order[:1] + order, shared, strict=False))
 
 
 def _batches(jobs: list[Window], batch_size: int, max_tokens: int) -> Iterator[list[Window]]:

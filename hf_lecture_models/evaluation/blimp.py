@@ -1,0 +1,262 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""BLiMP: which of two sentences that differ in one point of grammar is more probable (Warstadt et al. 2020).
+
+67 paradigms of 1,000 minimal pairs each. A pair counts 1 where ln P(good) > ln P(bad), 1/2 where they are equal (the
+vocabulary may not tell them apart), else 0. Phenomena, fields and the whole are means over paradigms, so that each
+paradigm counts the same.
+
+Deviations from the data's own labels, to have the paper's twelve phenomena: "s-selection" counts as argument structure,
+and the field "syntax/semantics" is "syntax_semantics".
+"""
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+
+from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.tokenization.corpus import read_texts
+
+HUB_NAME = "nyu-mll/blimp"
+HUB_REVISION = "877fba0801ffb7cbd8c39c1ff314a46f053f6036"
+
+_FIELDS = ("sentence_good", "sentence_bad", "field", "linguistics_term", "UID")
+_PUNCTUATION = re.compile(r"(?<=\w)(?=['.,;:?!](?:\s|$))|(?<=\w)(?='\w)")
+
+
+@dataclass(frozen=True)
+class Paradigm:
+    """Minimal pairs of one kind; `good[i]` and `bad[i]` belong together."""
+
+    name: str
+    field: str
+    phenomenon: str
+    good: list[str]
+    bad: list[str]
+
+
+def read_blimp(folder: str | Path) -> list[Paradigm]:
+    """Read a folder of `PARADIGM.jsonl` or `PARADIGM.jsonl.gz` files, as BLiMP's authors publish them.
+
+    Raises:
+        OSError: the folder is missing, holds no such file, or one is damaged.
+        ValueError: a line is no minimal pair; file and line are named.
+    """
+    place = Path(folder)
+    files = sorted([*place.glob("*.jsonl"), *place.glob("*.jsonl.gz")])
+    if not files:
+        raise FileNotFoundError(f"no *.jsonl or *.jsonl.gz file in {folder}: name the folder of BLiMP's paradigms")
+    return [_paradigm(file.name.split(".jsonl")[0], _read_pairs(file)) for file in files]
+
+
+def _read_pairs(file: Path) -> list[dict[str, str]]:
+    pairs = []
+    for number, line in enumerate(read_texts(file), start=1):
+        try:
+            pair = json.loads(line)
+            pairs.append({name: pair[name] for name in _FIELDS})
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{file}, line {number}: no minimal pair of BLiMP ({error})") from None
+        if not all(isinstance(value, str) for value in pairs[-1].values()):
+            raise ValueError(f"{file}, line {number}: {', '.join(_FIELDS)} must be strings")
+    return pairs
+
+
+def _paradigm(name: str, pairs: Sequence[Mapping[str, str]]) -> Paradigm:
+    if not pairs:
+        raise ValueError(f"the paradigm {name} has no pairs")
+    phenomenon = pairs[0]["linguistics_term"]
+    return Paradigm(
+        name=pairs[0]["UID"],
+        field=pairs[0]["field"].replace("/", "_"),
+        phenomenon="argument_structure" if phenomenon == "s-selection" else phenomenon,
+        good=[pair["sentence_good"] for pair in pairs],
+        bad=[pair["sentence_bad"] for pair in pairs],
+    )
+
+
+def load_blimp() -> list[Paradigm]:
+    """Load all paradigms from the Hub, at a fixed revision.
+
+    Raises:
+        ImportError: `datasets` is not installed.
+        OSError: the Hub cannot be reached, and the data are not in its cache.
+    """
+    try:
+        from datasets import get_dataset_config_names, load_dataset
+    except ImportError as error:
+        raise ImportError("BLiMP from the Hub needs datasets: pip install 'hf-lecture-models[train]'") from error
+    try:
+        names = get_dataset_config_names(HUB_NAME, revision=HUB_REVISION)
+        return [
+            _paradigm(name, list(load_dataset(HUB_NAME, name, split="train", revision=HUB_REVISION))) for name in names
+        ]
+    except Exception as error:  # many kinds, by what is missing
+        raise OSError(f"the Hub does not give {HUB_NAME} ({error}); name a folder of its files with --data") from error
+
+
+def split_like_wikitext(text: str) -> str:
+    """Set punctuation apart as WikiText does, for a model whose words were trained so.
+
+    >>> split_like_wikitext("Mary's ex-wives don't sleep.")
+    "Mary 's ex @-@ wives don 't sleep ."
+    """
+    return re.sub(r"(?<=\w)-(?=\w)", " @-@ ", _PUNCTUATION.sub(" ", text))
+
+
+TEXT_FORMS: dict[str, Callable[[str], str]] = {"plain": str, "wikitext": split_like_wikitext}
+
+
+def measure_paradigm(
+    model: Any,
+    tokenizer: Any,
+    paradigm: Paradigm,
+    text_form: str = "plain",
+    probability: str = "terminated",
+    batch_size: int = 64,
+) -> dict[str, Any]:
+    """Accuracy of a causal language model on one paradigm.
+
+    Args:
+        model: any causal language model of transformers, with its `tokenizer`.
+        paradigm: the pairs.
+        text_form: "plain", or "wikitext" for `split_like_wikitext`.
+        probability: "terminated" (the sentence ends there) or "prefix", as in `score_texts`.
+        batch_size: sentences per batch.
+
+    Returns:
+        `field`, `phenomenon`, `pairs`, `accuracy` (ties count 1/2), `ties`; and, as unknown words are all alike to the
+        model: `known_pairs`, those without any, and `known_accuracy` on them (None where there is none).
+    """
+    form = TEXT_FORMS[text_form]
+    sentences = [form(sentence) for sentence in (*paradigm.good, *paradigm.bad)]
+    scores = score_texts(model, tokenizer, sentences, probability, batch_size)
+    count = len(paradigm.good)
+    points, known_points, ties = [], [], 0
+    for good, bad in zip(scores[:count], scores[count:], strict=True):
+        tie = good.log_prob == bad.log_prob
+        ties += tie
+        points.append(0.5 if tie else float(good.log_prob > bad.log_prob))
+        if not good.encoded.unknown_words and not bad.encoded.unknown_words:
+            known_points.append(points[-1])
+    return {
+        "field": paradigm.field,
+        "phenomenon": paradigm.phenomenon,
+        "pairs": count,
+        "accuracy": fmean(points),
+        "ties": ties,
+        "known_pairs": len(known_points),
+        "known_accuracy": fmean(known_points) if known_points else None,
+    }
+
+
+def summarise(paradigms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Means over paradigms by phenomenon and field and over all; `known_accuracy` is over pairs, as few may be left.
+
+    >>> row = {"field": "syntax", "phenomenon": "binding", "pairs": 2, "ties": 1, "known_pairs": 0}
+    >>> summary = summarise({"a": row | {"accuracy": 0.5, "known_accuracy": None}})
+    >>> summary["accuracy"], summary["phenomena"], summary["known_accuracy"]
+    (0.5, {'binding': 0.5}, None)
+    """
+    rows = list(paradigms.values())
+    known = sum(row["known_pairs"] for row in rows)
+    return {
+        "accuracy": fmean(row["accuracy"] for row in rows),
+        "paradigms": len(rows),
+        "pairs": sum(row["pairs"] for row in rows),
+        "ties": sum(row["ties"] for row in rows),
+        "known_pairs": known,
+        "known_accuracy": sum(row["known_pairs"] * (row["known_accuracy"] or 0.0) for row in rows) / known
+        if known
+        else None,
+        "phenomena": _means(rows, "phenomenon"),
+        "fields": _means(rows, "field"),
+    }
+
+
+def _means(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, float]:
+    groups: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        groups[row[key]].append(row["accuracy"])
+    return {name: fmean(groups[name]) for name in sorted(groups)}
+
+
+def evaluate_blimp(
+    model: Any,
+    tokenizer: Any,
+    paradigms: Sequence[Paradigm],
+    path: str | Path,
+    text_form: str = "plain",
+    probability: str = "terminated",
+    batch_size: int = 64,
+    report: Callable[[int, str, Mapping[str, Any]], None] = lambda done, name, row: None,
+) -> dict[str, Any]:
+    """Measure all paradigms and write what is done to `path` after each; the same call goes on where it was cut off.
+
+    Args:
+        model: any causal language model of transformers, with its `tokenizer`.
+        paradigms: from `read_blimp` or `load_blimp`.
+        path: a JSON file; each state of it is whole.
+        text_form: as for `measure_paradigm`; likewise `probability` and `batch_size`.
+        report: called with how many are done, the name and the row of each.
+
+    Returns:
+        What the file holds: {"settings", "summary" (see `summarise`), "paradigms": {name: row of `measure_paradigm`}}.
+
+    Raises:
+        ValueError: the file holds results of another model, tokenizer or other settings.
+    """
+    settings = {
+        "model": _fingerprint(model, tokenizer),
+        "text_form": text_form,
+        "probability": probability,
+        "ties": "count half",
+    }
+    done = _finished(Path(path), settings)
+    for number, paradigm in enumerate(paradigms, start=1):
+        if paradigm.name not in done:
+            done[paradigm.name] = measure_paradigm(model, tokenizer, paradigm, text_form, probability, batch_size)
+            _write(Path(path), settings, done)
+        report(number, paradigm.name, done[paradigm.name])
+    return _write(Path(path), settings, {paradigm.name: done[paradigm.name] for paradigm in paradigms})
+
+
+def _fingerprint(model: Any, tokenizer: Any) -> str:
+    """Tells models apart: what is measured again must not be taken for what was measured."""
+    digest = hashlib.sha256(repr(sorted(tokenizer.get_vocab().items())).encode())
+    for name, tensor in model.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy())
+    return f"{type(model).__name__} {digest.hexdigest()[:16]}"
+
+
+def _finished(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        same = found["settings"] == settings
+        rows = dict(found["paradigms"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is no result of BLiMP ({error}); remove it or name another folder") from None
+    if not same:
+        raise ValueError(
+            f"{path} holds the result of another model or other settings; remove it or name another folder"
+        )
+    return rows
+
+
+def _write(path: Path, settings: Mapping[str, Any], rows: Mapping[str, Any]) -> dict[str, Any]:
+    results = {"settings": dict(settings), "summary": summarise(rows), "paradigms": dict(rows)}
+    with staged_file(path) as stage:
+        stage.write_text(strict_json(results, indent=1) + "\n", encoding="utf-8")
+    return results

@@ -1,0 +1,111 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Shallow fusion: a language model's opinion of each next token added to that of the model that generates.
+
+    s(w | h) = ln p(w | h) + weight * ln p_LM(w | h)
+
+(C. Gulcehre et al., On Using Monolingual Corpora in Neural Machine Translation, 2015.) In greedy search and sampling,
+transformers hands over logits, which differ from ln p by one number per row and so change no choice; in beam search it
+hands over ln p, and sums s as it stands. `generate(renormalize_logits=True)` normalises s after each step.
+"""
+
+import inspect
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from transformers import LogitsProcessor
+
+
+class NGramLogitsProcessor(LogitsProcessor):
+    """Adds weight * ln p of an n-gram model, or any causal language model over the same vocabulary.
+
+        generate(**prompt, logits_processor=[NGramLogitsProcessor(ngram, tokenizer, weight=0.3)])
+
+    It computes from `input_ids` alone and keeps nothing from call to call, so beams may change places. A model of fixed
+    order looks at its last tokens only; any other reads the whole row again at each step. Padding in front of a row is
+    no context. A token of p_LM = 0 is excluded.
+
+    Args:
+        model: the language model that is added; it is put into evaluation mode.
+        tokenizer: of the model that generates; where it has no padding, its beginning stands for it.
+        weight: 0 and above; 0 changes nothing.
+        model_tokenizer: of `model`, to be compared with `tokenizer`; left out, `model` was trained with `tokenizer`.
+
+    Raises:
+        ValueError: the vocabularies differ, or the weight is negative or no number; when called, also where the model
+            that generates has another vocabulary, or `model` excludes every token that is left.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, weight: float = 0.3, model_tokenizer: Any = None) -> None:
+        if not 0 <= weight < math.inf:
+            raise ValueError(f"weight is {weight}; it must be a number of at least 0")
+        if model_tokenizer is not None:
+            _check_same_tokens(tokenizer, model_tokenizer)
+        if len(tokenizer) > model.config.vocab_size:
+            raise ValueError(
+                f"the tokenizer has {len(tokenizer)} tokens but the vocab_size of the added model is "
+                f"{model.config.vocab_size}; train the added model with the same tokenizer"
+            )
+        self.model, self.weight = model.eval(), weight
+        begin = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+        self.pad_token_id = begin if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+        self.padding_begins = self.pad_token_id == begin
+        order = getattr(model.config, "order", None)
+        self.reach = None if order is None else max(1, order - 1)
+        self.names_positions = "position_ids" in inspect.signature(model.forward).parameters
+
+    @torch.no_grad()
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """(batch * beams, seq) ids so far and (batch * beams, vocab) scores of the next -> the scores fused."""
+        if scores.shape[-1] != self.model.config.vocab_size:
+            raise ValueError(
+                f"the model that generates predicts {scores.shape[-1]} tokens, the added model "
+                f"{self.model.config.vocab_size}; both must have the same vocabulary"
+            )
+        if self.weight == 0:
+            return scores
+        fused = scores + self.weight * self.log_probs(input_ids).to(scores)
+        if bool((fused == -math.inf).all(dim=-1).any()):
+            raise ValueError(
+                "the added model gives probability 0 to every token that is left; use a smoothing that gives none, "
+                "such as modified_kneser_ney"
+            )
+        return fused
+
+    def log_probs(self, input_ids: Tensor) -> Tensor:
+        """(batch, seq) -> (batch, vocab): ln p_LM of the token that comes after each row."""
+        ids, real = self._without_padding(input_ids.to(self.model.device))
+        if self.reach is not None:
+            ids, real = ids[:, -self.reach :], real[:, -self.reach :]
+        options: dict[str, Any] = {"attention_mask": real.long(), "logits_to_keep": 1, "use_cache": False}
+        if self.names_positions:
+            options["position_ids"] = (real.cumsum(1) - 1).clamp(min=0)
+        return self.model(input_ids=ids, **options).logits[:, -1].float().log_softmax(-1)
+
+    def _without_padding(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Ids, and which of them are real: all but the padding in front.
+
+        Padding behind an end stays: generation listens to nothing that is said there.
+        """
+        if self.pad_token_id is None:
+            return ids, torch.ones_like(ids, dtype=torch.bool)
+        if self.padding_begins:
+            # One token for both (GPT-2): how many stand in front says nothing, and each row begins with one.
+            ids = functional.pad(ids, (1, 0), value=self.pad_token_id)
+        real = (ids != self.pad_token_id).cumsum(1) > 0
+        if self.padding_begins:
+            real = real | functional.pad(real[:, 1:], (0, 1))
+        real[:, -1] = True  # a row of padding alone
+        return ids, real
+
+
+def _check_same_tokens(tokenizer: Any, other: Any) -> None:
+    ours, theirs = tokenizer.get_vocab(), other.get_vocab()
+    differing = sorted(token for token in ours.keys() | theirs.keys() if ours.get(token) != theirs.get(token))
+    if differing:
+        raise ValueError(
+            f"the two models have different vocabularies: {len(differing)} tokens, such as {differing[0]!r}, have "
+            "another id or none in one of them; train both with one tokenizer"
+        )
