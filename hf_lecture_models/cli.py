@@ -337,6 +337,25 @@ def convert(
     convert_model(source, target)
 
 
+@app.command()
+@plain_errors("demo")
+def demo(
+    model: Model,
+    model2: Annotated[str | None, typer.Argument(help="Another one, to compare.", metavar="[MODEL2]")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; the default is this machine alone, 0.0.0.0 everybody.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port; without it the first free from 7860.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
+) -> None:
+    """A page for the browser: continue a text, rank sentences, compare two models. Ctrl-C ends it."""
+    from hf_lecture_models.demo.page import serve
+
+    serve([model] if model2 is None else [model, model2], host, port, browser=browser and sys.stdout.isatty())
+
+
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def exec(
     command: Annotated[

@@ -1,0 +1,243 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What the demo page shows, as numbers: next tokens, rankings, two models beside each other. Surprisals are in bits."""
+
+import inspect
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import torch
+
+from hf_lecture_models.evaluation.encoding import unknown_tokens
+from hf_lecture_models.evaluation.language_model import Tally
+from hf_lecture_models.evaluation.scoring import TextScore, score_texts
+from hf_lecture_models.terminal import complete
+
+MAX_CHARACTERS = 5_000
+MAX_SENTENCES = 50
+MAX_NEW_TOKENS = 200
+SHOWN_TOKENS = 10
+
+_WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """A model with its tokenizer and the name that the page shows."""
+
+    name: str
+    model: Any
+    tokenizer: Any
+
+
+@dataclass(frozen=True)
+class NextToken:
+    """A token that may come next; `kind` is "end", "unknown", or "" for an ordinary one."""
+
+    token: str
+    probability: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How each token is chosen; without `sample` the likeliest."""
+
+    max_new_tokens: int = 30
+    sample: bool = True
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of `generate`.
+
+        Raises:
+            ValueError: a number is out of its range.
+        """
+        if not 1 <= self.max_new_tokens <= MAX_NEW_TOKENS:
+            raise ValueError(f"the number of new tokens must be between 1 and {MAX_NEW_TOKENS}")
+        if not self.sample:
+            return {"max_new_tokens": self.max_new_tokens, "do_sample": False}
+        if not 0 < self.temperature < math.inf:
+            raise ValueError("the temperature must be above 0")
+        if self.top_k < 0:
+            raise ValueError("top-k must be 0 (all tokens) or more")
+        if not 0 < self.top_p <= 1:
+            raise ValueError("top-p must be above 0 and at most 1")
+        return {
+            "max_new_tokens": self.max_new_tokens,
+            "do_sample": True,
+            "temperature": float(self.temperature),
+            "top_k": self.top_k,
+            "top_p": float(self.top_p),
+        }
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a text with the surprisal of all its tokens; `end` is where its last sign stands, plus 1."""
+
+    text: str
+    bits: float
+    end: int | None = None
+    """None for blanks alone, and for what ends the text."""
+    unknown: bool = False
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A text as one model sees it: its pieces, the end of the text last, and its measures.
+
+    A text that a closed vocabulary cannot encode has no pieces, and probability 0.
+    """
+
+    text: str
+    pieces: list[Piece]
+    measures: dict[str, Any]
+
+    @property
+    def possible(self) -> bool:
+        """Whether the model's vocabulary can spell the text at all."""
+        return bool(self.pieces)
+
+    @property
+    def bits(self) -> float:
+        """-log2 of the probability of the text that ends here."""
+        return -self.measures["log_prob"] / math.log(2)
+
+
+def checked_text(text: str, what: str = "the text") -> str:
+    """Return the text, if it is short enough.
+
+    Raises:
+        ValueError: it is longer than `MAX_CHARACTERS`.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"{what} has {len(text):,} characters; this page takes at most {MAX_CHARACTERS:,}")
+    return text
+
+
+def checked_sentences(text: str) -> list[str]:
+    """Split at line ends, leaving blank lines out.
+
+    Raises:
+        ValueError: there is no sentence, too many of them, or too much text.
+    """
+    sentences = [line.strip() for line in checked_text(text).splitlines() if line.strip()]
+    if not sentences:
+        raise ValueError("there is nothing to rank; write one sentence per line")
+    if len(sentences) > MAX_SENTENCES:
+        raise ValueError(f"there are {len(sentences)} sentences; this page takes at most {MAX_SENTENCES}")
+    return sentences
+
+
+@torch.no_grad()
+def next_tokens(speaker: Speaker, text: str, number: int = SHOWN_TOKENS) -> list[NextToken]:
+    """Return the likeliest tokens after `text`, with the probability that the model gives to each."""
+    model, tokenizer = speaker.model, speaker.tokenizer
+    start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    ids = torch.tensor([tokenizer(checked_text(text))["input_ids"] or [start]], device=model.device)
+    # Only the last row of logits is asked for where the model can be told so.
+    options = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
+    logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), **options).logits[0, -1]  # (vocab,)
+    likeliest = logits.float().softmax(0).topk(min(number, logits.numel()))
+    kinds = dict.fromkeys(unknown_tokens(tokenizer), "unknown") | {tokenizer.eos_token_id: "end"}
+    return [
+        NextToken(_spelling(tokenizer, id_), probability, kinds.get(id_, ""))
+        for id_, probability in zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
+    ]
+
+
+def _spelling(tokenizer: Any, id_: int) -> str:
+    # A piece of a character has no text of its own; its name in the vocabulary says more than a replacement sign.
+    text = tokenizer.decode([id_])
+    return tokenizer.convert_ids_to_tokens(id_) if not text or "\ufffd" in text else text
+
+
+def continue_text(speaker: Speaker, text: str, sampling: Sampling) -> dict[str, Any]:
+    """Continue a text; the result is one of `complete`. Other draws of random numbers do not notice it."""
+    options = sampling.options()
+    longest = getattr(speaker.model.config, "max_position_embeddings", None) or math.inf
+    length = len(speaker.tokenizer(checked_text(text))["input_ids"])
+    if length + sampling.max_new_tokens > longest:
+        raise ValueError(
+            f"the text has {length} tokens and {sampling.max_new_tokens} are to follow, but this model takes {longest} "
+            "in all; shorten the text or ask for fewer"
+        )
+    with torch.random.fork_rng(enabled=sampling.sample):
+        if sampling.sample:
+            torch.seed() if sampling.seed is None else torch.manual_seed(sampling.seed)
+        return complete(speaker.model, speaker.tokenizer, [text], **options)[0]
+
+
+def rank(speaker: Speaker, sentences: Sequence[str], per_token: bool = False) -> list[Judged]:
+    """Sentences token by token, the likeliest first: by the whole probability, or by its mean logarithm per token."""
+
+    def place(judged: Judged) -> float:
+        return judged.bits / judged.measures["tokens"] if per_token else judged.bits
+
+    return sorted((_judged(speaker, score) for score in _scores(speaker, sentences)), key=place)
+
+
+def compare(speakers: Sequence[Speaker], text: str) -> list[Judged]:
+    """One text as each model sees it, cut into the same pieces for all.
+
+    A piece ends where every tokenizer ends a token; in a text with white space, only where a word ends too.
+    """
+    judged = [_judged(speaker, _scores(speaker, [checked_text(text)])[0]) for speaker in speakers]
+    ends = [{piece.end for piece in one.pieces} - {None} for one in judged if one.possible]
+    cuts = set.intersection(*ends) if ends else set()
+    words = {match.end() for match in _WORD_END.finditer(text)}
+    if len(words) > 1:
+        cuts &= words
+    return [Judged(text, _joined(one.pieces, cuts), one.measures) for one in judged]
+
+
+def _joined(pieces: list[Piece], cuts: set[int | None]) -> list[Piece]:
+    """Pieces that end at `cuts`, and a last one for what comes after."""
+    joined: list[Piece] = []
+    group: list[Piece] = []
+    for piece in pieces:
+        group.append(piece)
+        if piece.end in cuts or piece is pieces[-1]:
+            text, bits = "".join(one.text for one in group), math.fsum(one.bits for one in group)
+            joined.append(Piece(text, bits, piece.end, any(one.unknown for one in group)))
+            group = []
+    return joined
+
+
+def _scores(speaker: Speaker, texts: Sequence[str]) -> list[TextScore]:
+    return score_texts(speaker.model, speaker.tokenizer, texts, batch_size=16)
+
+
+def _judged(speaker: Speaker, score: TextScore) -> Judged:
+    tally = Tally(speaker.model, speaker.tokenizer)
+    tally.add(score)
+    pieces = _pieces(speaker.tokenizer, score) if score.encoded.possible else []
+    return Judged(score.encoded.text, pieces, tally.measures())
+
+
+def _pieces(tokenizer: Any, score: TextScore) -> list[Piece]:
+    """Each token with the blanks before it (tokens of one character together), and one piece for the text's end."""
+    text = score.encoded.text
+    options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
+    ends = [end for _, end in tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]]
+    *bits, last = (-score.log_probs / math.log(2)).tolist()
+    unknown = set(score.encoded.unknown_tokens)
+    pieces: list[Piece] = []
+    start = 0
+    # Bytes of one character end at the same place.
+    for end, tokens in groupby(enumerate(ends), key=itemgetter(1)):
+        places = [place for place, _ in tokens]
+        stretch = text[start:end]
+        visible_end = start + len(stretch.rstrip()) if stretch.strip() else None
+        total = math.fsum(bits[place] for place in places)
+        pieces.append(Piece(stretch, total, visible_end, not unknown.isdisjoint(places)))
+        start = end
+    return [*pieces, Piece(text[start:], last)]

@@ -1,0 +1,93 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What stands between the network and the page: it serves what the page needs, and the browser may go nowhere else.
+
+The server of gradio also takes in files, hands files out and fetches addresses. A page of texts needs none of it.
+"""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+MAX_BODY = 4_000_000  # bytes of a request
+
+_READ = ("/assets/", "/static/", "/gradio_api/heartbeat/")
+_READ_EXACTLY = {
+    "/",
+    "/config",
+    "/favicon.ico",
+    "/manifest.json",
+    "/theme.css",
+    "/gradio_api/info",
+    "/gradio_api/queue/data",
+    "/gradio_api/startup-events",
+}
+_WRITE = {"/gradio_api/queue/join", "/gradio_api/cancel", "/gradio_api/reset"}
+
+# The page carries its scripts inside itself and builds its templates from text, hence "unsafe". Nothing may be fetched
+# from, or sent to, another machine.
+_POLICY = (
+    b"default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; form-action 'self'; "
+    b"base-uri 'self'; frame-ancestors 'self'"
+)
+_HEADERS = [
+    (b"content-security-policy", _POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class Guard:
+    """ASGI middleware that answers 403 to what the page does not need and 413 to what is too large.
+
+    Args:
+        hosts: names by which the page may be asked for, so that no web site can reach it by a name of its own that it
+            lets point to this machine; None: any.
+    """
+
+    def __init__(self, app: Any, hosts: frozenset[str] | None) -> None:
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal:
+            await _refuse(send, *refusal)
+            return
+
+        async def send_with_policy(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *_HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, send_with_policy)
+
+    def _refusal(self, scope: MutableMapping[str, Any]) -> tuple[int, str] | None:
+        headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1").rpartition(":")[0] or headers.get(b"host", b"").decode()
+        if scope["type"] != "http" or not _is_needed(scope["method"], scope["path"]):
+            return 403, "this page does not serve that"
+        if self.hosts is not None and host not in self.hosts:
+            return 403, "ask for this page by the address that was printed"
+        length = headers.get(b"content-length", b"")
+        # Without a length there is no telling how much would come.
+        if scope["method"] == "POST" and not (length.isdigit() and int(length) <= MAX_BODY):
+            return 413, f"a request may have {MAX_BODY:,} bytes"
+        return None
+
+
+def _is_needed(method: str, path: str) -> bool:
+    if method == "POST":
+        return path.rstrip("/") in _WRITE
+    return method in ("GET", "HEAD") and (path in _READ_EXACTLY or path.startswith(_READ)) and ".." not in path
+
+
+async def _refuse(send: Send, status: int, message: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": message.encode()})

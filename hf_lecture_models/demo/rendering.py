@@ -1,0 +1,162 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The demo page's answers as HTML. Every text, token and name goes through `escaped`."""
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from hf_lecture_models.analysis.neighbours import shown
+from hf_lecture_models.demo.answers import Judged, NextToken, Piece
+from hf_lecture_models.demo.style import STEPS, step, step_name
+
+_KINDS = {"end": "end of the text", "unknown": "an unknown word"}
+# The page puts values into a template of its own, in which these would mean something.
+_TEMPLATE_SIGNS = str.maketrans({sign: f"&#{ord(sign)};" for sign in "${}`"})
+
+
+def escaped(text: str) -> str:
+    """Return text that HTML and the page's templates show as it is.
+
+    >>> escaped("<b onclick='x'> ${1}")
+    '&lt;b onclick=&#x27;x&#x27;&gt; &#36;&#123;1&#125;'
+    """
+    return html.escape(text).translate(_TEMPLATE_SIGNS)
+
+
+def render_error(message: str) -> str:
+    """One line that says what is wrong."""
+    return _page(f'<p class="error" role="alert">{escaped(message)}</p>')
+
+
+def render_continuation(result: dict[str, Any]) -> str:
+    """The text with its continuation marked; `result` is one of `complete`."""
+    end = "; then the model ended the text" if result["finished"] else ""
+    return _page(
+        f'<div class="text"><span class="word">{escaped(result["prompt"])}</span>'
+        f'<span class="word new">{escaped(result["completion"])}</span></div>'
+        f'<p class="note">{result["tokens"] - result["finished"]} new tokens{end}.</p>'
+    )
+
+
+def render_next_tokens(tokens: Sequence[NextToken]) -> str:
+    """A table of tokens, each with its probability, its surprisal and a bar."""
+    largest = max(token.probability for token in tokens) or 1.0
+    rows = "".join(
+        f"<tr>{_token_cell(token)}"
+        f'<td class="number probability">{token.probability:.2%}</td>'
+        f'<td class="number">{_bits(-math.log2(token.probability)) if token.probability else "∞"}</td>'
+        f"{_bar(token.probability / largest)}</tr>"
+        for token in tokens
+    )
+    rest = max(0.0, 1 - sum(token.probability for token in tokens))
+    head = '<th>token</th><th class="number">probability</th><th class="number">bits</th><th></th>'
+    return _page(
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<p class="note">Probabilities of the token right after your text; all others share {rest:.2%}.</p>'
+    )
+
+
+def _bar(part: float) -> str:
+    return f'<td class="bar" aria-hidden="true"><div style="width: {part:.1%}"></div></td>'
+
+
+def _token_cell(token: NextToken) -> str:
+    if token.kind:
+        return f'<td class="token special">{_KINDS[token.kind]} ({escaped(token.token)})</td>'
+    return f'<td class="token">{escaped(shown(token.token))}</td>'
+
+
+def render_ranking(ranking: Sequence[Judged]) -> str:
+    """Sentences in their order, each token coloured by its surprisal."""
+    return _page(_legend() + "".join(_sentence(place, one) for place, one in enumerate(ranking, start=1)))
+
+
+def _sentence(place: int, one: Judged) -> str:
+    tokens = one.measures["tokens"]
+    if not one.possible:
+        return f'<div class="sentence"><b>{place}.</b> {_impossible(one)}</div>'
+    pieces = "".join(map(_piece, one.pieces))
+    return (
+        f'<div class="sentence"><b>{place}.</b> <b class="bits">{_bits(one.bits)} bits</b>, '
+        f'{_bits(one.bits / tokens)} per token, {tokens} tokens<div class="pieces">{pieces}</div></div>'
+    )
+
+
+def _piece(piece: Piece) -> str:
+    return (
+        f'<span class="piece step{step(piece.bits)}"><span{_unknown(piece)}>{_label(piece)}</span>'
+        f"<small>{_bits(piece.bits)}</small></span>"
+    )
+
+
+def render_comparison(names: Sequence[str], judged: Sequence[Judged]) -> str:
+    """A table of measures, and each piece of the text with its surprisal under each model."""
+    rows = {
+        "bits of the whole text": [_bits(one.bits) for one in judged],
+        "bits per byte": [_number(one.measures["bits_per_byte"]) for one in judged],
+        "perplexity per word": [_number(one.measures["word_perplexity"]) for one in judged],
+        "perplexity per token": [_number(one.measures["perplexity"]) for one in judged],
+        "tokens": [str(one.measures["tokens"]) for one in judged],
+        "unknown words": [str(one.measures["unknown"]) for one in judged],
+    }
+    head = "".join(f'<th class="number">{escaped(name)}</th>' for name in names)
+    body = "".join(
+        f"<tr><th>{name}</th>{''.join(f'<td class=number>{cell}</td>' for cell in cells)}</tr>"
+        for name, cells in rows.items()
+    )
+    note = (
+        '<p class="note">Below each word its bits under the first model, then under the second; fewer is better. '
+        "Bits per byte charge for unknown words and compare any two models; perplexities per token only models of "
+        "the same vocabulary.</p>"
+    )
+    return _page(f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{note}{_pairs(judged)}")
+
+
+def _pairs(judged: Sequence[Judged]) -> str:
+    refusals = "".join(f"<p>{_impossible(one)}</p>" for one in judged if not one.possible)
+    aligned = [one.pieces for one in judged if one.possible]
+    pairs = "".join(
+        f'<span class="pair"><span class="word">{_label(pieces[0])}</span>{"".join(map(_small, pieces))}</span>'
+        for pieces in zip(*aligned, strict=True)
+    )
+    return f'{_legend()}{refusals}<div class="pieces">{pairs}</div>'
+
+
+def _small(piece: Piece) -> str:
+    return f'<small class="step{step(piece.bits)}"><span{_unknown(piece)}>{_bits(piece.bits)}</span></small>'
+
+
+def _impossible(one: Judged) -> str:
+    return f'<span class="word">{escaped(one.text)}</span>: probability 0, for a closed vocabulary lacks a word of it'
+
+
+def _legend() -> str:
+    steps = "".join(f'<span class="step{index}">{escaped(step_name(index))}</span>' for index in range(len(STEPS)))
+    return (
+        f'<p class="legend">Surprisal in bits (−log₂ of the probability): {steps} '
+        '<span class="unknown">unknown word</span></p>'
+    )
+
+
+def _unknown(piece: Piece) -> str:
+    return ' class="unknown" title="unknown to this model"' if piece.unknown else ""
+
+
+def _label(piece: Piece) -> str:
+    if piece.end is None and not piece.text.strip():
+        blanks = piece.text.replace("\n", "⏎").replace(" ", "␣")
+        return escaped(blanks) or '<span class="special">end</span>'
+    return escaped(piece.text.strip())
+
+
+def _bits(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{abs(value):.2f}"  # abs: no -0.00
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:,.4g}" if value < 1e6 else f"{value:.3g}"
+
+
+def _page(content: str) -> str:
+    return f'<div class="hfl">{content}</div>'

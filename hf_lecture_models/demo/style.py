@@ -1,0 +1,71 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Colours of surprisal, and the page's style sheet."""
+
+# Edges in bits, and of each step between them background and ink. The backgrounds darken steadily from yellow to blue,
+# so that they keep their order for colour-blind eyes and in grey (ColorBrewer's YlGnBu).
+EDGES = (1.0, 2.0, 4.0, 8.0, 16.0)
+STEPS = (
+    ("#ffffd9", "#111111"),
+    ("#c7e9b4", "#111111"),
+    ("#7fcdbb", "#111111"),
+    ("#41b6c4", "#111111"),
+    ("#225ea8", "#ffffff"),
+    ("#081d58", "#ffffff"),
+)
+
+
+def step(bits: float) -> int:
+    """Index into `STEPS`.
+
+    >>> [step(bits) for bits in (0, 0.99, 1, 5, 16, float("inf"))]
+    [0, 0, 1, 3, 5, 5]
+    """
+    return sum(bits >= edge for edge in EDGES)
+
+
+def step_name(index: int) -> str:
+    """What a step stands for, in bits.
+
+    >>> step_name(0), step_name(3), step_name(5)
+    ('< 1', '4–8', '≥ 16')
+    """
+    if index == 0:
+        return f"< {EDGES[0]:g}"
+    return f"≥ {EDGES[-1]:g}" if index == len(EDGES) else f"{EDGES[index - 1]:g}–{EDGES[index]:g}"
+
+
+_COLOURS = "\n".join(
+    f".hfl .step{index} {{ background: {background}; color: {ink}; }}" for index, (background, ink) in enumerate(STEPS)
+)
+
+CSS = (
+    """
+.hfl { line-height: 1.5; overflow-wrap: anywhere; }
+.hfl [class*=step], .hfl .word { unicode-bidi: isolate; }
+.hfl table { border-collapse: collapse; width: 100%; margin: 0.5rem 0; border: none; }
+.hfl th, .hfl td { padding: 0.25rem 0.6rem; text-align: left; border: none;
+  border-bottom: 1px solid var(--border-color-primary); }
+.hfl td.number, .hfl th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.hfl td.token { font-family: var(--font-mono); }
+.hfl td.bar { width: 45%; }
+.hfl td.bar div { height: 0.9rem; min-width: 1px; background: #225ea8; border-radius: 2px; }
+.dark .hfl td.bar div { background: #7fcdbb; }
+.hfl .special { font-style: italic; }
+.hfl .text { white-space: pre-wrap; padding: 0.6rem 0.8rem; border: 1px solid var(--border-color-primary);
+  border-radius: 6px; max-height: 24rem; overflow-y: auto; }
+.hfl .new { background: #c7e9b4; color: #111111; border-radius: 3px; }
+.hfl .note { opacity: 0.8; font-size: 0.9em; margin: 0.4rem 0; }
+.hfl .error { border-left: 4px solid #b3261e; padding: 0.4rem 0.8rem; }
+.hfl .legend span { padding: 0.1rem 0.5rem; font-size: 0.85em; }
+.hfl .sentence { padding: 0.5rem 0; border-bottom: 1px solid var(--border-color-primary); }
+.hfl .sentence b { font-variant-numeric: tabular-nums; }
+.hfl .pieces { display: flex; flex-wrap: wrap; gap: 3px; margin-top: 0.3rem; }
+.hfl .piece { display: inline-flex; flex-direction: column; align-items: center; padding: 0.05rem 0.3rem;
+  border-radius: 4px; border: 1px solid rgba(128, 128, 128, 0.35); max-width: 100%; }
+.hfl .piece small, .hfl .pair small { font-size: 0.72em; font-variant-numeric: tabular-nums; line-height: 1.3; }
+.hfl .unknown { text-decoration: underline dotted 2px; }
+.hfl .pair { display: inline-flex; flex-direction: column; text-align: center; max-width: 100%; margin-bottom: 0.3rem; }
+.hfl .pair small { padding: 0 0.3rem; }
+"""
+    + _COLOURS
+)

@@ -1,0 +1,205 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The demo page in a headless browser: what it shows, and what it keeps to itself."""
+
+import http.client
+import io
+import json
+import math
+import re
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import pytest
+import torch
+
+from hf_lecture_models.demo import page as demo
+from hf_lecture_models.demo.answers import Sampling, Speaker, continue_text, next_tokens
+from hf_lecture_models.demo.style import STEPS, step
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
+from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("gradio")
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran", "the old man saw the sea"]
+NAME = "<img src=x onerror=alert(1)>"
+EVIL = "the <script>alert(2)</script> <img src=x onerror=alert(3)> ${alert(4)} {{value}} cat"
+
+
+@pytest.fixture(scope="module")
+def speakers():
+    words, characters = (kind.train(TEXTS, progress=False) for kind in (WordTokenizer, CharTokenizer))
+    trigram = NGramForCausalLM.fit(TEXTS, words, order=3, smoothing="add_alpha", alpha=0.1, progress=False)
+    torch.manual_seed(0)
+    ids = {name: getattr(characters, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    lstm = RecurrentForCausalLM(
+        RecurrentConfig(vocab_size=len(characters), hidden_size=8, num_hidden_layers=1, **ids)
+    ).eval()
+    return [Speaker("A: trigram", trigram, words), Speaker(f"B: {NAME}", lstm, characters)]
+
+
+@pytest.fixture(scope="module")
+def address(speakers):
+    page = demo.build_page(speakers)
+    yield demo.launch(page)
+    page.close(verbose=False)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if BROWSER is None:
+        pytest.skip("no Chromium in PATH")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def view(browser, address):
+    """A new page whose dialogs and requests are on record."""
+    view = browser.new_page(viewport={"width": 1000, "height": 900})
+    view.set_default_timeout(60_000)
+    view.said, view.asked = [], []
+    view.on("dialog", lambda dialog: (view.said.append(dialog.message), dialog.dismiss()))
+    view.on("request", lambda request: view.asked.append(request.url))
+    view.on("pageerror", lambda error: view.said.append(str(error)))
+    view.goto(address)
+    view.wait_for_selector("#prompt textarea")
+    yield view
+    hosts = {urlsplit(url).hostname for url in view.asked if not url.startswith(("data:", "blob:"))}
+    assert (view.said, hosts) == ([], {"127.0.0.1"})
+    view.close()
+
+
+def numbers(view, selector):
+    return [float(text.rstrip("%").replace("∞", "inf")) for text in view.locator(selector).all_inner_texts()]
+
+
+def test_a_text_is_continued(view, speakers):
+    view.fill("#prompt textarea", "the old")
+    view.get_by_label("likeliest").check()
+    view.click("#button-continue")
+    view.wait_for_selector("#next-tokens table")
+    expected = next_tokens(speakers[0], "the old")
+    assert numbers(view, "#next-tokens .probability") == [round(100 * token.probability, 2) for token in expected]
+    assert view.locator("#next-tokens .token").first.inner_text() == "man"
+    widths = view.eval_on_selector_all("#next-tokens .bar div", "all => all.map(one => one.offsetWidth)")
+    ratio = expected[1].probability / expected[0].probability
+    assert widths[1] / widths[0] == pytest.approx(ratio, abs=0.01)
+    expected = continue_text(speakers[0], "the old", Sampling(30, sample=False))["text"]
+    assert view.locator("#continuation .text").inner_text() == expected
+    # The same with what must not become markup.
+    view.fill("#prompt textarea", EVIL)
+    view.click("#button-continue")
+    view.wait_for_function("document.querySelector('#continuation').innerText.includes('script')")
+    assert view.locator("#continuation .text").inner_text().startswith(EVIL)
+    view.fill("#prompt textarea", "a" * 1_000_000)
+    view.click("#button-continue")
+    view.wait_for_selector("#continuation .error")
+    assert view.inner_text("#continuation").strip() == (
+        "the text has 1,000,000 characters; this page takes at most 5,000"
+    )
+
+
+def test_sentences_are_ranked_in_colours(view, speakers):
+    sentences = ["the sea saw the the zebra", "the old man saw the sea", EVIL]
+    view.get_by_role("tab", name="Rank").click()
+    view.fill("#sentences textarea", "\n".join(sentences))
+    view.click("#button-rank")
+    view.wait_for_selector("#ranking .sentence")
+    scores = sorted(score_texts(speakers[0].model, speakers[0].tokenizer, sentences), key=lambda one: -one.log_prob)
+    shown = [float(text.split()[0]) for text in view.locator("#ranking b.bits").all_inner_texts()]
+    assert shown == [round(-score.log_prob / math.log(2), 2) for score in scores]
+    bits = [-value / math.log(2) for score in scores for value in score.log_probs]
+    assert numbers(view, "#ranking .piece small") == [round(value, 2) for value in bits]
+    colours = view.eval_on_selector_all(
+        "#ranking .piece", "all => all.map(one => getComputedStyle(one).backgroundColor)"
+    )
+    assert colours == [as_rgb(STEPS[step(value)][0]) for value in bits]
+    assert len(set(colours)) > 2
+    assert pixels(view, "#ranking .piece") >= set(colours)
+    assert "<script>alert(2)</script>" in view.locator("#ranking .unknown").all_inner_texts()
+
+
+def as_rgb(colour):
+    return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
+
+
+def pixels(view, selector):
+    """The colours that a picture of the screen has in the middle of the elements' lower edges."""
+    image = pytest.importorskip("PIL.Image").open(io.BytesIO(view.screenshot(full_page=True))).convert("RGB")
+    boxes = [one.bounding_box() for one in view.locator(selector).all()]
+    places = [(int(box["x"] + 4), int(box["y"] + view.evaluate("scrollY") + box["height"] - 4)) for box in boxes]
+    return {f"rgb{image.getpixel(place)}" for place in places}
+
+
+def test_two_models_are_compared(view, speakers):
+    text = f"the cat ran\nzebra {EVIL}"
+    view.get_by_role("tab", name="Compare").click()
+    view.fill("#compared textarea", text)
+    view.click("#button-compare")
+    view.wait_for_selector("#comparison table")
+    assert view.locator("#comparison thead th").all_inner_texts() == ["", "A: trigram", f"B: {NAME}"]
+    measures = [evaluate_language_model(speaker.model, speaker.tokenizer, [text]) for speaker in speakers]
+    cells = view.locator("#comparison tr", has_text="bits per byte").locator("td").all_inner_texts()
+    assert cells == [f"{one['bits_per_byte']:,.4g}" for one in measures]
+    assert view.locator("#comparison .pair .word").all_inner_texts() == [*text.split(), "end"]
+    bits = numbers(view, "#comparison .pair small")
+    for column, one in enumerate(measures):
+        assert sum(bits[column::2]) == pytest.approx(-one["log_prob"] / math.log(2), abs=0.2)
+
+
+def get(address, path, method="GET", body=None, headers=None):
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def test_the_server_gives_nothing_of_the_disk_away(address, tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("do not tell")
+    package = demo.__file__
+    for prefix in ("/gradio_api/file=", "/file=", "/gradio_api/file/", "/assets/../../../../../../..", "/static/.."):
+        for path in (str(secret), package, "/etc/passwd"):
+            status, text = get(address, prefix + path)
+            assert status in (403, 404)
+            assert not re.search("do not tell|Copyright|root:", text)
+    assert get(address, "/assets/..%2f..%2f..%2f..%2froutes.py")[0] in (403, 404)
+    assert get(address, "/gradio_api/upload", "POST", b"x", {"Content-Type": "multipart/form-data"})[0] == 403
+    assert get(address, "/", headers={"Host": "evil.example"})[0] == 403
+    assert get(address, "/gradio_api/queue/join", "POST", b"x" * 4_000_001)[0] == 413
+    config = json.loads(get(address, "/config")[1])
+    assert str(tmp_path.home()) not in json.dumps(config).replace(NAME, "")
+
+
+def test_users_do_not_get_each_others_answers(address, speakers):
+    config = json.loads(get(address, "/config")[1])
+    function = next(one["id"] for one in config["dependencies"] if len(one["inputs"]) == 3 and len(one["outputs"]) == 1)
+    sentences = [f"the cat saw {'the dog ' * number}" for number in range(8)]
+    barrier = threading.Barrier(len(sentences))
+
+    def ask(number):
+        session = {"session_hash": f"user{number}"}
+        data = {"data": ["A: trigram", sentences[number], "the whole sentence"], "fn_index": function, **session}
+        barrier.wait()
+        headers = {"Content-Type": "application/json"}
+        assert get(address, "/gradio_api/queue/join", "POST", json.dumps(data).encode(), headers)[0] == 200
+        events = get(address, f"/gradio_api/queue/data?session_hash=user{number}")[1]
+        done = [json.loads(line[6:]) for line in events.splitlines() if "process_completed" in line]
+        return done[0]["output"]["data"][0]
+
+    with ThreadPoolExecutor(len(sentences)) as users:
+        answers = list(users.map(ask, range(len(sentences))))
+    scores = score_texts(speakers[0].model, speakers[0].tokenizer, [one.strip() for one in sentences])
+    for answer, score in zip(answers, scores, strict=True):
+        assert f"{-score.log_prob / math.log(2):.2f} bits" in answer
