@@ -209,12 +209,33 @@ def score(
 def rank(
     model: Model,
     files: Files = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="A line is score<TAB>sentence: rank by score + weight * ln P.")
+    ] = False,
+    weight: Annotated[float | None, typer.Option(help="With --scores: what ln P is multiplied by.")] = None,
+    length_bonus: Annotated[float, typer.Option(help="With --scores: added for each word.")] = 0.0,
+    references: Annotated[
+        Path | None,
+        typer.Option(help="With --scores: a file, one right sentence per group; finds --weight, or measures it."),
+    ] = None,
     probability: Which = Probability.terminated,
     tokens: Tokens = False,
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
-    """Order the lines of each group by probability, best first. Blank lines separate groups."""
+    """Order the lines of each group by probability, best first. Blank lines separate groups.
+
+    With --scores they are the n-best lists of a recogniser (of speech, print, spelling).
+    """
+    if scores:
+        from hf_lecture_models.nbest import NBestRequest, rank_lists
+
+        if weight is None and references is None:
+            raise typer.BadParameter("--scores needs --weight, or --references to find the best one")
+        request = NBestRequest(files or ["-"], references, weight, length_bonus, probability.value, batch_size)
+        return rank_lists(model, request, tokens=tokens, json=json)
+    if (weight, length_bonus, references) != (None, 0.0, None):
+        raise typer.BadParameter("--weight, --length-bonus and --references need --scores")
     from hf_lecture_models.terminal import rank_groups
 
     rank_groups(model, files or ["-"], probability.value, tokens=tokens, json=json, batch_size=batch_size)

@@ -102,7 +102,7 @@ def score_lines(
     tally = Tally(model, tokenizer, stream)
     if not json:
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
-    chunks: Iterable[list[str]] = _chunks(files, batch_size)
+    chunks: Iterable[list[str]] = line_chunks(files, batch_size)
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
         scores = (
             score_stream(model, tokenizer, texts, batch_size)
@@ -117,7 +117,7 @@ def score_lines(
     if probability == "prefix":  # perplexity is one of texts that end
         measures = {key: measures[key] for key in ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token")}
     if json:
-        _print_json({"summary": measures})
+        print_json({"summary": measures})
     else:
         for key, value in measures.items():
             if value is None:
@@ -135,13 +135,13 @@ def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> 
             "tokens": len(score.ids),
             "unknown": len(score.encoded.unknown_words),
         }
-        _print_json({**row, "token_log_probs": detail} if tokens else row)
+        print_json({**row, "token_log_probs": detail} if tokens else row)
         return
     unknown = len(score.encoded.unknown_words)
     print(
         f"{score.log_prob:14.4f} {score.log_prob_per_token:10.4f} {len(score.ids):7} {unknown:7}  {score.encoded.text}"
     )
-    _print_tokens(detail)
+    print_tokens(detail)
 
 
 def rank_groups(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
@@ -150,10 +150,11 @@ def rank_groups(name: str, files: list[str], probability: str, tokens: bool, jso
     model, tokenizer = load_model(name)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
     number = 0
-    for groups in _groups(_chunks(files, batch_size, between_files="")):
+    chunks = line_chunks(files, batch_size, between_files="")
+    for groups in complete_groups([line if line.strip() else "" for line in lines] for lines in chunks):
         for ranking in ranker(groups, probability=probability, return_tokens=tokens, batch_size=batch_size):
             if json:
-                _print_json({"group": number, "ranking": ranking})
+                print_json({"group": number, "ranking": ranking})
             else:
                 _print_ranking(ranking, first=number == 0)
             number += 1
@@ -162,13 +163,13 @@ def rank_groups(name: str, files: list[str], probability: str, tokens: bool, jso
         raise ValueError("nothing to rank: give sentences, one per line, and a blank line between groups")
 
 
-def _groups(chunks: Iterable[list[str]]) -> Iterator[list[list[str]]]:
-    """The groups that each chunk of lines completes; the last one ends with the input."""
-    group: list[str] = []
+def complete_groups(chunks: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:
+    """The groups that each chunk of lines completes, parted by what is empty; the last one ends with the input."""
+    group: list[Any] = []
     for lines in chunks:
         complete = []
         for line in lines:
-            if line.strip():
+            if line:
                 group.append(line)
             elif group:
                 complete.append(group)
@@ -184,10 +185,11 @@ def _print_ranking(ranking: list[dict[str, Any]], first: bool) -> None:
         print()
     for place, entry in enumerate(ranking, start=1):
         print(f"{place:4} {entry['log_prob']:14.4f} {entry['log_prob_per_token']:10.4f}  {entry['sequence']}")
-        _print_tokens(entry.get("tokens", []))
+        print_tokens(entry.get("tokens", []))
 
 
-def _print_tokens(detail: list[dict[str, Any]]) -> None:
+def print_tokens(detail: list[dict[str, Any]]) -> None:
+    """Print a line for each token that a score has as detail."""
     for token in detail:
         print(f"{token['log_prob']:25.4f}  {token['token']}")
 
@@ -211,12 +213,12 @@ def generate_lines(
     if sampled:
         torch.seed() if seed is None else torch.manual_seed(seed)
         batch_size = 1  # what is drawn for a prompt must not depend on which others happen to stand beside it
-    chunks = iter([prompts]) if prompts and not files else _chunks(files or ["-"], batch_size, before=prompts)
+    chunks = iter([prompts]) if prompts and not files else line_chunks(files or ["-"], batch_size, before=prompts)
     for chunk in chunks:
         for start in range(0, len(chunk), batch_size):
             batch = chunk[start : start + batch_size]
             for result in complete(model, tokenizer, batch, **options):
-                _print_json(result) if json else print(result["text"])
+                print_json(result) if json else print(result["text"])
             sys.stdout.flush()
 
 
@@ -281,7 +283,7 @@ def show_neighbours(name: str, words: list[str], options: dict[str, Any], pictur
     found = nearest_neighbours(model, tokenizer, words, **options)
     for one in found:
         near = "  ".join(f"{shown(n.word)} {n.similarity:.3f}" for n in one.neighbours)
-        _print_json(asdict(one)) if json else print(f"{shown(one.word)}\t{near}")
+        print_json(asdict(one)) if json else print(f"{shown(one.word)}\t{near}")
     if picture is not None:
         save_neighbour_map(model, found, picture, options["which"], options["metric"])
 
@@ -381,7 +383,7 @@ def check_files(files: Sequence[str], advice: str = "text itself goes to standar
             raise PermissionError(f"the file {file} may not be read; change its permissions")
 
 
-def _chunks(
+def line_chunks(
     files: list[str], batch_size: int, before: list[str] | None = None, between_files: str | None = None
 ) -> Iterator[list[str]]:
     """Lines of the files in lists; those of standard input (`-`) as soon as they have come in."""
@@ -436,5 +438,6 @@ def _as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:
             return
 
 
-def _print_json(value: dict[str, Any]) -> None:
+def print_json(value: dict[str, Any]) -> None:
+    """Print one line for programs."""
     print(strict_json(value))

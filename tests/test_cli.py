@@ -20,6 +20,7 @@ from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 from hf_lecture_models.analysis.neighbours import nearest_neighbours
 from hf_lecture_models.cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.terminal import find_program, load_model
@@ -193,6 +194,105 @@ def test_rank_blocks_between_blank_lines(run, folder, tmp_path):
     status, out, err = run("rank", folder, stdin="\n\n")
     assert (status, out) == (1, "")
     assert "nothing to rank" in err
+
+
+NBEST = "-1\tcat the ran\n-2.5\tthe cat ran\n\n\n-1\ta dog\n-1\ta dog\n0.5\tdog a\n-99\t\n"
+
+
+def test_rank_lists_of_a_recogniser(run, folder):
+    status, out, err = run("rank", folder, "--scores", "--weight", 0.5, "--length-bonus", 0.1, "--json", stdin=NBEST)
+    first, second = (json.loads(line)["ranking"] for line in out.splitlines())
+    assert (status, err) == (0, "")
+    assert [entry["sequence"] for entry in first] == ["the cat ran", "cat the ran"]
+    assert [entry["index"] for entry in second] == [0, 1, 2, 3]
+    model, tokenizer = load_model(str(folder))
+    for entry in (*first, *second):
+        log_prob = score_texts(model, tokenizer, [entry["sequence"]])[0].log_prob
+        words = len(entry["sequence"].split())
+        assert entry["total"] == pytest.approx(entry["score"] + 0.5 * log_prob + 0.1 * words, rel=1e-5)
+    _, out, err = run("rank", folder, "--scores", "--weight", 0.5, "--tokens", stdin=NBEST)
+    place, total, score, log_prob, words, sentence = out.splitlines()[0].split(maxsplit=5)
+    assert (place, words, sentence) == ("1", "3", "the cat ran")
+    assert float(total) == pytest.approx(float(score) + 0.5 * float(log_prob), abs=1e-3)
+    assert err.split() == ["total", "score", "log_prob", "words", "sentence"]
+    assert [line.split()[-1] for line in out.splitlines()[1:5]] == ["the", "cat", "ran", "</s>"]
+
+
+def test_references_find_the_weight_of_a_recogniser(run, folder, tmp_path):
+    (tmp_path / "right.txt").write_text("the cat ran\na dog\n", encoding="utf-8")
+    options = ["--scores", "--references", tmp_path / "right.txt"]
+    status, out, _ = run("rank", folder, *options, "--json", stdin=NBEST)
+    *_, last = map(json.loads, out.splitlines())
+    summary = last["summary"]
+    assert status == 0
+    assert summary["word_error_rate"] == summary["lowest_word_error_rate"] == 0
+    assert summary["word_error_rate_without_model"] == pytest.approx(100 * (2 + 2) / 5)
+    _, _, err = run("rank", folder, *options, stdin=NBEST)
+    assert f"weight  {summary['weight']:.6g}" in err
+    assert "word_error_rate  0.00 %" in err
+    _, out, _ = run("rank", folder, *options, "--weight", 0, "--json", stdin=NBEST)
+    assert json.loads(out.splitlines()[-1])["summary"]["word_error_rate"] == pytest.approx(80)
+    status, _, err = run("rank", folder, *options, stdin="1\ta dog\n")
+    assert (status, err.splitlines()[-1]) == (
+        1,
+        "hf-lecture rank: 2 references for 1 groups of hypotheses: give one line for each group",
+    )
+
+
+def test_damaged_lists_of_a_recogniser(run, folder, tmp_path):
+    (tmp_path / "list.txt").write_text("-1\ta\n\n-1 the cat\n", encoding="utf-8")
+    for files, stdin, message in [
+        ([tmp_path / "list.txt"], None, "list.txt, line 3: no tab"),
+        ([], "1\ta\nnan\tb\n", "standard input, line 2: the score 'nan' is no number"),
+        ([], "\n", "nothing to rank"),
+        ([tmp_path / "missing.txt"], None, "there is no file"),
+    ]:
+        status, out, err = run("rank", folder, *files, "--scores", "--weight", 1, "--json", stdin=stdin)
+        assert (status, out, len(err.splitlines())) == (1, "", 1)
+        assert message in err
+    for options, message in [(["--weight", 1], "need --scores"), (["--scores"], "--scores needs --weight")]:
+        status, _, err = run("rank", folder, *options)
+        assert status == 2
+        assert message in err
+
+
+def test_generate_with_a_second_models_opinion(run, network, folder, tmp_path):
+    options = ["-p", "the cat", "--max-new-tokens", 4]
+    _, alone, _ = run("generate", folder, *options)
+    status, fused, _ = run("generate", network, *options, "--fuse", folder, "--fuse-weight", 1e4)
+    assert (status, fused) == (0, alone)
+    assert run("generate", network, *options, "--fuse", folder, "--fuse-weight", 0)[1] != alone
+    status, _, err = run("generate", network, *options, "--fuse", folder)
+    assert status == 2
+    assert "go together" in err
+    other = WordTokenizer.train(["another text"], progress=False)
+    NGramForCausalLM.fit(["another text"], other, order=2, smoothing="add_alpha", progress=False).save_pretrained(
+        tmp_path
+    )
+    other.save_pretrained(tmp_path)
+    status, _, err = run("generate", network, *options, "--fuse", tmp_path, "--fuse-weight", 1)
+    assert status == 1
+    assert "different vocabularies" in err
+
+
+def test_blimp(run, folder, tmp_path):
+    pair = {"sentence_good": "the cat ran", "sentence_bad": "cat the ran", "field": "syntax"}
+    pair |= {"linguistics_term": "binding", "UID": "order"}
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "order.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
+    options = ["--data", tmp_path / "data", "--output", tmp_path / "out"]
+    status, out, err = run("blimp", folder, *options)
+    assert status == 0
+    lines = [line.split() for line in out.splitlines() if line]
+    assert ["binding", "100.0", "%"] in lines
+    assert ["mean", "of", "1", "paradigms", "100.0", "%"] in lines
+    assert "1 of 1  100.0 %  order" in err
+    assert (tmp_path / "out" / "blimp.png").stat().st_size > 1000
+    assert json.loads(run("blimp", folder, *options, "--json")[1])["pairs"] == 1
+    status, _, err = run("blimp", folder, *options, "--text-form", "wikitext")
+    assert (status, "remove it or name another folder" in err) == (1, True)
+    status, _, err = run("blimp", folder, "--data", tmp_path / "out")
+    assert (status, "name the folder of BLiMP's paradigms" in err) == (1, True)
 
 
 def test_generate(run, folder, tmp_path):

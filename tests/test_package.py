@@ -29,7 +29,7 @@ LEVELS = [
     {"evaluation", "analysis", "hub", "generation"},
     {"pipelines", "trainer"},
     {"terminal", "ladder"},
-    {"quickstart", "own_text", "blimp", "autocomplete", "demo"},
+    {"quickstart", "own_text", "blimp", "nbest", "autocomplete", "demo"},
     {"cli"},
 ]
 # Two leaves that know nothing of models: writing files whole is everybody's business.

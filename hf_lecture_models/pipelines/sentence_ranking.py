@@ -6,6 +6,7 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 from transformers.pipelines import PIPELINE_REGISTRY, Pipeline
 
+from hf_lecture_models.evaluation.rescoring import Rescoring, checked_score
 from hf_lecture_models.evaluation.scoring import PROBABILITIES, TextScore, score_texts
 
 TASK = "sentence-ranking"
@@ -23,11 +24,15 @@ class SentenceRankingPipeline(Pipeline):
 
     - `probability`: "terminated" (default; the sentence ends here) or "prefix" (it may go on);
     - `return_tokens`: add `tokens`, a list of {"token", "id", "log_prob"};
-    - `batch_size`: sentences per batch (64).
+    - `batch_size`: sentences per batch (64);
+    - `scores` (per call), `weight`, `length_bonus` (0): the sentences are the n-best list of a recogniser, `scores` its
+      opinion of them, nested as they are. They are ranked by `total`, score + weight * log_prob + length_bonus * words,
+      which each entry then holds beside its `score`.
 
     Raises:
         TypeError: the input is neither a list of str nor a list of lists of str, or there is no such option.
-        ValueError: an option has a value that it cannot have.
+        ValueError: an option has a value that it cannot have, `scores` do not fit the sentences, or one of `scores`
+            and `weight` comes without the other.
     """
 
     _load_tokenizer: Any = True
@@ -35,15 +40,18 @@ class SentenceRankingPipeline(Pipeline):
     _load_image_processor: Any = False
     _load_feature_extractor: Any = False
 
-    def __call__(self, inputs: Any, batch_size: int | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
+    def __call__(  # type: ignore[override]
+        self, inputs: Any, batch_size: int | None = None, scores: Any = None, **kwargs: Any
+    ) -> Any:
         """Rank one group of sentences, or each of a list of groups."""
         groups = _as_groups(inputs)
+        outside = None if scores is None else _as_scores(scores if _is_nested(inputs) else [scores], groups)
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
         forward = {"batch_size": self._checked(batch_size), **self._forward_params, **forward}
         # All groups go through the model together, each distinct sentence once.
         encoded = self.preprocess(groups, **self._preprocess_params, **preprocess)
-        scores = self.forward(encoded, **forward)
-        rankings = self.postprocess({"groups": groups, **scores}, **{**self._postprocess_params, **postprocess})
+        outputs = {"groups": groups, "outside": outside, **self.forward(encoded, **forward)}
+        rankings = self.postprocess(outputs, **{**self._postprocess_params, **postprocess})
         return rankings if _is_nested(inputs) else rankings[0]
 
     def _checked(self, batch_size: int | None) -> int:
@@ -54,16 +62,17 @@ class SentenceRankingPipeline(Pipeline):
         return batch_size
 
     def _sanitize_parameters(
-        self, probability: str | None = None, return_tokens: bool | None = None, **unknown: Any
+        self, probability: str | None = None, return_tokens: bool | None = None, **others: Any
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        if unknown:
+        if unknown := others.keys() - {"weight", "length_bonus"}:
             raise TypeError(
-                f"{TASK} has no option {', '.join(unknown)}; its options are probability, return_tokens and batch_size"
+                f"{TASK} has no option {', '.join(sorted(unknown))}; its options are probability, return_tokens, "
+                "batch_size, scores, weight and length_bonus"
             )
         if probability is not None and probability not in PROBABILITIES:
             raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
         forward = {} if probability is None else {"probability": probability}
-        return {}, forward, {} if return_tokens is None else {"return_tokens": return_tokens}
+        return {}, forward, others if return_tokens is None else others | {"return_tokens": return_tokens}
 
     def preprocess(self, groups: list[list[str]]) -> dict[str, Any]:  # type: ignore[override]
         """Groups -> the distinct sentences in them."""
@@ -74,25 +83,60 @@ class SentenceRankingPipeline(Pipeline):
         scores = score_texts(self.model, self.tokenizer, sentences, **options)
         return {"scores": dict(zip(sentences, scores, strict=True))}
 
-    def postprocess(self, model_outputs: Any, return_tokens: bool = False) -> list[list[dict[str, Any]]]:  # type: ignore[override]
+    def postprocess(  # type: ignore[override]
+        self,
+        model_outputs: Any,
+        return_tokens: bool = False,
+        weight: float | None = None,
+        length_bonus: float | None = None,
+    ) -> list[list[dict[str, Any]]]:
         """Scores by sentence -> one ranking per group."""
+        groups, outside = model_outputs["groups"], model_outputs["outside"]
+        if outside is None and (weight, length_bonus) != (None, None):
+            raise ValueError(f"weight and length_bonus of {TASK} need scores, one for each sentence")
+        if outside is not None and weight is None:
+            raise ValueError(f"scores of {TASK} need a weight, by which the model's log_prob is multiplied")
+        rescoring = None if weight is None else Rescoring(weight, length_bonus or 0.0)
         return [
-            self._rank(group, model_outputs["scores"], return_tokens=return_tokens) for group in model_outputs["groups"]
+            self._rank(group, model_outputs["scores"], return_tokens, rescoring, outside and outside[number])
+            for number, group in enumerate(groups)
         ]
 
-    def _rank(self, group: list[str], scores: dict[str, TextScore], return_tokens: bool) -> list[dict[str, Any]]:
-        ranking = []
-        # Python's sort is stable, also in reverse.
-        for index, sentence in sorted(enumerate(group), key=lambda pair: scores[pair[1]].log_prob, reverse=True):
+    def _rank(
+        self,
+        group: list[str],
+        scores: dict[str, TextScore],
+        return_tokens: bool,
+        rescoring: Rescoring | None,
+        outside: list[float] | None,
+    ) -> list[dict[str, Any]]:
+        entries = []
+        for index, sentence in enumerate(group):
             score = scores[sentence]
-            entry = {
+            entry: dict[str, Any] = {
                 "index": index,
                 "sequence": sentence,
                 "log_prob": score.log_prob,
                 "log_prob_per_token": score.log_prob_per_token,
             }
-            ranking.append({**entry, "tokens": score.tokens(self.tokenizer)} if return_tokens else entry)
-        return ranking
+            if rescoring is not None and outside is not None:
+                total = rescoring.total(outside[index], score.log_prob, sentence)
+                entry |= {"score": outside[index], "total": total}
+            if return_tokens:
+                entry["tokens"] = score.tokens(self.tokenizer)
+            entries.append(entry)
+        # Python's sort is stable, also in reverse.
+        return sorted(entries, key=lambda entry: entry["log_prob" if rescoring is None else "total"], reverse=True)
+
+
+def _as_scores(scores: Any, groups: list[list[str]]) -> list[list[float]]:
+    try:
+        numbers = [[checked_score(float(score)) for score in group] for group in scores]
+    except TypeError:
+        raise TypeError(f"scores of {TASK} must be numbers, nested as the sentences are") from None
+    if [len(group) for group in numbers] != [len(group) for group in groups]:
+        raise ValueError(f"scores of {TASK} must be as many as the sentences, one for each")
+    return numbers
 
 
 def _is_nested(inputs: Any) -> bool:

@@ -66,6 +66,41 @@ def test_groups_ties_and_the_empty_sentence(ranker):
     assert ranker(("the dog ran",)) == ranker(["the dog ran"])
 
 
+def test_outside_scores(ranker, folder):
+    sentences = ["a dog ran", "the dog ran", "dog the"]
+    plain = {entry["sequence"]: entry["log_prob"] for entry in ranker(sentences)}
+    ranking = ranker(sentences, scores=[-1.0, -4.0, 5.0], weight=0.5, length_bonus=0.25)
+    assert [entry["index"] for entry in ranking] == [0, 1, 2]
+    for entry in ranking[:2]:
+        assert entry["log_prob"] == plain[entry["sequence"]]
+        assert entry["total"] == pytest.approx(entry["score"] + 0.5 * entry["log_prob"] + 0.75)
+    assert (ranking[2]["score"], ranking[2]["total"]) == (5.0, -math.inf)
+    assert [entry["index"] for entry in ranker(sentences, scores=[-1.0, -4.0, 5.0], weight=0)] == [2, 0, 1]
+    assert [entry["index"] for entry in ranker(sentences, scores=[0, 0, 0], weight=0)] == [0, 1, 2]
+    fixed = pipeline("sentence-ranking", model=str(folder), weight=10.0)
+    rankings = fixed([sentences[:2], ["the dog ran"]], scores=[[3.0, 2.0], [1.0]])
+    assert [[entry["index"] for entry in one] for one in rankings] == [[1, 0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"scores": [1.0], "weight": 1.0}, ValueError, "as many as the sentences"),
+        ({"scores": [[1.0, 2.0]], "weight": 1.0}, TypeError, "nested as the sentences"),
+        ({"scores": [1.0, None], "weight": 1.0}, TypeError, "must be numbers"),
+        ({"scores": [1.0, math.nan], "weight": 1.0}, ValueError, "score is nan"),
+        ({"scores": [1.0, "x"], "weight": 1.0}, ValueError, "'x'"),
+        ({"scores": [1.0, 2.0]}, ValueError, "need a weight"),
+        ({"scores": [1.0, 2.0], "weight": math.inf}, ValueError, "weight is inf"),
+        ({"weight": 1.0}, ValueError, "need scores"),
+        ({"length_bonus": 1.0}, ValueError, "need scores"),
+    ],
+)
+def test_outside_scores_that_do_not_fit(ranker, options, error, message):
+    with pytest.raises(error, match=message):
+        ranker(["the dog ran", "a dog ran"], **options)
+
+
 def test_detail_of_each_token(ranker):
     entry = ranker(["the dog ran"], return_tokens=True)[0]
     assert [token["token"] for token in entry["tokens"]] == ["the", "dog", "ran", "</s>"]
@@ -138,7 +173,7 @@ def test_wrong_options(ranker):
     for batch_size in (0, -1, 2.5):
         with pytest.raises(ValueError, match="batch_size is .*; it must be an integer of at least 1"):
             ranker(["the dog"], batch_size=batch_size)
-    with pytest.raises(TypeError, match="no option top_k; its options are probability, return_tokens and batch_size"):
+    with pytest.raises(TypeError, match="no option top_k; its options are probability, return_tokens, batch"):
         ranker(["the dog"], top_k=3)
 
 

@@ -1,0 +1,88 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""BLiMP accuracy of every model of the WikiText-2 table: one table, one picture (docs/blimp.png).
+
+    OMP_NUM_THREADS=1 python -m benchmarks.blimp [NAME=FOLDER ...] [--output blimp]
+
+NAME is a network's name in `benchmarks.wikitext2_table`, FOLDER where it was trained; the n-grams are fitted here. Rows
+of networks that are not named stay as they were. A run that was cut off goes on. The sentences are written as WikiText
+writes them ("don't" as "don 't"), and ranked by ln P of the whole sentence with its end; the 5-gram stands once more
+with the sentences as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT, data_folder, write_results
+from benchmarks.wikitext2_table import NETWORKS, NGRAMS
+from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models.analysis.blimp_pictures import save_blimp_comparison
+from hf_lecture_models.evaluation.blimp import Paradigm, evaluate_blimp, read_blimp
+from hf_lecture_models.terminal import load_model
+from hf_lecture_models.tokenization.corpus import read_texts
+
+RESULTS = ROOT / "benchmarks" / "results" / "blimp.json"
+AS_THEY_ARE = "5-gram, sentences as they are"
+TITLES = [*NGRAMS, AS_THEY_ARE, *NETWORKS]
+
+
+def measure(model: Any, tokenizer: Any, paradigms: list[Paradigm], path: Path, text_form: str) -> dict[str, Any]:
+    """One row; `cpu_s` are those of this run, of which a run that goes on measures a part only."""
+    before, begin = path.exists(), time.process_time()
+    found = evaluate_blimp(model, tokenizer, paradigms, path, text_form)
+    cpu = time.process_time() - begin
+    row = {"text_form": text_form, **found["summary"], "vocab_size": model.config.vocab_size}
+    speed = {} if before else {"cpu_s": round(cpu, 1), "pairs_per_cpu_s": round(row["pairs"] / cpu, 1)}
+    accuracies = {name: round(one["accuracy"], 4) for name, one in found["paradigms"].items()}
+    return row | speed | {"accuracy_by_paradigm": accuracies}
+
+
+def measure_ngrams(paradigms: list[Paradigm], output: Path) -> dict[str, dict[str, Any]]:
+    train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    tokenizer = WordTokenizer.train(train, progress=False)
+    rows = {}
+    for title, order in NGRAMS.items():
+        model = NGramForCausalLM.fit(train, tokenizer, order=order, smoothing="modified_kneser_ney", progress=False)
+        rows[title] = measure(model, tokenizer, paradigms, output / f"ngram{order}.json", "wikitext")
+    rows[AS_THEY_ARE] = measure(model, tokenizer, paradigms, output / "ngram5_plain.json", "plain")
+    return rows
+
+
+def table(rows: dict[str, dict[str, Any]]) -> str:
+    phenomena = list(next(iter(rows.values()))["phenomena"])
+    heads = ["model", "all", "pairs of known words", "ties", *(name.replace("_", " ") for name in phenomena)]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for title, row in rows.items():
+        known = "-" if row["known_accuracy"] is None else f"{100 * row['known_accuracy']:.1f}"
+        cells = [title, f"{100 * row['accuracy']:.1f}", f"{known} ({row['known_pairs']:,})", f"{row['ties']:,}"]
+        cells += [f"{100 * row['phenomena'][name]:.1f}" for name in phenomena]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(NETWORKS.values())}")
+    parser.add_argument("--output", type=Path, default=Path("blimp"), help="folder for what is not finished")
+    arguments = parser.parse_args()
+    paradigms = read_blimp(data_folder() / "blimp")
+    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
+    rows |= measure_ngrams(paradigms, arguments.output)
+    titles = {name: title for title, name in NETWORKS.items()}
+    for name, _, folder in (network.partition("=") for network in arguments.networks):
+        path = arguments.output / f"{name}.json"
+        rows[titles[name]] = measure(*load_model(folder), paradigms, path, "wikitext")
+        print(f"{titles[name]}: {100 * rows[titles[name]]['accuracy']:.1f} %", flush=True)
+    rows = {title: rows[title] for title in TITLES if title in rows}
+    print(table(rows))
+    write_results("blimp", {"probability": "terminated", "ties": "count half", "rows": rows})
+    compared = {title: row for title, row in rows.items() if title != AS_THEY_ARE}
+    save_blimp_comparison(compared, ROOT / "docs" / "blimp.png")
+
+
+if __name__ == "__main__":
+    main()

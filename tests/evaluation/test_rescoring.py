@@ -1,0 +1,112 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""n-best lists: totals, word errors beside a plain recursion, the best weight beside a fine grid."""
+
+import math
+import random
+from functools import cache
+
+import pytest
+
+from hf_lecture_models.evaluation.rescoring import (
+    Hypothesis,
+    Rescoring,
+    best_of,
+    parse_hypothesis,
+    tune_weight,
+    word_error_rates,
+    word_errors,
+)
+
+
+def errors_by_definition(left, right):
+    @cache
+    def errors(i, j):
+        if i == 0 or j == 0:
+            return i + j
+        return min(errors(i - 1, j) + 1, errors(i, j - 1) + 1, errors(i - 1, j - 1) + (left[i - 1] != right[j - 1]))
+
+    return errors(len(left), len(right))
+
+
+def test_word_errors_are_levenshteins():
+    random.seed(1)
+    for _ in range(200):
+        one, other = ([random.choice("abc") for _ in range(random.randrange(7))] for _ in range(2))
+        assert word_errors(" ".join(one), "  ".join(other)) == errors_by_definition(tuple(one), tuple(other))
+
+
+def test_totals():
+    assert Rescoring(2.0, 0.5).total(-1.0, -3.0, "a b c") == -1.0 - 6.0 + 1.5
+    assert Rescoring(0.0).total(-1.0, -math.inf, "a") == -1.0
+    assert Rescoring(0.1).total(-1.0, -math.inf, "a") == -math.inf
+    for name in ("weight", "length_bonus"):
+        with pytest.raises(ValueError, match=f"{name} is nan"):
+            Rescoring(**{"weight": 1.0, name: math.nan})
+    equals = [Hypothesis("b", -1.0, -2.0), Hypothesis("a", -2.0, -1.0)]
+    assert best_of(equals, Rescoring(1.0)).sentence == "b"
+
+
+def random_lists(seed):
+    random.seed(seed)
+    references = [" ".join(random.choices("abcd", k=6)) for _ in range(12)]
+    groups = []
+    for reference in references:
+        group = []
+        for _ in range(8):
+            words = [word if random.random() < 0.7 else random.choice("abcd") for word in reference.split()]
+            right = -errors_by_definition(tuple(words), tuple(reference.split()))
+            group.append(Hypothesis(" ".join(words), right + random.gauss(0, 2), 3 * right + random.gauss(0, 6)))
+        groups.append([*group, Hypothesis("a", 9.0, -math.inf)])
+    return groups, references
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("length_bonus", [0.0, 0.7])
+def test_no_weight_of_a_fine_grid_is_better(seed, length_bonus):
+    groups, references = random_lists(seed)
+    tuned = tune_weight(groups, references, length_bonus)
+    best = word_error_rates(groups, references, tuned)["word_error_rate"]
+    grid = [
+        word_error_rates(groups, references, Rescoring(10 ** (power / 60), length_bonus))["word_error_rate"]
+        for power in range(-180, 181)
+    ]
+    assert best <= min(grid)
+    assert best < max(grid)
+    assert tuned.length_bonus == length_bonus
+
+
+def test_rates_by_hand():
+    groups = [
+        [Hypothesis("great ape", -1.0, -9.0), Hypothesis("grey tape", -2.0, -5.0)],
+        [Hypothesis("the the cat", -1.0, -8.0), Hypothesis("a cat", -3.0, -3.0)],
+    ]
+    references = ["grey tape", "the cat"]
+    # The first turns right at 1/4; the second turns from one error (of two words) to another one at 2/5.
+    rates = word_error_rates(groups, references, Rescoring(0.3))
+    assert rates == {"word_error_rate": 25.0, "word_error_rate_without_model": 75.0, "lowest_word_error_rate": 25.0}
+    assert tune_weight(groups, references).weight == 0.5
+    longer = [*groups, [Hypothesis("x", 0.0, -3.0), Hypothesis("y", -3.0, -1.0)]]
+    assert tune_weight(longer, [*references, "x"]).weight == pytest.approx((1 / 4 + 3 / 2) / 2)
+    assert tune_weight([[Hypothesis("a", 0.0, 0.0)]], ["a"]).weight == 1.0
+
+
+def test_references_must_fit():
+    groups = [[Hypothesis("a", 0.0, 0.0)]]
+    with pytest.raises(ValueError, match="2 references for 1 groups"):
+        tune_weight(groups, ["a", "b"])
+    with pytest.raises(ValueError, match="no word"):
+        word_error_rates(groups, [""], Rescoring(1.0))
+
+
+def test_lines():
+    assert parse_hypothesis("-1e3\ta\tb") == (-1000.0, "a\tb")
+    assert parse_hypothesis("-inf\t") == (-math.inf, "")
+    for line, message in [
+        ("-1 the cat", "no tab"),
+        ("nan\ta", "'nan' is no number below infinity"),
+        ("inf\ta", "'inf' is no number"),
+        ("a\tb", "'a' is no number"),
+        ("\tb", "'' is no number"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            parse_hypothesis(line)
