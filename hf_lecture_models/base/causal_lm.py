@@ -2,6 +2,7 @@
 """What causal language models share: the loss, and the log-probability of each token."""
 
 import inspect
+import warnings
 from typing import Any
 
 import torch
@@ -91,6 +92,25 @@ def _names_argument(model: Any, name: str) -> bool:
 
 class CausalLMMixin:
     """`score` for causal language models that predict from `logits`. Put it before the pre-trained base class."""
+
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens that the model can read; None where it has no bound."""
+        return None
+
+    def _prepare_generated_length(self, *args: Any, **kwargs: Any) -> Any:
+        # `generate()` ends where the model does: other programs ask for a thousand tokens when nobody said how many.
+        config = super()._prepare_generated_length(*args, **kwargs)  # type: ignore[misc]
+        longest, given = self.longest_input, kwargs["input_ids_length"]
+        # The last token is never read.
+        if longest is not None and given <= longest < config.max_length - 1:
+            warnings.warn(
+                f"{config.max_length - given} new tokens after {given} are more than the model can read, {longest} in "
+                "all; generation stops there",
+                stacklevel=4,
+            )
+            config.max_length = longest + 1
+        return config
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:

@@ -17,13 +17,34 @@ from hf_lecture_models.tokenization.splitting import refuse_surrogates
 
 SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
 
+# A chat as plain text. Each message is a line; an answer ends its text, and what is said next begins another. Names of
+# roles are left out: they would be unknown words to many a vocabulary, and no model here was trained on them.
+CHAT_TEMPLATE = """\
+{%- for message in messages -%}
+    {{- bos_token if loop.first or loop.previtem['role'] == 'assistant' else '\\n' -}}
+    {%- if message['role'] == 'assistant' -%}
+        {%- generation -%}{{- message['content'] ~ eos_token -}}{%- endgeneration -%}
+    {%- else -%}
+        {{- message['content'] -}}
+    {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+    {{- bos_token if messages[-1]['role'] == 'assistant' else '\\n' -}}
+{%- endif -%}
+"""
+
 
 class LectureTokenizer(TokenizersBackend):
-    """A tokenizer of the Rust library `tokenizers` with `<s>` in front of a text and nothing behind.
+    r"""A tokenizer of the Rust library `tokenizers` with `<s>` in front of a text and nothing behind.
 
     `<s>`, `</s>` and `<pad>` are added tokens, not words of the vocabulary: their ids come last, in this order, and
     with `split_special_tokens=True` their spellings in a text are plain text. `add_bos_token` and `add_eos_token` say
     which of them surround a text, or each text of a pair; both survive saving. Padding is on the left.
+
+    A plain chat template comes along, for programs that ask by chat; another one may be given or assigned. A question
+    and its answer are a text of two lines, between `<s>` and `</s>`, and a system's message is a line before them:
+
+        <s>Be brief.\nWho was Markov?\nA mathematician.</s><s>And Shannon?\n
 
     Subclasses have no `__init__` of their own: transformers then loads `tokenizer.json` as it is, so that the generic
     class, which serves where this package is not installed, gives the same ids.
@@ -48,6 +69,7 @@ class LectureTokenizer(TokenizersBackend):
         for name, token in SPECIAL_TOKENS.items():
             kwargs.setdefault(name, token)
         kwargs.setdefault("padding_side", self.padding_side)
+        kwargs.setdefault("chat_template", CHAT_TEMPLATE)
         if tokenizer_file is not None:
             backend = self._read_backend(tokenizer_file)
         else:
@@ -128,7 +150,9 @@ class LectureTokenizer(TokenizersBackend):
             raise
 
     def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
-        """Save `tokenizer.json` and `tokenizer_config.json`, written beside and renamed into place; return their paths.
+        """Save `tokenizer.json`, `tokenizer_config.json` and `chat_template.jinja`; return their paths.
+
+        They are written beside and renamed into place.
 
         Raises:
             NotADirectoryError: `save_directory` is a file.

@@ -428,7 +428,8 @@ def test_a_corpus_is_not_encoded_with_dropout(one_token):
 @pytest.mark.parametrize("tokenizer", FORMS.values(), ids=FORMS)
 def test_loading_gives_the_same_tokenizer(tokenizer, tmp_path):
     tokenizer.save_pretrained(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"tokenizer.json", "tokenizer_config.json"}
+    names = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"}
+    assert {path.name for path in tmp_path.iterdir()} == names
     for loader in (AutoTokenizer, BpeTokenizer):
         loaded = loader.from_pretrained(tmp_path)
         assert type(loaded) is BpeTokenizer

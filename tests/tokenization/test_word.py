@@ -252,7 +252,8 @@ def test_the_error_crosses_processes():
 
 def test_loading_gives_the_same_tokenizer(tokenizer, tmp_path):
     tokenizer.save_pretrained(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"tokenizer.json", "tokenizer_config.json"}
+    names = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"}
+    assert {path.name for path in tmp_path.iterdir()} == names
     for loader in (AutoTokenizer, WordTokenizer):
         loaded = loader.from_pretrained(tmp_path)
         assert type(loaded) is WordTokenizer

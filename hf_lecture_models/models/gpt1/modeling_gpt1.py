@@ -213,6 +213,11 @@ class Gpt1ForCausalLM(HiddenStateCausalLM, Gpt1PreTrainedModel, GenerationMixin)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.post_init()
 
+    @property
+    def longest_input(self) -> int:
+        """Tokens that the model can read: it has vectors for so many positions."""
+        return self.config.max_position_embeddings
+
     @can_return_tuple
     def forward(
         self,

@@ -241,6 +241,11 @@ class SelfAttentionForCausalLM(HiddenStateCausalLM, SelfAttentionPreTrainedModel
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
         self.post_init()
 
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens that the model can read: only learned positions end."""
+        return self.config.max_position_embeddings if self.config.position_encoding == "learned" else None
+
     @can_return_tuple
     def forward(
         self,

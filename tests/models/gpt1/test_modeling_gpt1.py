@@ -158,8 +158,11 @@ def test_generation_stops_at_the_last_position() -> None:
     # The last token that is generated is never read.
     for use_cache in (True, False):
         assert model.generate(tokens, max_new_tokens=4, use_cache=use_cache, **options).shape == (1, 9)
+        for more in ({"max_new_tokens": 5}, {"max_length": 100}, {"max_new_tokens": 100, "num_beams": 2}):
+            with pytest.warns(UserWarning, match="after 5 are more than the model can read, 8 in all"):
+                assert model.generate(tokens, use_cache=use_cache, **options, **more).shape == (1, 9)
         with pytest.raises(ValueError, match="max_position_embeddings=8"):
-            model.generate(tokens, max_new_tokens=5, use_cache=use_cache, **options)
+            model.generate(ids(1, 9), max_new_tokens=1, use_cache=use_cache, **options)
     with pytest.raises(ValueError, match="max_position_embeddings=8"):
         model.score(ids(1, 9))
 

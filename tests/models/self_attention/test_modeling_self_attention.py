@@ -337,12 +337,13 @@ def test_learned_positions_end() -> None:
     for call in (
         lambda: model(ids),
         lambda: model(ids[:, 6:7], past_key_values=cache),
-        lambda: model.generate(ids[:, :4], max_new_tokens=4, do_sample=False, eos_token_id=None),
         lambda: model.generate(ids, max_new_tokens=1),
         lambda: model.score(ids),
     ):
         with pytest.raises(ValueError, match="max_position_embeddings=6"):
             call()
+    with pytest.warns(UserWarning, match="after 4 are more than the model can read, 6 in all"):
+        assert model.generate(ids[:, :4], max_new_tokens=4, do_sample=False, eos_token_id=None).shape == (2, 7)
     # Padding takes no position.
     expected = model(ids[:, :6]).logits
     for before, behind in ((3, 0), (0, 3), (1, 2)):
