@@ -1,0 +1,145 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture exec lm_eval`: a multiple-choice task and rolling perplexity, with our own figures.
+
+lm_eval puts `<s>` in front of a rolling text itself and predicts what the tokenizer gives for the text, so that
+`add_bos_token=False` is due there; for choices it takes the tokenizer's `<s>`. It adds no end: `</s>` is written out.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from hf_lecture_models import evaluate_language_model
+from hf_lecture_models.evaluation.scoring import score_texts
+from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
+
+pytestmark = pytest.mark.slow
+
+lm_eval = pytest.importorskip("lm_eval")
+
+CHOICES = [
+    {"context": "the cat sat", "choices": ["on the mat .", "the old"], "label": 0},
+    {"context": "a dog", "choices": ["bird sang in a tree .", "saw", "saw the cat"], "label": 1},
+    {"context": "one", "choices": ["tree .", "bird", "log ."], "label": 2},
+]
+CHOICE_TASK = """\
+task: ours_choice
+dataset_path: json
+dataset_kwargs: {data_files: {test: FOLDER/choices.jsonl}, cache_dir: FOLDER}
+test_split: test
+output_type: multiple_choice
+doc_to_text: "{{context}}"
+doc_to_choice: choices
+doc_to_target: label
+metric_list: [{metric: acc}]
+"""
+ROLLING_TASK = """\
+task: ours_NAME
+dataset_path: json
+dataset_kwargs: {data_files: {test: FOLDER/NAME.jsonl}, cache_dir: FOLDER}
+test_split: test
+output_type: loglikelihood_rolling
+doc_to_text: ""
+doc_to_target: "{{text}} </s>"
+metric_list: [{metric: word_perplexity}, {metric: bits_per_byte}]
+"""
+LONG = " ".join(TEXTS * 150)  # 3,150 words: more than lm_eval gives a model at once unless told otherwise
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tasks")
+    rows = {"choices": CHOICES, "texts": [{"text": text} for text in TEXTS], "long": [{"text": LONG}]}
+    for name, lines in rows.items():
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    yaml = {"choices": CHOICE_TASK, "texts": ROLLING_TASK, "long": ROLLING_TASK}
+    for name, task in yaml.items():
+        task = task.replace("FOLDER", str(folder)).replace("NAME", name)
+        (folder / f"{name}.yaml").write_text(task, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    root = tmp_path_factory.mktemp("models")
+    return {name: save_trained_model(root, name) for name in TOKENIZERS}
+
+
+def load(folder: str) -> tuple[Any, Any]:
+    return AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+
+
+def evaluate(task: str, tasks: Path, **model_args: Any) -> dict[str, Any]:
+    """Figures and samples of one task, in this process."""
+    found = lm_eval.simple_evaluate(
+        model="hf",
+        model_args=model_args,
+        tasks=[task],
+        device="cpu",
+        batch_size=2,  # padded batches
+        task_manager=lm_eval.tasks.TaskManager(include_path=str(tasks), include_defaults=False),
+        bootstrap_iters=0,
+    )
+    return {**found["results"][task], "samples": found["samples"][task]}
+
+
+def prefix(model: Any, tokenizer: Any, text: str) -> float:
+    return score_texts(model, tokenizer, [text], probability="prefix")[0].log_prob
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_choices_have_our_log_probabilities(name: str, folders: dict[str, str], tasks: Path) -> None:
+    found = evaluate("ours_choice", tasks, pretrained=folders[name])
+    right = []
+    for sample in sorted(found["samples"], key=lambda sample: sample["doc_id"]):
+        row = CHOICES[sample["doc_id"]]
+        scores = [
+            prefix(*load(folders[name]), f"{row['context']} {choice}") - prefix(*load(folders[name]), row["context"])
+            for choice in row["choices"]
+        ]
+        assert [score for score, _ in sample["filtered_resps"]] == pytest.approx(scores, abs=1e-4)
+        right.append(max(range(len(scores)), key=scores.__getitem__) == row["label"])
+    assert found["acc,none"] == pytest.approx(sum(right) / len(right))
+    assert right[0]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_rolling_perplexity_is_ours(name: str, folders: dict[str, str], tasks: Path) -> None:
+    found = evaluate("ours_texts", tasks, pretrained=folders[name], add_bos_token=False)
+    # The blank before the end counts for those who read bytes.
+    ours = evaluate_language_model(*load(folders[name]), [f"{text} " for text in TEXTS])
+    assert found["word_perplexity,none"] == pytest.approx(ours["word_perplexity"], rel=1e-4)
+    # They count the spelling of the end in bytes; one byte here.
+    theirs = sum(len(f"{text} </s>".encode()) for text in TEXTS)
+    assert found["bits_per_byte,none"] == pytest.approx(ours["bits_per_byte"] * ours["bytes"] / theirs, rel=1e-4)
+
+
+def test_a_recurrent_model_reads_a_text_of_any_length(folders: dict[str, str], tasks: Path) -> None:
+    options = {"pretrained": folders["recurrent"], "add_bos_token": False}
+    ours = evaluate_language_model(*load(folders["recurrent"]), [LONG])
+    assert ours["tokens"] > 3000
+    whole = evaluate("ours_long", tasks, max_length=100_000, **options)["word_perplexity,none"]
+    assert whole == pytest.approx(ours["word_perplexity"], rel=1e-4)
+    # Unless told otherwise lm_eval cuts at 2,048 tokens; the state then begins anew.
+    cut = evaluate("ours_long", tasks, max_length=3, **options)["word_perplexity,none"]
+    assert cut != pytest.approx(whole, rel=0.01)
+
+
+def test_the_command(folders: dict[str, str], tasks: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "exec", "lm_eval", "run"]
+    command += ["--model", "hf", "--model_args", f"pretrained={folders['gpt1']},add_bos_token=False"]
+    command += ["--tasks", "ours_texts", "--include_path", str(tasks), "--device", "cpu"]
+    command += ["--output_path", str(tmp_path)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    (results,) = tmp_path.rglob("results_*.json")
+    found = json.loads(results.read_text(encoding="utf-8"))["results"]["ours_texts"]
+    ours = evaluate_language_model(*load(folders["gpt1"]), [f"{text} " for text in TEXTS])
+    assert found["word_perplexity,none"] == pytest.approx(ours["word_perplexity"], rel=1e-4)

@@ -1,0 +1,131 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture exec transformers serve`: completions and chat over HTTP, as `generate()` alone gives them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
+
+pytestmark = pytest.mark.slow
+
+openai = pytest.importorskip("openai")
+pytest.importorskip("uvicorn")
+pytest.importorskip("fastapi")
+
+COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "exec", "transformers", "serve"]
+MOST = 12
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    root = tmp_path_factory.mktemp("models")
+    return {name: save_trained_model(root, name) for name in TOKENIZERS}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One server for all models, at a free port; it has ended when the fixture has."""
+    log = tmp_path_factory.mktemp("serve") / "log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [*COMMAND, "--port", "0", "--host", "127.0.0.1", "--device", "cpu"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield wait_for_address(server, log)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def wait_for_address(server: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline and server.poll() is None:
+        if found := re.search(r"running on (http://\S+)", log.read_text(encoding="utf-8")):
+            return found[1]
+        time.sleep(0.1)
+    pytest.fail(f"the server did not start:\n{log.read_text(encoding='utf-8')[-4000:]}", pytrace=False)
+
+
+class Client:
+    """Asks one server for greedy text."""
+
+    def __init__(self, address: str, model: str):
+        self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=120)
+        self.options: dict[str, Any] = {"model": model, "max_tokens": MOST, "temperature": 0}
+
+    def complete(self, prompt: str) -> tuple[str, int]:
+        answer = self.api.completions.create(prompt=prompt, **self.options)
+        return answer.choices[0].text, answer.usage.completion_tokens
+
+    def complete_in_pieces(self, prompt: str) -> tuple[str, int]:
+        pieces = list(self.api.completions.create(prompt=prompt, stream=True, **self.options))
+        return "".join(piece.choices[0].text for piece in pieces), pieces[-1].usage.completion_tokens
+
+    def chat(self, messages: list[dict[str, str]]) -> tuple[str, int]:
+        answer = self.api.chat.completions.create(messages=messages, **self.options)
+        return answer.choices[0].message.content, answer.usage.completion_tokens
+
+    def chat_in_pieces(self, messages: list[dict[str, str]]) -> tuple[str, int]:
+        pieces = list(self.api.chat.completions.create(messages=messages, stream=True, **self.options))
+        return "".join(piece.choices[0].delta.content or "" for piece in pieces), pieces[-1].usage.completion_tokens
+
+
+def alone(folder: str, asked: list[str | list[dict[str, str]]]) -> list[tuple[str, int]]:
+    """What `generate()` gives for prompts and chats, one by one: new text, and its number of tokens."""
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    found = []
+    for one in asked:
+        if isinstance(one, str):
+            inputs = tokenizer(one, return_tensors="pt")
+        else:
+            inputs = tokenizer.apply_chat_template(
+                one, add_generation_prompt=True, return_tensors="pt", return_dict=True
+            )
+        ids = model.generate(**inputs, max_new_tokens=MOST, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+        found.append((tokenizer.decode(ids, skip_special_tokens=True), len(ids)))
+    return found
+
+
+def question(text: str) -> str:
+    return " ".join(text.split()[:3])
+
+
+def chat(**said: str) -> list[dict[str, str]]:
+    return [{"role": role, "content": content} for role, content in said.items()]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_two_clients_get_what_generate_gives(name: str, folders: dict[str, str], address: str) -> None:
+    prompts = ["", "the", *map(question, TEXTS)]
+    chats = [chat(user=question(text)) for text in TEXTS]
+    chats.append(chat(system="a dog", user=question(TEXTS[0])))
+    chats.append(chats[0] + chat(assistant="on the log .") + chats[1])
+    completed, answered = alone(folders[name], prompts), alone(folders[name], chats)
+
+    def ask(turn: int) -> None:
+        client = Client(address, folders[name])
+        for index in range(len(prompts)):
+            ways = (client.complete, client.complete_in_pieces)
+            assert ways[(index + turn) % 2](prompts[index]) == completed[index]
+        for index in range(len(chats)):
+            ways = (client.chat, client.chat_in_pieces)
+            assert ways[(index + turn) % 2](chats[index]) == answered[index]
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(ask, (0, 1)))
+    # Words are parted by single blanks, and the answer ends where the model ends it.
+    assert [text for text, _ in answered[: len(TEXTS)]] == [" ".join(text.split()[3:]) for text in TEXTS]
