@@ -32,7 +32,11 @@ _CLASSES: dict[str, tuple[type, type, dict[str, Any]]] = {
     "feed_forward": (FeedForwardForCausalLM, FeedForwardConfig, {"order": 4}),
     "recurrent": (RecurrentForCausalLM, RecurrentConfig, {}),
     "gpt1": (Gpt1ForCausalLM, Gpt1Config, {"num_hidden_layers": 1, "num_attention_heads": 2}),
-    "self_attention": (SelfAttentionForCausalLM, SelfAttentionConfig, {"num_hidden_layers": 1}),
+    "self_attention": (
+        SelfAttentionForCausalLM,
+        SelfAttentionConfig,
+        {"num_hidden_layers": 1, "num_attention_heads": 2},
+    ),
 }
 
 
@@ -44,7 +48,8 @@ def small_model(name: str, tokenizer: Any, **changes: Any) -> Any:
     """A model of the folder `name` under models/, with fields of its configuration changed."""
     model_class, config_class, fields = _CLASSES[name]
     special = {f"{kind}_token_id": getattr(tokenizer, f"{kind}_token_id") for kind in ("bos", "eos", "pad")}
-    return model_class(config_class(vocab_size=len(tokenizer), hidden_size=32, **special, **fields | changes))
+    defaults = {"vocab_size": len(tokenizer), "hidden_size": 32, **special, **fields}
+    return model_class(config_class(**defaults | changes))
 
 
 def save_small_model(folder: Path, name: str, **changes: Any) -> str:

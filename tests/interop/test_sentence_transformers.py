@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from hf_lecture_models import Gpt1Config, Gpt1Model, RecurrentConfig, RecurrentModel
-from tests.interop.small_models import TEXTS, small_tokenizer
+from tests.interop.small_models import small_tokenizer
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +73,10 @@ def test_training_brings_pairs_together(name: str, tmp_path: Path) -> None:
     from sentence_transformers.losses import MultipleNegativesRankingLoss
 
     encoder = pooled(save_encoder(tmp_path / "model", name), "mean")
-    pairs = [("the cat sat on the mat", "the cat sat"), ("a bird sang in the tree", "a bird"), ("the dog", "the log")]
+    pairs = {
+        "anchor": ["the cat sat on the mat", "a bird sang in the tree", "the dog"],
+        "positive": ["the cat sat", "a bird", "the log"],
+    }
     before = {key: value.clone() for key, value in encoder[0].auto_model.state_dict().items()}
     arguments = sentence_transformers.SentenceTransformerTrainingArguments(
         output_dir=str(tmp_path / "run"),
@@ -89,7 +92,7 @@ def test_training_brings_pairs_together(name: str, tmp_path: Path) -> None:
     trainer = sentence_transformers.SentenceTransformerTrainer(
         model=encoder,
         args=arguments,
-        train_dataset=datasets.Dataset.from_dict(dict(zip(("anchor", "positive"), zip(*pairs, strict=True)))),
+        train_dataset=datasets.Dataset.from_dict(pairs),
         loss=MultipleNegativesRankingLoss(encoder),
     )
     trainer.train()
