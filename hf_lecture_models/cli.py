@@ -377,6 +377,29 @@ def demo(
     serve([model] if model2 is None else [model, model2], host, port, browser=browser and sys.stdout.isatty())
 
 
+@app.command()
+@plain_errors("publish")
+def publish(
+    model: Model,
+    repo: Annotated[str, typer.Argument(help="Its name on the Hub: NAMESPACE/NAME.", metavar="REPO")],
+    private: Annotated[bool, typer.Option("--private", help="The repository must not be public.")] = False,
+    revision: Annotated[str | None, typer.Option(help="Branch to commit to, made if need be; without it main.")] = None,
+    evaluate: Annotated[
+        Path | None, typer.Option(help="Measure on this text file (.gz too), one text per line, for the card.")
+    ] = None,
+    licence: Annotated[str | None, typer.Option(help="Of the weights, as the Hub writes it: apache-2.0, ...")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show card and files, and send nothing.")] = False,
+) -> None:
+    """Upload a model to the Hub: weights, tokenizer, its own code and a card with measured results, in one commit.
+
+    Log in with `hf auth login` before, or set HF_TOKEN. Interrupted, or published again, it sends only what differs.
+    """
+    from hf_lecture_models.terminal import publish_model
+
+    _end_at_sigterm()
+    publish_model(model, repo, evaluate, licence, private=private, revision=revision, dry_run=dry_run)
+
+
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def exec(
     command: Annotated[

@@ -31,7 +31,8 @@ from hf_lecture_models.analysis.learning_curve import save_table
 from hf_lecture_models.base.files import staged_file
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.strict_json import strict_json
-from hf_lecture_models.hub.card import collect_facts, write_card
+from hf_lecture_models.hub.card import write_card
+from hf_lecture_models.hub.facts import collect_facts, training_record, write_facts
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
@@ -336,13 +337,21 @@ def _climb(rung: Rung, ladder: Ladder, stage: Path, results: dict[str, Any]) -> 
         name=f"{rung.title}, on {ladder.data['name']}",
         data={**ladder.data, "source": results["text"]},
         recipe=trained.recipe | {"tokenizer": results["tokenizer"]},
-        training={key: row[key] for key in ("parameters", "seconds", "tokens", "tokens_per_second")},
+        training=_training(folder) or {key: row[key] for key in ("tokens", "seconds", "tokens_per_second")},
         command=results["command"],
+        licence=ladder.licence,
     )
-    write_card(folder, {**facts, "licence": ladder.licence})
+    write_facts(folder, facts)
+    write_card(folder, facts)
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     (folder / "run.lock").unlink(missing_ok=True)
     return row
+
+
+def _training(folder: Path) -> dict[str, Any]:
+    """What the trainer recorded of a network; {} for an n-gram."""
+    path = folder / "training.json"
+    return training_record(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
 def _count_parameters(model: Any) -> int:

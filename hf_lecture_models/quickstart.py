@@ -89,7 +89,7 @@ def make_ladder(tiny: bool = False, seed: int = 0) -> Ladder:
         tokenizer=WordTokenizer.train(corpus.train, min_count=MIN_COUNT),
         rungs=make_rungs(),
         facts=facts,
-        data={"name": "Python's language reference", "split": "test", "licence": "psf-2.0"},
+        data={"name": "Python's language reference", "split": "test", "language": "en", "licence": "psf-2.0"},
         unit="words",
         note=NOTE,
         prompt=PROMPT,

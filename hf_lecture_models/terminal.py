@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -22,10 +23,13 @@ from transformers.utils import logging
 
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, shown
-from hf_lecture_models.evaluation.language_model import Tally
+from hf_lecture_models.evaluation.language_model import Tally, evaluate_language_model
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.generation.fusion import NGramLogitsProcessor
+from hf_lecture_models.hub.card import LEARNING_CURVE
+from hf_lecture_models.hub.facts import facts_of, missing_facts
+from hf_lecture_models.hub.publish import prepare, publish
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
@@ -441,3 +445,47 @@ def _as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:
 def print_json(value: dict[str, Any]) -> None:
     """Print one line for programs."""
     print(strict_json(value))
+
+
+def publish_model(
+    name: str,
+    repo: str,
+    evaluate: Path | None,
+    licence: str | None,
+    private: bool,
+    revision: str | None,
+    dry_run: bool,
+) -> None:
+    """Upload a model with its card, and say what was sent; what the card lacks goes to standard error."""
+    model, tokenizer = load_model(name)
+    facts = facts_of(name, model, tokenizer)
+    if evaluate is not None:
+        facts |= _measured_on(evaluate, model, tokenizer, facts)
+    facts["licence"] = licence or facts.get("licence")
+    for missing in missing_facts(facts):
+        print(f"the card lacks {missing}", file=sys.stderr)
+    curve = Path(name) / LEARNING_CURVE
+    picture = curve if curve.is_file() else None
+    if dry_run:
+        with TemporaryDirectory() as folder:
+            stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, picture)
+            print((stage / "README.md").read_text(encoding="utf-8"))
+            for path in sorted(stage.iterdir()):
+                print(f"{path.stat().st_size:>14,}  {path.name}")
+        return
+    done = publish(model, tokenizer, repo, facts, learning_curve=picture, private=private, revision=revision)
+    for what, names in (("uploaded", done.uploaded), ("deleted", done.deleted), ("left alone", done.left_alone)):
+        if names:
+            print(f"{what}: {', '.join(names)}")
+    print(f"{done.url} is at commit {done.commit}{'' if done.uploaded or done.deleted else ': nothing had changed'}")
+
+
+def _measured_on(path: Path, model: Any, tokenizer: Any, facts: dict[str, Any]) -> dict[str, Any]:
+    texts = list(read_texts(path))
+    # A network that was trained on one stream is measured on one.
+    stream = facts["recipe"].get("layout", "texts") != "texts"
+    known = facts["data"] or {"name": path.name}
+    return {
+        "results": evaluate_language_model(model, tokenizer, texts, stream=stream),
+        "data": {**known, "split": path.name},
+    }

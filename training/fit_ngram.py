@@ -5,12 +5,11 @@
     python training/fit_ngram.py RECIPE.yaml [--name value ...]
     python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1
 
-The folder then holds the model with its tokenizer, the recipe, a card, and results.json.
+The folder then holds the model with its tokenizer, the recipe, a card, and the card's facts.json.
 """
 
 import argparse
 import dataclasses
-import json
 import logging
 import sys
 import time
@@ -21,7 +20,8 @@ from transformers.utils.logging import disable_progress_bar
 
 from hf_lecture_models.base.files import staged_folder
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.hub.card import collect_facts, write_card
+from hf_lecture_models.hub.card import write_card
+from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
@@ -45,7 +45,7 @@ class NGramRecipe:
     output_dir: str = setting("ngram", "folder of the model")
     arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz)")
     name: str = setting("n-gram language model", "title of the card")
-    data: dict[str, str] = setting({}, "what the card says of the data: name, split, licence, source")
+    data: dict[str, str] = setting({}, "what the card says of the data: name, language, licence, source")
 
     train_texts: list[str] = setting([], "texts written into the recipe itself, in place of files")
     validation_texts: list[str] = setting([], "the same for validation; jelinek_mercer sets its weights by them")
@@ -72,9 +72,9 @@ def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
     return "validation", validation_texts(recipe)
 
 
-def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[str, float]]:
+def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[str, Any]]:
     """The estimated model, its tokenizer, and what that took."""
-    begin = time.perf_counter()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
     options = dict(recipe.tokenizer)
     kind = options.pop("type", "word")
     if kind not in TOKENIZERS:
@@ -89,11 +89,16 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
         prune=recipe.prune,
         held_out=validation_texts(recipe) if recipe.smoothing == "jelinek_mercer" else None,
     )
-    return model, tokenizer, {"seconds": round(time.perf_counter() - begin, 2)}
+    seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - begin_cpu
+    return (
+        model,
+        tokenizer,
+        {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_seconds, 2), "device": model.device.type},
+    )
 
 
 def measure(
-    recipe: NGramRecipe, model: NGramForCausalLM, tokenizer: Any, training: dict[str, float], command: str
+    recipe: NGramRecipe, model: NGramForCausalLM, tokenizer: Any, training: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Everything that the card says; None where the recipe names nothing to measure on."""
     split, texts = texts_to_measure(recipe)
@@ -109,7 +114,7 @@ def measure(
         data={"name": "see the recipe", "split": split, **recipe.data},
         recipe=dataclasses.asdict(recipe),
         training=training,
-        command=command,
+        command="python training/fit_ngram.py recipe.yaml",
     )
 
 
@@ -127,14 +132,13 @@ def main(arguments: list[str]) -> None:
     model, tokenizer, training = fit(recipe, training_texts(recipe))
     sizes = ", ".join(f"{size:,}" for size in model.config.table_sizes or [])
     print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")
-    command = " ".join(["python training/fit_ngram.py", options.recipe, *rest])
-    facts = measure(recipe, model, tokenizer, training, command)
+    facts = measure(recipe, model, tokenizer, training)
     with staged_folder(recipe.output_dir) as folder:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         (folder / "recipe.yaml").write_text(yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=False), "utf-8")
         if facts is not None:
-            (folder / "results.json").write_text(json.dumps(facts, indent=1), "utf-8")
+            write_facts(folder, facts)
             write_card(folder, facts)
     if recipe.arpa:
         model.save_arpa(recipe.arpa, tokenizer)

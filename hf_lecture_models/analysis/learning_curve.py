@@ -9,13 +9,16 @@ from typing import Any
 from hf_lecture_models.analysis.figures import figure
 
 
-def save_learning_curve(history: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+def save_learning_curve(
+    history: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], width: float = 7.0, height: float = 4.5
+) -> None:
     """Draw training and validation loss, in nats per token, against optimiser steps.
 
     Args:
         history: rows with `step` and either `loss` (training, nats per token) or measures named `validation_...`, of
             which the perplexity is drawn as its logarithm: the same unit as the loss.
         path: .png, .svg or .pdf; written beside and renamed.
+        width, height: in inches.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -27,7 +30,7 @@ def save_learning_curve(history: Sequence[Mapping[str, Any]], path: str | os.Pat
     }
     if not any(curves.values()):
         raise ValueError(f"nothing to draw in {path}: no row of the history holds loss or validation_perplexity")
-    with figure(path, width=7.0, height=4.5) as axes:
+    with figure(path, width, height) as axes:
         for (name, points), style in zip(curves.items(), ("-", "o-"), strict=True):
             if points:
                 axes.plot(*zip(*points, strict=True), style, label=name, markersize=4)

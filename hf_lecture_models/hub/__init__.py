@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Publishing: self-contained folders whose code travels, and cards with measured results."""
+"""Publishing: self-contained folders whose code travels, cards with measured results, and the upload to the Hub."""
 
 from hf_lecture_models.hub.export import export
+from hf_lecture_models.hub.publish import Publication, publish
 
-__all__ = ["export"]
+__all__ = ["Publication", "export", "publish"]

@@ -1,18 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Model cards, rendered from the recipe and the measured results; nobody types a number into one.
+"""Model cards, rendered from the facts that `hub.facts` gathers; nobody types a number into one."""
 
-    python -m hf_lecture_models.hub.card FACTS.json -o hub_cards/NAME.md
-
-renders facts that `collect_facts` gathered and a script saved as JSON.
-"""
-
-import argparse
-import json
+import ast
 import math
 import os
-import platform
-from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+import textwrap
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,6 +17,8 @@ from hf_lecture_models.base.files import staged_file
 
 PACKAGE = "hf_lecture_models"
 LEARNING_CURVE = "learning_curve.png"
+# An assumption that every card names: what one busy core of a server draws, memory and power supply included.
+WATTS_PER_CORE = 10
 # In the order of the table: what `evaluate_language_model` calls it, and what a reader does.
 _METRICS = {
     "perplexity": "perplexity per token",
@@ -41,89 +36,20 @@ _VARIANTS = {
     "bits_per_byte_uncharged": "bits_per_byte",
 }
 _COUNTS = ("texts", "tokens", "words", "bytes", "unknown")
-_NEEDED = ("name", "model_type", "data", "results")
-
-
-def collect_facts(
-    model: Any,
-    tokenizer: Any,
-    results: Mapping[str, Any],
-    *,
-    name: str,
-    data: Mapping[str, Any],
-    recipe: Mapping[str, Any] | None = None,
-    training: Mapping[str, Any] | None = None,
-    command: str | None = None,
-) -> dict[str, Any]:
-    """Everything that a card says, as plain values that JSON can hold.
-
-    Args:
-        model: a causal language model of this package.
-        tokenizer: its tokenizer.
-        results: what `evaluate_language_model` returned; its plain values are taken.
-        name: the card's title.
-        data: "name" and "split" of the evaluation data, and, as far as known, "licence", "source", "training_split".
-        recipe: the training recipe, or the arguments of `fit`.
-        training: measured values by name, "seconds" for example.
-        command: what reproduces the model.
-    """
-    return {
-        "name": name,
-        "model_type": model.config.model_type,
-        "class": type(model).__name__,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
-        "vocabulary": {"size": len(tokenizer), "policy": vocabulary_policy(tokenizer)},
-        "prompt": _known_word(tokenizer),
-        "data": dict(data),
-        "results": {key: value for key, value in results.items() if isinstance(value, int | float | str | None)},
-        "recipe": json.loads(json.dumps(dict(recipe or {}), default=str)),
-        "training": dict(training or {}),
-        "command": command,
-        "environment": _environment(),
-    }
-
-
-def vocabulary_policy(tokenizer: Any) -> str:
-    """What happens to a word that the tokenizer does not know, in one sentence."""
-    unknown, kind = getattr(tokenizer, "unk_token", None), type(tokenizer).__name__.lower()
-    unknown_words = getattr(tokenizer, "unknown_words", None)
-    if unknown_words == "spelled":
-        return "open; a word outside the vocabulary is spelled in letters, and letters outside it in bytes"
-    if unknown_words == "classes":
-        return (
-            f"closed; every other word is read as its class or as `{unknown}`, and bits per byte charge for spelling it"
-        )
-    if "bpe" in kind and unknown is not None:
-        return (
-            f"pieces of words; a letter outside the vocabulary makes `{unknown}`, and bits per byte charge for its word"
-        )
-    if unknown is not None:
-        return f"closed; every other word is read as `{unknown}`, and bits per byte charge for spelling it"
-    if "bpe" in kind or "byte" in kind or "char" in kind:
-        return "open; any text can be spelled, in bytes where need be"
-    return "closed, without an unknown word: a text with any other word has probability 0"
-
-
-def _known_word(tokenizer: Any) -> str:
-    """A prompt that the tokenizer can read, whatever its vocabulary."""
-    vocabulary = tokenizer.get_vocab()
-    closed = "probability 0" in vocabulary_policy(tokenizer)
-    return min(vocabulary, key=vocabulary.__getitem__) if closed and "the" not in vocabulary else "the"
-
-
-def _environment() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "machine": platform.machine()}
-    for package in ("hf-lecture-models", "torch", "transformers"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:  # run from a source tree that is not installed
-            versions[package] = "not installed"
-    return versions
+# What `training_record` calls it, and what a reader does.
+_TRAINING = {
+    "steps": "optimizer steps",
+    "tokens": "tokens read",
+    "seconds": "seconds of the clock in all, evaluation and saving included",
+    "cpu_seconds": "CPU seconds of learning alone",
+    "tokens_per_second": "tokens per second of learning",
+    "processes": "processes",
+    "device": "device",
+}
 
 
 def write_card(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Path:
-    """Write `README.md` into a model's folder, linking the learning curve where the folder holds one.
+    """Write `README.md` into a model's folder, with the learning curve and the code that the folder holds.
 
     Raises:
         ValueError: a needed fact is missing.
@@ -131,24 +57,28 @@ def write_card(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Path
     """
     folder = Path(folder)
     curve = LEARNING_CURVE if (folder / LEARNING_CURVE).is_file() else None
-    card = render_card({"learning_curve": curve, **facts})
+    card = render_card(facts, curve, self_contained=any(folder.glob("modeling_*.py")))
     with staged_file(folder / "README.md") as path:
         path.write_text(f"{card}\n", encoding="utf-8")
     return folder / "README.md"
 
 
-def render_card(facts: Mapping[str, Any]) -> ModelCard:
+def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, self_contained: bool = False) -> ModelCard:
     """The card, with its results as metadata (`model-index`) and as a table.
+
+    Args:
+        learning_curve: name of the picture beside the card.
+        self_contained: the folder holds the model's code, as `export` writes it.
 
     Raises:
         ValueError: a needed fact is missing, or no result is a measure that the card knows.
     """
-    for needed in _NEEDED:
+    results = facts.get("results") or {}
+    for needed in ("name", "model_type", *(("data",) if results else ())):
         if not facts.get(needed):
-            raise ValueError(f"the facts of a model card lack {needed!r}; gather them with hub.card.collect_facts")
-    results = facts["results"]
+            raise ValueError(f"the facts of a model card lack {needed!r}; gather them with hub.facts.collect_facts")
     measured = _measured(results)
-    if not measured:
+    if results and not measured:
         raise ValueError(f"the facts of a model card hold no result; evaluate_language_model gives {list(_METRICS)}")
     template = files(PACKAGE).joinpath("hub", "model_card.md.jinja").read_text(encoding="utf-8")
     return ModelCard.from_template(
@@ -157,9 +87,15 @@ def render_card(facts: Mapping[str, Any]) -> ModelCard:
         facts=facts,
         about=_lecture_page(facts["model_type"]),
         rows=[(_METRICS[key], _shown(value)) for key, value in measured.items()],
-        counts={key: facts["results"][key] for key in _COUNTS if key in results},
+        counts={key: results[key] for key in _COUNTS if key in results},
         protocol=_protocol(results),
         recipe=_as_yaml(facts.get("recipe") or {}),
+        training=[
+            (_TRAINING.get(key, key.replace("_", " ")), value) for key, value in facts.get("training", {}).items()
+        ],
+        energy=_energy(facts.get("training") or {}),
+        learning_curve=learning_curve,
+        self_contained=self_contained,
     )
 
 
@@ -169,18 +105,18 @@ def _measured(results: Mapping[str, Any]) -> dict[str, float]:
     >>> _measured({"perplexity": 4.5, "word_perplexity": 4.5, "bits_per_byte": 0.5, "tokens": 36})
     {'perplexity': 4.5, 'bits_per_byte': 0.5}
     """
-    there = {key: results[key] for key in _METRICS if not math.isnan(results.get(key, math.nan))}
+    there = {key: results[key] for key in _METRICS if results.get(key) is not None and not math.isnan(results[key])}
     return {key: value for key, value in there.items() if key not in _VARIANTS or value != there.get(_VARIANTS[key])}
 
 
 def _as_yaml(recipe: Mapping[str, Any]) -> str:
     """The recipe without the fields that it leaves empty."""
     chosen = {name: value for name, value in recipe.items() if value not in (None, "", [], {})}
-    return yaml.safe_dump(chosen, sort_keys=False).strip() if chosen else ""
+    return yaml.safe_dump(chosen, sort_keys=False, allow_unicode=True).strip() if chosen else ""
 
 
 def _metadata(facts: Mapping[str, Any], measured: Mapping[str, float]) -> ModelCardData:
-    data = facts["data"]
+    data = facts.get("data") or {}
     results = [
         EvalResult(
             task_type="text-generation",
@@ -195,8 +131,8 @@ def _metadata(facts: Mapping[str, Any], measured: Mapping[str, float]) -> ModelC
         if math.isfinite(value)
     ]
     return ModelCardData(
-        language=data.get("language", "en"),
-        license=facts.get("licence", "apache-2.0"),
+        language=data.get("language"),
+        license=facts.get("licence") or "unknown",
         library_name="transformers",
         pipeline_tag="text-generation",
         tags=[PACKAGE, facts["model_type"]],
@@ -224,31 +160,38 @@ def _shown(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:#.4g}"
 
 
+def _energy(training: Mapping[str, Any]) -> str:
+    """An estimate from the CPU seconds, where there are any and nothing but a CPU learnt.
+
+    >>> _energy({"cpu_seconds": 720.0, "device": "cpu"})
+    'about 2 Wh, estimated: 720 CPU seconds of learning, at an assumed 10 watts for a busy core; not measured'
+    >>> _energy({"cpu_seconds": 720.0, "device": "cuda"})
+    'not measured'
+    """
+    seconds = training.get("cpu_seconds")
+    if seconds is None or training.get("device") != "cpu":
+        return "not measured"
+    hours = seconds * WATTS_PER_CORE / 3600
+    amount = f"about {hours:.2g}" if hours >= 0.01 else "less than 0.01"
+    return (
+        f"{amount} Wh, estimated: {seconds:,.4g} CPU seconds of learning, "
+        f"at an assumed {WATTS_PER_CORE} watts for a busy core; not measured"
+    )
+
+
 def _lecture_page(model_type: str) -> dict[str, str]:
-    """Heading and first paragraph of the model's own page, which names lecture and paper."""
+    """What the model is: from its own page heading and first paragraph, which name lecture and paper, from its code the
+    deviations from the equations."""
     folder = model_type.removeprefix("lecture_").replace("-", "_")
-    page = files(PACKAGE).joinpath("models", folder, "README.md")
+    place = files(PACKAGE).joinpath("models", folder)
+    page, code = place.joinpath("README.md"), place.joinpath(f"modeling_{folder}.py")
     if not page.is_file():
-        return {"title": model_type, "text": ""}
+        return {"title": model_type}
     heading, _, rest = page.read_text(encoding="utf-8").partition("\n")
-    paragraphs = [part.strip() for part in rest.split("\n\n") if part.strip()]
-    return {"title": heading.lstrip("# "), "text": paragraphs[0] if paragraphs else "", "folder": folder}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Render saved facts to a file."""
-    parser = argparse.ArgumentParser(prog="python -m hf_lecture_models.hub.card", description=main.__doc__)
-    parser.add_argument("facts", type=Path, help="JSON written from collect_facts")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="the card, e.g. hub_cards/ngram.md")
-    options = parser.parse_args(arguments)
-    try:
-        facts = json.loads(options.facts.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise SystemExit(f"{options.facts} is not JSON: {error}") from error
-    with staged_file(options.output) as path:
-        path.write_text(f"{render_card(facts)}\n", encoding="utf-8")
-    print(f"wrote {options.output}")
-
-
-if __name__ == "__main__":
-    main()
+    docstring = ast.get_docstring(ast.parse(code.read_text(encoding="utf-8"))) or ""
+    return {
+        "title": heading.lstrip("# "),
+        "text": rest.strip().partition("\n\n")[0],
+        "code": code.name,
+        "deviations": textwrap.dedent(docstring.partition("\nDeviations:\n")[2]).strip(),
+    }

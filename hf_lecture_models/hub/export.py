@@ -11,6 +11,7 @@ from transformers import PreTrainedModel, PythonBackend
 from transformers.models.auto import modeling_auto
 
 from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.flatten import flat_name, flatten
 
 # What an earlier export to the same folder may have left and this one may not need.
@@ -32,7 +33,7 @@ def export(
         model: an instance of a registered class.
         processing_class: its tokenizer or image processor, or None. A tokenizer written in Python travels as code.
         folder: replaced file by file, or created; untouched when anything fails.
-        facts: what `hub.card.collect_facts` gathered; a card is written when given.
+        facts: what `hub.facts.collect_facts` gathered; a card is written when given.
 
     Raises:
         ValueError: the model's class is not registered, or its code cannot travel (see `hub.flatten`).
@@ -53,9 +54,6 @@ def export(
             processing_class.save_pretrained(stage)
         _write_code(stage, code, classes, python_tokenizer)
         if facts is not None:
-            # Here, so that `python -m hf_lecture_models.hub.card` does not find itself imported already.
-            from hf_lecture_models.hub.card import write_card
-
             write_card(stage, facts)
 
 

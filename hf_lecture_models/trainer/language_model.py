@@ -51,6 +51,9 @@ class CausalLMRecipe(TrainingRecipe):
     streaming: bool = setting(False, "read the training data while training, with layout blocks and max_steps")
     shuffle_buffer: int = setting(0, "rows of a streamed data set to shuffle among; a resumed run loses them", least=0)
 
+    name: str = setting("", "title of the model's card", free=True)
+    data: dict[str, str] = setting({}, "what the card says of the data: name, language, licence, source", free=True)
+
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
     model: dict[str, Any] = setting({"model_type": "lecture_recurrent"}, "model_type and the fields of its config")
 

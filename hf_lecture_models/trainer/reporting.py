@@ -95,7 +95,7 @@ class Reporter:
             return
         facts = {key: value for key, value in asdict(progress).items() if not key.startswith("interval")}
         facts |= {f"{self.items_name}_per_second": progress.items_per_second, "metric": metric, "recipe": recipe}
-        facts["num_processes"] = self.accelerator.num_processes
+        facts |= {"num_processes": self.accelerator.num_processes, "device": self.accelerator.device.type}
         with staged_file(self.output_dir / "training.json") as stage:
             stage.write_text(strict_json(facts, indent=1), encoding="utf-8")
 

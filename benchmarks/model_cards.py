@@ -1,0 +1,102 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The cards of the trained recipes, hub_cards/NAME.md for training/recipes/NAME.yaml, from saved facts.
+
+    python -m benchmarks.model_cards                   # renders every card again, from hub_cards/facts/*.json
+    python -m benchmarks.model_cards NAME FOLDER       # first gathers the facts of NAME, whose recipe made FOLDER
+
+The results are those of benchmarks/results/NAME.json where that file holds a test set (`python -m
+benchmarks.language_models NAME FOLDER` writes it), and otherwise those that the training itself recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging
+
+from benchmarks.common import ROOT
+from hf_lecture_models.analysis.learning_curve import save_learning_curve
+from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.hub.card import render_card
+from hf_lecture_models.hub.facts import facts_of
+
+CARDS, RECIPES = ROOT / "hub_cards", ROOT / "training" / "recipes"
+
+
+def gather(name: str, folder: Path) -> None:
+    """Write the facts of a recipe's card, and the picture of its learning curve, from the folder that it made."""
+    logging.disable_progress_bar()
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    recipe = yaml.safe_load((RECIPES / f"{name}.yaml").read_text(encoding="utf-8"))
+    script = "fit_ngram" if "smoothing" in recipe else "train_causal_lm"
+    facts = facts_of(folder, model, tokenizer) | {
+        "name": recipe["name"],
+        "recipe": recipe,
+        "licence": "apache-2.0",
+        "command": f"python training/{script}.py training/recipes/{name}.yaml",
+    }
+    facts["data"] = {**recipe["data"], "split": facts["data"]["split"]}
+    facts |= measured(name, facts)
+    with staged_file(CARDS / "facts" / f"{name}.json") as path:
+        path.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    record = folder / "training.json"
+    if record.is_file():
+        history = json.loads(record.read_text(encoding="utf-8"))["history"]
+        save_learning_curve(history, CARDS / f"{name}.png", width=4.2, height=2.7)
+
+
+def measured(name: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts that benchmarks/results/NAME.json replaces: results of the test set, and where they were measured."""
+    path = ROOT / "benchmarks" / "results" / f"{name}.json"
+    record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"results": {}}
+    if "test" not in record["results"]:
+        return {}
+    versions = record["machine"]["versions"]
+    # A build of torch for the CPU alone trained on nothing else.
+    device = {"device": "cpu"} if versions["torch"].endswith("+cpu") else {}
+    return {
+        "results": record["results"]["test"],
+        "data": {**facts["data"], "split": "test"},
+        "training": device | facts["training"],
+        "environment": {
+            "processor": record["machine"]["processor"],
+            **{package: versions[package] for package in ("python", "torch", "transformers")},
+            "commit": record["commit"],
+        },
+    }
+
+
+def render(name: str) -> str:
+    """The card of a recipe, as its facts and the template give it now."""
+    facts = json.loads((CARDS / "facts" / f"{name}.json").read_text(encoding="utf-8"))
+    picture = f"{name}.png" if (CARDS / f"{name}.png").is_file() else None
+    return f"{render_card(facts, picture, self_contained=True)}\n"
+
+
+def names() -> list[str]:
+    """The recipes whose facts are there."""
+    return sorted(path.stem for path in (CARDS / "facts").glob("*.json"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", nargs="?", help="of a recipe, without .yaml")
+    parser.add_argument("folder", nargs="?", type=Path, help="the model that this recipe made")
+    arguments = parser.parse_args()
+    if (arguments.name is None) != (arguments.folder is None):
+        parser.error("NAME and FOLDER belong together")
+    if arguments.name is not None:
+        gather(arguments.name, arguments.folder)
+    for name in names():
+        with staged_file(CARDS / f"{name}.md") as path:
+            path.write_text(render(name), encoding="utf-8")
+    print(f"{len(names())} cards in {CARDS.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What a model card says, gathered: from the model, the record of its training, its recipe and the measured results."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hf_lecture_models.base.files import staged_file
+
+# Beside the model and its card: what the card was rendered from.
+FACTS = "facts.json"
+# Fields of a recipe that name places on the machine of whoever trained.
+_PLACES = ("output_dir", "arpa", "train_files", "validation_files", "test_files")
+
+
+def collect_facts(
+    model: Any,
+    tokenizer: Any,
+    results: Mapping[str, Any],
+    *,
+    name: str,
+    data: Mapping[str, Any],
+    recipe: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    command: str | None = None,
+    licence: str | None = None,
+) -> dict[str, Any]:
+    """Everything that a card says, as plain values that JSON can hold.
+
+    Args:
+        model: a causal language model of this package.
+        tokenizer: its tokenizer.
+        results: what `evaluate_language_model` returned; its plain values are taken. Empty: nothing was measured.
+        name: the card's title.
+        data: "name" and "split" of the evaluation data; as far as known, "language" (ISO code), "licence", "source".
+        recipe: the training recipe, or the arguments of `fit`. Of absolute paths only the last part is kept.
+        training: measured values by name, as `training_record` gives them.
+        command: what reproduces the model.
+        licence: of the weights, as the Hub writes it ("apache-2.0").
+    """
+    return {
+        "name": name,
+        **_model_facts(model, tokenizer),
+        "vocabulary": {"size": len(tokenizer), "policy": vocabulary_policy(tokenizer)},
+        "prompt": _known_word(tokenizer),
+        "data": dict(data),
+        "results": {key: value for key, value in results.items() if isinstance(value, int | float | str | None)},
+        "recipe": without_places(json.loads(json.dumps(dict(recipe or {}), default=str))),
+        "training": dict(training or {}),
+        "command": command,
+        "licence": licence,
+        "environment": environment(),
+    }
+
+
+def facts_of(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> dict[str, Any]:
+    """The facts that lie in a model's folder: those of its card, or else what training recorded.
+
+    A folder that `training/train_causal_lm.py` left gives the validation results of the weights that were kept; one
+    without any record gives facts without results, recipe and training.
+
+    Raises:
+        ValueError: a record is damaged, or belongs to another model.
+    """
+    folder = Path(folder)
+    if (folder / FACTS).is_file():
+        facts = _read_json(folder / FACTS)
+        for key, value in _model_facts(model, tokenizer).items():
+            if facts.get(key) != value:
+                raise ValueError(
+                    f"{folder / FACTS} is of another model: its {key} is {facts.get(key)}, not {value}; remove the file"
+                )
+        return facts
+    path = folder / "recipe.yaml"
+    recipe = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path = folder / "training.json"
+    record = _read_json(path) if path.is_file() else {}
+    return collect_facts(
+        model,
+        tokenizer,
+        _best_validation(record, stream=recipe.get("layout", "texts") != "texts"),
+        name=recipe.get("name") or folder.resolve().name,
+        data={**_data_of(recipe), **({"split": "validation"} if record else {})},
+        recipe=recipe,
+        training=training_record(record),
+        command="accelerate launch training/train_causal_lm.py recipe.yaml" if recipe else None,
+    )
+
+
+def write_facts(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
+    """Keep the facts beside the model, for `facts_of`."""
+    with staged_file(Path(folder) / FACTS) as path:
+        path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def training_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Time and amount of a training run, from its `training.json`.
+
+    CPU seconds are those of the optimizer steps, of one process: where several trained, nobody counted all.
+    """
+    if not record:
+        return {}
+    named = {
+        "steps": record.get("step"),
+        "tokens": record.get("items"),
+        "seconds": record.get("seconds"),
+        "cpu_seconds": record.get("step_cpu_seconds") if record.get("num_processes") == 1 else None,
+        "tokens_per_second": record.get("tokens_per_second"),
+        "processes": record.get("num_processes"),
+        "device": record.get("device"),
+    }
+    return {key: value for key, value in named.items() if value is not None}
+
+
+def missing_facts(facts: Mapping[str, Any]) -> list[str]:
+    """What the card cannot say, each with its mend."""
+    missing = {
+        "results": "results: --evaluate FILE measures the model on a text file",
+        "recipe": "how the model was made: there is no recipe.yaml beside it",
+        "licence": "the licence of the weights: --licence NAME states it",
+    }
+    return [mend for key, mend in missing.items() if not facts.get(key)]
+
+
+def vocabulary_policy(tokenizer: Any) -> str:
+    """What happens to a word that the tokenizer does not know, in one sentence."""
+    unknown, kind = getattr(tokenizer, "unk_token", None), type(tokenizer).__name__.lower()
+    unknown_words = getattr(tokenizer, "unknown_words", None)
+    if unknown_words == "spelled":
+        return "open; a word outside the vocabulary is spelled in letters, and letters outside it in bytes"
+    if unknown_words == "classes":
+        return (
+            f"closed; every other word is read as its class or as `{unknown}`, and bits per byte charge for spelling it"
+        )
+    if "bpe" in kind and unknown is not None:
+        return (
+            f"pieces of words; a letter outside the vocabulary makes `{unknown}`, and bits per byte charge for its word"
+        )
+    if unknown is not None:
+        return f"closed; every other word is read as `{unknown}`, and bits per byte charge for spelling it"
+    if "bpe" in kind or "byte" in kind or "char" in kind:
+        return "open; any text can be spelled, in bytes where need be"
+    return "closed, without an unknown word: a text with any other word has probability 0"
+
+
+def without_places(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe with the last part only of each absolute path: a card need not tell whose machine it was.
+
+    >>> without_places({"epochs": 2, "train_files": ["/home/me/thesis/train.txt", "data/more.txt"]})
+    {'epochs': 2, 'train_files': ['train.txt', 'data/more.txt']}
+    """
+
+    def shortened(value: Any) -> Any:
+        if isinstance(value, list):
+            return [shortened(entry) for entry in value]
+        return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+
+    return {key: shortened(value) if key in _PLACES else value for key, value in recipe.items()}
+
+
+def environment() -> dict[str, str]:
+    """The versions that made the facts, and the commit, where the package is run from a checkout."""
+    versions = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in ("hf-lecture-models", "torch", "transformers"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:  # run from a source tree that is not installed
+            versions[package] = "not installed"
+    commit = checked_out_commit()
+    return {**versions, "commit": commit} if commit else versions
+
+
+def checked_out_commit() -> str | None:
+    """The commit of the package's own repository, marked where tracked files differ; None where it is installed."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    try:
+        # An environment inside some other repository says nothing of this package.
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
+        describe = [*git, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+        return subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _model_facts(model: Any, tokenizer: Any) -> dict[str, Any]:
+    return {
+        "model_type": model.config.model_type,
+        "class": type(model).__name__,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
+    }
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+
+
+def _best_validation(record: Mapping[str, Any], stream: bool) -> dict[str, Any]:
+    """The measures of the weights that the run kept; {} where it measured nothing."""
+    metric = f"validation_{record.get('metric')}"
+    for row in record.get("history", ()):
+        if metric in row and row[metric] == record.get("best_metric"):
+            prefix = "validation_"
+            return {key.removeprefix(prefix): value for key, value in row.items() if key.startswith(prefix)} | {
+                "stream": stream
+            }
+    return {}
+
+
+def _data_of(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """What the recipe says of its data, or else their names."""
+    if recipe.get("data", {}).get("name"):
+        return recipe["data"]
+    files = [Path(name).name for name in recipe.get("train_files") or ()]
+    name = recipe.get("dataset_name") or ", ".join(files) or ("sentences of the recipe" if recipe else "")
+    return {**recipe.get("data", {}), **({"name": name} if name else {})}
+
+
+def _known_word(tokenizer: Any) -> str:
+    """A prompt that the tokenizer can read, whatever its vocabulary."""
+    vocabulary = tokenizer.get_vocab()
+    closed = "probability 0" in vocabulary_policy(tokenizer)
+    return min(vocabulary, key=vocabulary.__getitem__) if closed and "the" not in vocabulary else "the"
