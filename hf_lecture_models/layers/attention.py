@@ -82,16 +82,19 @@ class SelfAttention(nn.Module):
 
 
 def swiftest(implementation: str, hidden: Tensor, laid_out: bool) -> str:
-    """The name to take in place of "sdpa" where torch's kernel for it is slow; any other name stays.
+    """The name to take in place of "sdpa" where torch's kernel for it is slow or cannot be exported; others stay.
 
     On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
     does, with more steps. And its backward pass in half precision took 5 times as long as eager's, at 128 positions.
+    Under `torch.export`, what it lays out depends on the kernel that is chosen, anew at each later step: ONNX failed.
 
     Args:
         implementation: a name that transformers knows.
         hidden: (batch, seq, hidden), what is attended to.
         laid_out: the weights are dropped out, or a bias among the scores is trained.
     """
+    if implementation == "sdpa" and torch.compiler.is_exporting():
+        return "eager"
     if implementation != "sdpa" or hidden.device.type != "cpu" or not torch.is_grad_enabled():
         return implementation
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden.dtype

@@ -33,8 +33,9 @@ def context_windows(before: Tensor, vectors: Tensor, real: Tensor | None = None)
     """
     reach, seq = before.shape[1], vectors.shape[1]
     if real is not None:
-        # Real tokens move together to the left, in their order.
-        vectors = _rows_at(vectors, real.logical_not().long().argsort(dim=1, stable=True))
+        # Real tokens move together to the left, in their order: the keys differ, for ONNX knows no stable sort.
+        steps = torch.arange(seq, device=real.device)
+        vectors = _rows_at(vectors, torch.where(real, steps, seq + steps).argsort(dim=1))
     line = torch.cat((before, vectors), 1)  # (batch, reach + seq, size)
     windows = torch.cat([line[:, reach - back : reach - back + seq] for back in range(reach + 1)], -1)
     if real is None:

@@ -61,8 +61,9 @@ def token_positions(hidden: Tensor, attention_mask: Tensor | None, seen_tokens: 
             f"new ones in each of {batch} rows it must be {(batch, seen_tokens + seq)}"
         )
     positions = (attention_mask.long().cumsum(1) - 1).clamp(min=0)
-    # Tracing cannot ask for values; there every row has positions of its own.
-    tracing = torch.compiler.is_compiling() or torch.compiler.is_exporting()
-    if not tracing and bool((attention_mask[:, 1:] <= attention_mask[:, :-1]).all()):
-        return positions.amax(0, keepdim=True)
-    return positions
+    shared = positions.amax(0, keepdim=True)
+    at_the_end = (attention_mask[:, 1:] <= attention_mask[:, :-1]).all()
+    # Tracing cannot ask for values; there every row gets positions of its own, which are the same ones.
+    if torch.compiler.is_compiling() or torch.compiler.is_exporting():
+        return torch.where(at_the_end, shared, positions)
+    return shared if bool(at_the_end) else positions

@@ -146,7 +146,7 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
 
     def _words_before(self, cache: Any, vectors: Tensor) -> tuple[Tensor, int]:
         """(batch, n - 2, input_size): with the first word itself, they make the first context; and the tokens seen."""
-        shape = (len(vectors), self.config.order - 2, self.config.input_size)
+        shape = (vectors.shape[0], self.config.order - 2, self.config.input_size)
         if cache is not None and not isinstance(cache, RecurrentCache):
             raise TypeError(
                 f"past_key_values is a {type(cache).__name__}, but this model's state is a RecurrentCache: pass the "

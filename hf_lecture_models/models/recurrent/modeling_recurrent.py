@@ -39,6 +39,7 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -72,6 +73,7 @@ class RecurrentPreTrainedModel(LecturePreTrainedModel):
     config: RecurrentConfig
     config_class = RecurrentConfig
     base_model_prefix = "model"
+    supports_gradient_checkpointing = True
     _is_stateful = True
     _no_split_modules = ["RecurrentLayer", "BidirectionalLayer"]
     _skip_keys_device_placement = ["past_key_values"]
@@ -105,6 +107,7 @@ class RecurrentModel(RecurrentPreTrainedModel):
         self.output_projection: nn.Module = nn.Identity()
         if config.output_projection_size is not None:
             self.output_projection = nn.Linear(input_size, config.output_projection_size)
+        self.gradient_checkpointing = False
         self.post_init()
 
     @can_return_tuple
@@ -134,7 +137,9 @@ class RecurrentModel(RecurrentPreTrainedModel):
             output_hidden_states = self.config.output_hidden_states
         shown, after = [hidden], []
         for layer, state in zip(self.layers, states, strict=True):
-            hidden, state = layer(hidden, state, mask)
+            recomputed = self.gradient_checkpointing and self.training
+            read = partial(self._gradient_checkpointing_func, layer) if recomputed else layer
+            hidden, state = read(hidden, state, mask)
             hidden = self.dropout(hidden)
             after.append(state)
             if output_hidden_states:

@@ -1,0 +1,174 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Adapters by peft: they train, generate, merge, and reload, alone onto the base or merged into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+from transformers import AutoModelForCausalLM
+
+from tests.interop.small_models import small_model, small_tokenizer
+
+peft = pytest.importorskip("peft")
+pytestmark = pytest.mark.slow
+
+UNTIED = {"tie_word_embeddings": False}
+ATTENTION = {"qkv_proj", "o_proj", "up_proj", "down_proj"}
+WIDE = {"output_projection_size": 9, **UNTIED}
+# Names of the model, its fields, what is adapted: the choices that the models' pages offer.
+CASES = {
+    "gpt1, all linear": ("gpt1", {}, {"target_modules": "all-linear"}),
+    "gpt1, attention": ("gpt1", {}, {"target_modules": ["qkv_proj", "o_proj"]}),
+    "gpt1, words too": ("gpt1", UNTIED, {"target_modules": ["qkv_proj", "embed_tokens", "lm_head"]}),
+    "gpt1, words in full": ("gpt1", UNTIED, {"target_modules": "all-linear", "modules_to_save": ["lm_head"]}),
+    "self_attention, all linear": ("self_attention", {}, {"target_modules": "all-linear"}),
+    "self_attention, a mix": (
+        "self_attention",
+        {"layer_mix": True, "hidden_act": "swish", "position_encoding": "relative", **UNTIED},
+        {"target_modules": ["qkv_proj"], "modules_to_save": ["embed_tokens", "lm_head"]},
+    ),
+    "recurrent, modules": ("recurrent", WIDE, {"target_modules": ["embed_tokens", "output_projection", "lm_head"]}),
+    "recurrent, kernels": (
+        "recurrent",
+        WIDE,
+        {"target_modules": ["lm_head"], "target_parameters": ["rnn.weight_ih_l0", "rnn.weight_hh_l0"]},
+    ),
+    "recurrent, words in full": (
+        "recurrent",
+        UNTIED,
+        {"target_parameters": ["rnn.weight_ih_l0"], "modules_to_save": ["lm_head"]},
+    ),
+    "recurrent, adaptive": (
+        "recurrent",
+        {"output_layer": "adaptive", **WIDE},
+        {"target_modules": ["lm_head.head", "projection", "words"]},
+    ),
+    "recurrent, noise contrastive": (
+        "recurrent",
+        {"output_layer": "noise_contrastive", **WIDE},
+        {"target_modules": ["embed_tokens", "lm_head"]},
+    ),
+}
+
+
+def base_model(name: str, fields: dict[str, Any], folder: Path) -> Any:
+    model = small_model(name, small_tokenizer(), **fields)
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    model.save_pretrained(folder)
+    return AutoModelForCausalLM.from_pretrained(folder)
+
+
+def train(model: Any, tokens: torch.Tensor) -> list[float]:
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer, losses = torch.optim.Adam(trained, lr=0.02), []
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = model(input_ids=tokens, labels=tokens, logits_to_keep=1).loss
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize(("name", "fields", "targets"), CASES.values(), ids=CASES)
+def test_adapters_train_merge_and_reload(
+    name: str, fields: dict[str, Any], targets: dict[str, Any], tmp_path: Path
+) -> None:
+    base = base_model(name, fields, tmp_path / "base")
+    before = {key: value.clone() for key, value in base.state_dict().items()}
+    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
+    adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", r=2, **targets))
+    losses = train(adapted, tokens)
+    assert losses[-1] < 0.8 * losses[0]
+    adapted.eval()
+    with torch.no_grad():
+        expected = adapted(input_ids=tokens).logits
+    options = {"max_new_tokens": 4, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
+    generated = [adapted.generate(input_ids=tokens, use_cache=use_cache, **options) for use_cache in (True, False)]
+    assert torch.equal(*generated)
+
+    adapted.save_pretrained(tmp_path / "adapter")
+    small = sum(path.stat().st_size for path in (tmp_path / "adapter").glob("*.safetensors"))
+    assert 0 < small < (tmp_path / "base" / "model.safetensors").stat().st_size
+    fresh = AutoModelForCausalLM.from_pretrained(tmp_path / "base")
+    onto_base = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").eval()
+    found = peft.AutoPeftModelForCausalLM.from_pretrained(tmp_path / "adapter").eval()  # it knows its base
+    with torch.no_grad():
+        assert_close(onto_base(input_ids=tokens).logits, expected, rtol=0, atol=1e-6)
+        assert_close(found(input_ids=tokens).logits, expected, rtol=0, atol=1e-6)
+        with onto_base.disable_adapter():
+            unadapted = onto_base(input_ids=tokens).logits
+        assert_close(unadapted, AutoModelForCausalLM.from_pretrained(tmp_path / "base")(tokens).logits)
+
+    merged = adapted.merge_and_unload()
+    merged.save_pretrained(tmp_path / "merged")
+    reloaded = AutoModelForCausalLM.from_pretrained(tmp_path / "merged")
+    with torch.no_grad():
+        assert_close(merged(input_ids=tokens).logits, expected, rtol=0, atol=1e-4)
+        assert_close(reloaded(tokens).logits, expected, rtol=0, atol=1e-4)
+    assert reloaded.state_dict().keys() == before.keys()
+
+
+@pytest.mark.parametrize("name", ["gpt1", "self_attention"])
+def test_all_linear_finds_the_blocks_and_leaves_the_output_alone(name: str) -> None:
+    """Queries, keys and values share one matrix, so one adapter of rank r serves the three."""
+    model = small_model(name, small_tokenizer(), num_hidden_layers=2)
+    adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", r=2, target_modules="all-linear"))
+    layers = {path for path, module in adapted.named_modules() if isinstance(module, peft.tuners.lora.LoraLayer)}
+    assert {path.rsplit(".", 1)[1] for path in layers} == ATTENTION
+    assert len(layers) == 2 * len(ATTENTION)
+    query_key_value = next(module for path, module in adapted.named_modules() if path.endswith("0.self_attn.qkv_proj"))
+    assert query_key_value.lora_A["default"].weight.shape == (2, 32)
+    assert query_key_value.lora_B["default"].weight.shape == (96, 2)
+
+
+def test_all_linear_finds_nothing_in_recurrent_kernels() -> None:
+    model = small_model("recurrent", small_tokenizer())
+    with pytest.raises(ValueError, match="No `target_modules` passed|No modules were targeted"):
+        peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear"))
+
+
+@pytest.mark.parametrize("name", ["gpt1", "self_attention", "recurrent"])
+@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`", "ignore:Input and output embeddings")
+def test_tied_words_come_apart_where_one_end_is_trained(name: str, tmp_path: Path) -> None:
+    base = base_model(name, {"tie_word_embeddings": True}, tmp_path / "base")
+    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
+    targets = {"target_parameters": ["rnn.weight_ih_l0"]} if name == "recurrent" else {"target_modules": ["qkv_proj"]}
+    targets["modules_to_save"] = ["embed_tokens"]
+    adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", r=2, **targets))
+    losses = train(adapted, tokens)
+    assert losses[-1] < 0.8 * losses[0]
+    merged, logits = reloaded_after_merging(adapted, tokens, tmp_path)
+    assert not merged.config.tie_word_embeddings
+    assert not torch.equal(merged.lm_head.weight, merged.get_input_embeddings().weight)
+    assert_close(*logits, rtol=0, atol=1e-4)
+
+
+def test_tied_words_stay_tied_on_demand(tmp_path: Path) -> None:
+    """With `ensure_weight_tying`; on gpt1, for peft 0.21 forgets a bias that the tied output layer has."""
+    base = base_model("gpt1", {"tie_word_embeddings": True}, tmp_path / "base")
+    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
+    kept = {"modules_to_save": ["embed_tokens"], "ensure_weight_tying": True}
+    adapted = peft.get_peft_model(
+        base, peft.LoraConfig(task_type="CAUSAL_LM", r=2, target_modules="all-linear", **kept)
+    )
+    losses = train(adapted, tokens)
+    assert losses[-1] < 0.8 * losses[0]
+    merged, logits = reloaded_after_merging(adapted, tokens, tmp_path)
+    assert torch.equal(merged.lm_head.weight, merged.get_input_embeddings().weight)
+    assert_close(*logits, rtol=0, atol=1e-4)
+
+
+@torch.no_grad()
+def reloaded_after_merging(adapted: Any, tokens: torch.Tensor, folder: Path) -> tuple[Any, list[torch.Tensor]]:
+    """The merged model, reloaded; its logits, and those with the adapter still apart."""
+    expected = adapted.eval()(input_ids=tokens).logits
+    adapted.merge_and_unload().save_pretrained(folder / "merged")
+    reloaded = AutoModelForCausalLM.from_pretrained(folder / "merged")
+    return reloaded, [reloaded(tokens).logits, expected]

@@ -1,0 +1,111 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""transformers' own Trainer: every trainable model trains, resumes to the same bits, and is evaluated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, DataCollatorForLanguageModeling, Trainer, TrainingArguments, set_seed
+
+from hf_lecture_models import NGramForCausalLM
+from tests.interop.small_models import TEXTS, count_tokens, ids_of, small_model, small_tokenizer
+
+pytestmark = pytest.mark.slow
+
+DROPOUT = {"dropout": 0.2}
+MODELS = [
+    ("gpt1", {}),  # its three dropouts are on
+    ("self_attention", DROPOUT),
+    ("feed_forward", DROPOUT),
+    ("recurrent", DROPOUT),
+    ("feed_forward", DROPOUT | {"output_layer": "adaptive"}),
+    ("recurrent", DROPOUT | {"output_layer": "adaptive"}),
+    ("feed_forward", DROPOUT | {"output_layer": "noise_contrastive"}),
+    ("recurrent", DROPOUT | {"output_layer": "noise_contrastive"}),
+]
+
+
+def trainer(model: Any, folder: Path, tokenizer: Any, **changes: Any) -> Trainer:
+    rows = ids_of(TEXTS, tokenizer)
+    options = {"num_train_epochs": 3, "per_device_train_batch_size": 4, "learning_rate": 0.03, "save_steps": 4}
+    options |= {"logging_steps": 1, "report_to": "none", "use_cpu": True, "disable_tqdm": True} | changes
+    return Trainer(
+        model,
+        TrainingArguments(output_dir=str(folder), **options),
+        train_dataset=rows,
+        eval_dataset=rows[:5],
+        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False),
+    )
+
+
+@pytest.mark.parametrize(("name", "fields"), MODELS, ids=lambda value: value if isinstance(value, str) else "-")
+def test_trains_and_resumes_to_the_same_bits(name: str, fields: dict[str, Any], tmp_path: Path) -> None:
+    tokenizer = small_tokenizer()
+    model = small_model(name, tokenizer, **fields)
+    count_tokens(model, ids_of(TEXTS, tokenizer))
+    straight = trainer(model, tmp_path, tokenizer)
+    untrained = straight.evaluate()["eval_loss"]
+    straight.train()
+    assert straight.state.global_step == 15
+    # Not the training loss: noise contrast's is no code length.
+    loss = straight.evaluate()["eval_loss"]
+    assert loss < 0.9 * untrained
+
+    set_seed(99)  # another process's state of chance, other weights, no token counts
+    resumed = trainer(small_model(name, tokenizer, **fields), tmp_path, tokenizer)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+    assert resumed.state.global_step == 15
+    expected = straight.model.state_dict()
+    for key, value in resumed.model.state_dict().items():
+        assert torch.equal(value, expected[key]), key
+
+    # All five texts in one batch: the loss is the mean over their tokens, as `score` has it.
+    batch = straight.data_collator(straight.eval_dataset)
+    scores = model.eval().score(batch["input_ids"], batch["attention_mask"])
+    assert loss == pytest.approx(-scores.sum().item() / int((batch["attention_mask"][:, 1:] == 1).sum()), rel=1e-5)
+
+    straight.save_model(str(tmp_path / "saved"))
+    reloaded = AutoModelForCausalLM.from_pretrained(tmp_path / "saved")
+    with torch.no_grad():
+        ours, theirs = model(batch["input_ids"]).logits, reloaded(batch["input_ids"]).logits
+    assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [("gpt1", {"dropout": 0.0, "embedding_dropout": 0.0, "attention_dropout": 0.0}), ("recurrent", {"dropout": 0.0})],
+    ids=["gpt1", "recurrent"],
+)
+def test_accumulated_steps_are_one_large_step(name: str, fields: dict[str, Any], tmp_path: Path) -> None:
+    """Trainer sends `num_items_in_batch`: texts of unequal length then weigh as in the large batch."""
+    tokenizer = small_tokenizer()
+    tokenizer.padding_side = "right"  # behind padding, `<s>` would be among the items, and never is a target
+    weights = []
+    for size, steps in ((8, 1), (2, 4)):
+        set_seed(0)
+        model = small_model(name, tokenizer, **fields)
+        sizes = {"per_device_train_batch_size": size, "gradient_accumulation_steps": steps, "max_steps": 2}
+        # Plain descent, whose step is the gradient: Adam would hide its size.
+        changes = {"optim": "sgd", "learning_rate": 0.5, "max_grad_norm": 0.0, "seed": 3} | sizes
+        trainer(model, tmp_path / str(size), tokenizer, **changes).train()
+        weights.append(model.state_dict())
+    for key, value in weights[0].items():
+        torch.testing.assert_close(weights[1][key], value, rtol=0, atol=1e-6)
+
+
+def test_an_ngram_is_evaluated_but_not_trained(tmp_path: Path) -> None:
+    tokenizer = small_tokenizer()
+    tokenizer.padding_side = "right"
+    model = NGramForCausalLM.fit(TEXTS, tokenizer, order=2, smoothing="absolute_discounting", progress=False)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    counts = trainer(model, tmp_path, tokenizer)
+    batch = counts.data_collator(counts.eval_dataset)
+    scores = model.score(batch["input_ids"], batch["attention_mask"])
+    tokens = int((batch["labels"][:, 1:] != -100).sum())
+    assert counts.evaluate()["eval_loss"] == pytest.approx(-scores.sum().item() / tokens, rel=1e-5)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        counts.train()
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
