@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from transformers import AutoTokenizer, TokenizersBackend
+from transformers import AutoTokenizer, TokenizersBackend, pipeline
 
+from hf_lecture_models.hub import export
+from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
@@ -81,3 +83,14 @@ def test_folders_from_before_have_it_too(tmp_path):
     (tmp_path / "chat_template.jinja").unlink()
     loaded = AutoTokenizer.from_pretrained(tmp_path)
     assert loaded.apply_chat_template(CHAT, tokenize=False, add_generation_prompt=True) == RENDERED
+
+
+def test_the_pipeline_answers_and_the_published_folder_has_the_template(tmp_path):
+    tokenizer = TOKENIZERS["words"]
+    texts = [" ".join(CORPUS[:3])]
+    model = NGramForCausalLM.fit(texts, tokenizer, order=3, smoothing="add_alpha", alpha=0.01, progress=False)
+    export(model, tokenizer, tmp_path)
+    answer = pipeline("text-generation", model=str(tmp_path), max_new_tokens=9, do_sample=False)
+    (found,) = answer(CHAT[:2])
+    assert found["generated_text"][-1] == CHAT[2]
+    assert TokenizersBackend.from_pretrained(tmp_path).chat_template == tokenizer.chat_template
