@@ -32,6 +32,7 @@ def finished(tmp_path_factory):
     place = tmp_path_factory.mktemp("empty")
     done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
+    assert "\r" not in done.stderr  # bars are for terminals
     return place, done.stdout
 
 

@@ -152,7 +152,7 @@ def build_page(speakers: Sequence[Speaker]) -> Any:
 
     with gradio.Blocks(analytics_enabled=False, title="Language models") as page:
         names = rendering.escaped(", ".join(speaker.name for speaker in speakers))
-        gradio.HTML(f'<div class="hfl"><h1>Language models</h1><p class="note">{names}</p></div>')
+        _html(gradio, f'<div class="hfl"><h1>Language models</h1><p class="note">{names}</p></div>')
         with gradio.Tab("Continue"):
             _continue_tab(gradio, speakers)
         with gradio.Tab("Rank"):
@@ -201,7 +201,7 @@ def _compare_tab(gradio: Any, speakers: Sequence[Speaker]) -> None:
         return (rendering.render_comparison([speaker.name for speaker in speakers], compare(speakers, text)),)
 
     if len(speakers) < 2:
-        gradio.HTML('<div class="hfl"><p>Start the page with two models: hf-lecture demo MODEL MODEL2</p></div>')
+        _html(gradio, '<div class="hfl"><p>Start the page with two models: hf-lecture demo MODEL MODEL2</p></div>')
         return
     hint = f"At most {MAX_CHARACTERS:,} characters"
     text = gradio.Textbox(label="Text", lines=3, placeholder=hint, elem_id="compared")
@@ -218,6 +218,10 @@ def _button(
 ) -> None:
     """A button whose answer goes into one field of HTML per name in `outputs`; one answer at a time, others wait."""
     button = gradio.Button(label, variant="primary", elem_id=f"button-{label.lower()}")
-    fields = [gradio.HTML(elem_id=name) for name in outputs]
+    fields = [_html(gradio, elem_id=name) for name in outputs]
     run = answered(answer, len(fields))
     button.click(run, inputs, fields, concurrency_limit=1, concurrency_id="model", api_visibility="private")
+
+
+def _html(gradio: Any, value: str = "", **options: Any) -> Any:
+    return gradio.HTML(value, apply_default_css=False, **options)

@@ -100,7 +100,7 @@ def render_comparison(names: Sequence[str], judged: Sequence[Judged]) -> str:
         "tokens": [str(one.measures["tokens"]) for one in judged],
         "unknown words": [str(one.measures["unknown"]) for one in judged],
     }
-    head = "".join(f'<th class="number">{escaped(name)}</th>' for name in names)
+    head = "".join(f'<th class="number name">{escaped(name)}</th>' for name in names)
     body = "".join(
         f"<tr><th>{name}</th>{''.join(f'<td class=number>{cell}</td>' for cell in cells)}</tr>"
         for name, cells in rows.items()

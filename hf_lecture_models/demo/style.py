@@ -35,19 +35,24 @@ def step_name(index: int) -> str:
 
 
 _COLOURS = "\n".join(
-    f".hfl .step{index} {{ background: {background}; color: {ink}; }}" for index, (background, ink) in enumerate(STEPS)
+    f".hfl .step{index}, .hfl .step{index} * {{ background: {background}; color: {ink}; }}"
+    for index, (background, ink) in enumerate(STEPS)
 )
 
 CSS = (
     """
 .hfl { line-height: 1.5; overflow-wrap: anywhere; }
+.hfl h1 { font-size: 1.6rem; font-weight: 700; }
 .hfl [class*=step], .hfl .word { unicode-bidi: isolate; }
 .hfl table { border-collapse: collapse; width: 100%; margin: 0.5rem 0; border: none; }
-.hfl th, .hfl td { padding: 0.25rem 0.6rem; text-align: left; border: none;
-  border-bottom: 1px solid var(--border-color-primary); }
-.hfl td.number, .hfl th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.hfl td.token { font-family: var(--font-mono); }
-.hfl td.bar { width: 45%; }
+.hfl th, .hfl td { padding: 0.25rem 0.5rem; text-align: left; border: none; font-weight: normal;
+  border-bottom: 1px solid var(--border-color-primary); overflow-wrap: break-word; }
+.hfl thead th { font-weight: 600; }
+.hfl th.name { overflow-wrap: anywhere; }
+.hfl td.number, .hfl th.number { text-align: right; font-variant-numeric: tabular-nums; }
+.hfl td.number { white-space: nowrap; }
+.hfl td.token { font-family: var(--font-mono); min-width: 7em; overflow-wrap: anywhere; }
+.hfl td.bar { width: 40%; min-width: 3em; }
 .hfl td.bar div { height: 0.9rem; min-width: 1px; background: #225ea8; border-radius: 2px; }
 .dark .hfl td.bar div { background: #7fcdbb; }
 .hfl .special { font-style: italic; }
@@ -56,7 +61,8 @@ CSS = (
 .hfl .new { background: #c7e9b4; color: #111111; border-radius: 3px; }
 .hfl .note { opacity: 0.8; font-size: 0.9em; margin: 0.4rem 0; }
 .hfl .error { border-left: 4px solid #b3261e; padding: 0.4rem 0.8rem; }
-.hfl .legend span { padding: 0.1rem 0.5rem; font-size: 0.85em; }
+.hfl .legend { margin: 0.4rem 0; }
+.hfl .legend span { display: inline-block; padding: 0.1rem 0.5rem; font-size: 0.85em; }
 .hfl .sentence { padding: 0.5rem 0; border-bottom: 1px solid var(--border-color-primary); }
 .hfl .sentence b { font-variant-numeric: tabular-nums; }
 .hfl .pieces { display: flex; flex-wrap: wrap; gap: 3px; margin-top: 0.3rem; }
@@ -64,6 +70,7 @@ CSS = (
   border-radius: 4px; border: 1px solid rgba(128, 128, 128, 0.35); max-width: 100%; }
 .hfl .piece small, .hfl .pair small { font-size: 0.72em; font-variant-numeric: tabular-nums; line-height: 1.3; }
 .hfl .unknown { text-decoration: underline dotted 2px; }
+.hfl small .unknown { text-decoration-thickness: 1px; }
 .hfl .pair { display: inline-flex; flex-direction: column; text-align: center; max-width: 100%; margin-bottom: 0.3rem; }
 .hfl .pair small { padding: 0 0.3rem; }
 """

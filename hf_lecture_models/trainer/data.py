@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The texts that a recipe names: written into it, in local files, or on the Hub at a pinned revision."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ def _load(recipe: CausalLMRecipe, files: Sequence[str], split: str, streaming: b
         import datasets
     except ImportError as error:
         raise ImportError("reading these data needs datasets: pip install 'hf-lecture-models[train]'") from error
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
     if files:
         kinds = {_BUILDERS.get(_suffix(name)) for name in _existing(files)}
         if None in kinds or len(kinds) > 1:

@@ -23,6 +23,7 @@ from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, mak
 from hf_lecture_models.trainer.processes import StopSignals, make_accelerator, summed
 from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
 from hf_lecture_models.trainer.reporting import Progress, Reporter, silent_saving
+from hf_lecture_models.trainer.tracking import start_tracker
 
 ParameterGroups = Callable[[nn.Module, TrainingRecipe], list[dict[str, Any]]]
 OptimizerFactory = Callable[[list[dict[str, Any]], TrainingRecipe], torch.optim.Optimizer]
@@ -148,13 +149,13 @@ class _Run:
         # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
         self.model, self.optimizer = accelerator.prepare(self.plain_model, optimizer)
         set_seed(recipe.seed + accelerator.process_index)
-        if recipe.report_to != "none":
-            flat = {k: v for k, v in recipe.to_dict().items() if isinstance(v, int | float | str)}
-            accelerator.init_trackers("training", config=flat)
         if start is not None:
             self._restore(start)
         else:
             self._write_recipe()
+        if recipe.report_to != "none":
+            look = start_tracker(accelerator, recipe.report_to, recipe.to_dict(), self.folder, self.progress.step)
+            self.reporter.note(f"tracked by {recipe.report_to}: {look}")
         self.reporter.note(
             f"training {sum(p.numel() for p in self.plain_model.parameters()):,} parameters on {accelerator.device} in "
             f"{accelerator.num_processes} process(es), steps {self.progress.step} to {self.total_steps}, "

@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The processes of a run: how many there are, what they agree on, and the signals that stop them."""
 
-import importlib.util
 import os
 import signal
 import threading
@@ -14,6 +13,7 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedType, GradientAccumulationPlugin
 
 from hf_lecture_models.trainer.recipe import TrainingRecipe
+from hf_lecture_models.trainer.tracking import refuse_missing_tracker
 
 _SHARDED = {DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM, DistributedType.XLA}
 
@@ -22,6 +22,7 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
     """The accelerator of a run, on exactly the processes that were asked for.
 
     Raises:
+        ImportError: the recipe names a tracker that is not installed.
         ValueError: another number of processes runs than was asked for, or the launcher asks for what the loop or
             the recipe does not do.
     """
@@ -31,8 +32,7 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
             f"the launcher asks for mixed_precision {asked}, the recipe for {recipe.mixed_precision}; "
             f"add --mixed_precision {asked} after the recipe"
         )
-    if recipe.report_to == "tensorboard" and importlib.util.find_spec("tensorboard") is None:
-        raise ValueError("report_to tensorboard needs tensorboard: pip install 'hf-lecture-models[train]'")
+    refuse_missing_tracker(recipe.report_to)
     accelerator = Accelerator(
         # The loop casts by itself: accelerate's wrapper also copies all outputs, logits included, to float32.
         mixed_precision="no",

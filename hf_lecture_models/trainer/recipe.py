@@ -64,7 +64,7 @@ class TrainingRecipe:
     save_every: int = setting(0, "steps between checkpoints; 0: at each evaluation", free=True, least=0)
     keep_checkpoints: int = setting(2, "checkpoints to keep", free=True, least=1)
     log_every: int = setting(50, "steps between entries in the history", free=True, least=1)
-    report_to: str = setting("none", "tracker", choices=("none", "tensorboard"), free=True)
+    report_to: str = setting("none", "tracker", choices=("none", "tensorboard", "trackio", "wandb"), free=True)
     num_processes: int | None = setting(None, "fail unless so many processes run; null: any number", free=True, least=1)
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from transformers.utils import logging as transformers_logging
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
 from hf_lecture_models.base.files import staged_file
 from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.trainer.tracking import finish_trackers
 
 
 @dataclass
@@ -87,7 +88,9 @@ class Reporter:
     def record(self, progress: Progress, row: dict[str, Any]) -> None:
         """Add a row of numbers to the history and send it to the tracker."""
         progress.history.append(row)
-        self.accelerator.log({name: value for name, value in row.items() if name != "step"}, step=row["step"])
+        values = {name: value for name, value in row.items() if name != "step"}
+        speed = {f"{self.items_name}_per_second": progress.items_per_second}  # not in the history: no two runs agree
+        self.accelerator.log(values | speed if "loss" in row else values, step=row["step"])
 
     def write_facts(self, progress: Progress, recipe: dict[str, Any], metric: str) -> None:
         """`training.json`: how the run went, for programs."""
@@ -108,5 +111,4 @@ class Reporter:
     def close(self) -> None:
         """Leave the bar where it is and flush the tracker; the processes stay connected for whatever comes next."""
         self.bar.close()
-        for tracker in self.accelerator.trackers:
-            tracker.finish()
+        finish_trackers(self.accelerator)

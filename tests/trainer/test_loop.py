@@ -344,3 +344,13 @@ def test_a_launch_that_is_not_what_was_asked_is_refused(tmp_path, monkeypatch, e
         monkeypatch.setenv(key, value)
     with pytest.raises(ValueError, match=message):
         run(tmp_path, **fields)
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "trackio", "wandb"])
+def test_a_tracker_that_is_not_installed_is_named(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("hf_lecture_models.trainer.tracking.find_spec", lambda wanted: None)
+    with pytest.raises(
+        ImportError, match=rf"report_to {name} needs {name}: pip install 'hf-lecture-models\[trackers\]'"
+    ):
+        run(tmp_path, report_to=name)
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,99 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Trackers, by name through accelerate: TensorBoard, trackio, Weights & Biases. Nothing leaves the machine by itself.
+
+TensorBoard and wandb write into `runs` in the run's folder; trackio where its own page looks (TRACKIO_DIR). wandb is
+offline unless WANDB_MODE says otherwise. A resumed run goes on in the log of the run, from the checkpoint's step.
+"""
+
+import contextlib
+import io
+import os
+import sys
+import textwrap
+import uuid
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+
+from hf_lecture_models.base.files import staged_file
+
+TRACKERS = ("tensorboard", "trackio", "wandb")
+PROJECT = "hf-lecture-models"
+
+
+def refuse_missing_tracker(name: str) -> None:
+    """Raise ImportError, naming the extra to install, where the tracker's package is missing."""
+    if name in TRACKERS and find_spec(name) is None:
+        raise ImportError(f"report_to {name} needs {name}: pip install 'hf-lecture-models[trackers]'")
+
+
+def start_tracker(accelerator: Accelerator, name: str, recipe: Mapping[str, Any], folder: Path, step: int) -> str:
+    """Open the log of the run in `folder`: a new one at step 0, else the one that it had. Return how to look at it.
+
+    Args:
+        step: how many steps the run has made.
+        recipe: shown beside the run, in one flat table.
+    """
+    run = ""
+    if accelerator.is_main_process:
+        run = _run_id(folder / "runs" / "id", new=step == 0)
+    options: dict[str, Any] = {
+        # What a killed run logged after its last checkpoint is logged again; TensorBoard then hides the first.
+        "tensorboard": {"purge_step": step + 1},
+        "trackio": {"name": f"{folder.name}-{run}", "resume": "allow", "embed": False, "auto_log_cpu": False},
+        "wandb": {
+            "id": run,
+            "name": folder.name,
+            "dir": str(folder / "runs"),
+            "mode": os.environ.get("WANDB_MODE", "offline"),
+            "settings": {"silent": True, "console": "off"},
+        },
+    }
+    if options["wandb"]["mode"] == "online":
+        options["wandb"]["resume"] = "allow"
+    with contextlib.redirect_stdout(io.StringIO()):  # trackio greets there
+        accelerator.init_trackers(PROJECT, config=flat(recipe), init_kwargs={name: options[name]})
+    looks = {
+        "tensorboard": f"tensorboard --logdir {folder / 'runs'}",
+        "trackio": f"trackio show --project {PROJECT}",
+        "wandb": f"wandb sync {folder / 'runs' / 'wandb' / '*'}",
+    }
+    return looks[name]
+
+
+def finish_trackers(accelerator: Accelerator) -> None:
+    """Flush and close the logs, silently."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        for tracker in accelerator.trackers:
+            # By its own function: trackio would otherwise finish the run once more when the program ends.
+            (sys.modules["trackio"] if tracker.name == "trackio" else tracker).finish()
+
+
+def _run_id(path: Path, new: bool) -> str:
+    """The name by which a tracker knows the run, the same when it is resumed."""
+    if new or not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with staged_file(path) as stage:
+            stage.write_text(uuid.uuid4().hex[:8], encoding="utf-8")
+    return path.read_text(encoding="utf-8")
+
+
+def flat(recipe: Mapping[str, Any], prefix: str = "") -> dict[str, int | float | str]:
+    """A recipe in one level, as trackers show it; texts within it are shortened.
+
+    >>> flat({"seed": 0, "clip_norm": None, "model": {"order": 3}, "train_files": ["a.txt", "b.txt"]})
+    {'seed': 0, 'clip_norm': 'null', 'model.order': 3, 'train_files': 'a.txt, b.txt'}
+    """
+    found: dict[str, int | float | str] = {}
+    for name, value in recipe.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float):
+            found[prefix + name] = value
+        else:
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else str("null" if value is None else value)
+            found[prefix + name] = textwrap.shorten(shown, 200, placeholder=" ...")
+    return found
