@@ -7,13 +7,16 @@ import json
 import math
 import re
 import shutil
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 import torch
 
+from hf_lecture_models.cli import app
 from hf_lecture_models.demo import page as demo
 from hf_lecture_models.demo.answers import Sampling, Speaker, continue_text, next_tokens
 from hf_lecture_models.demo.style import STEPS, step
@@ -130,6 +133,44 @@ def test_sentences_are_ranked_in_colours(view, speakers):
     assert "<script>alert(2)</script>" in view.locator("#ranking .unknown").all_inner_texts()
 
 
+_READABILITY = """() => {
+  const parts = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => parts(colour).slice(0, 3).map(x => x / 255)
+    .map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = node => {
+    while (node && !(parts(getComputedStyle(node).backgroundColor)[3] ?? 1)) node = node.parentElement;
+    return node ? getComputedStyle(node).backgroundColor : "rgb(255, 255, 255)";
+  };
+  return [...document.querySelectorAll(".hfl *")].filter(node => node.innerText && !node.children.length).map(node => {
+    const [low, high] = [light(getComputedStyle(node).color), light(behind(node))].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_in_the_dark_and_on_a_telephone(browser, address, scheme):
+    view = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme=scheme)
+    view.goto(address)
+    view.fill("#prompt textarea", "the old")
+    view.click("#button-continue")
+    view.wait_for_selector("#next-tokens table")
+    ratios = view.evaluate(_READABILITY)
+    heights = [box.bounding_box()["height"] for box in view.locator("#next-tokens tr").all()]
+    view.get_by_role("tab", name="Compare").click()
+    view.fill("#compared textarea", f"the zebra saw the cat cat cat {EVIL}")
+    view.click("#button-compare")
+    view.wait_for_selector("#comparison table")
+    ratios += view.evaluate(_READABILITY)
+    heights += [box.bounding_box()["height"] for box in view.locator("#comparison tbody tr").all()]
+    assert min(ratios) >= 4.5  # WCAG AA
+    assert len(ratios) > 60
+    assert max(heights) < 120
+    assert view.evaluate("document.documentElement.scrollWidth") <= 400
+    view.close()
+
+
 def as_rgb(colour):
     return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
 
@@ -156,6 +197,46 @@ def test_two_models_are_compared(view, speakers):
     bits = numbers(view, "#comparison .pair small")
     for column, one in enumerate(measures):
         assert sum(bits[column::2]) == pytest.approx(-one["log_prob"] / math.log(2), abs=0.2)
+
+
+@pytest.fixture
+def command(speakers, tmp_path, monkeypatch, capsys):
+    """`hf-lecture demo MODEL ...` that is interrupted as soon as it waits: exit status, output and errors."""
+    for part in (speakers[0].model, speakers[0].tokenizer):
+        part.save_pretrained(tmp_path / "trigram")
+
+    class Interrupted:
+        def wait(self):
+            raise KeyboardInterrupt
+
+    def run(*options):
+        with monkeypatch.context() as patch:
+            patch.setattr(demo, "threading", SimpleNamespace(Event=Interrupted))
+            with pytest.raises(SystemExit) as stop:
+                app(["demo", str(tmp_path / "trigram"), *map(str, options)], prog_name="hf-lecture")
+        return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_listens_to_this_machine_unless_told_otherwise(command, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    status, out, err = command()
+    assert (status, err) == (130, "interrupted\n")
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/  \(Ctrl-C ends it\)\n", out)
+    assert not opened  # this is no terminal
+    status, out, err = command("--host", "0.0.0.0")
+    assert "everybody who can reach 0.0.0.0 can use this page" in err
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        status, _, err = command("--port", taken.getsockname()[1])
+    assert status == 1
+    assert err.startswith("hf-lecture demo: ")
+    assert err.count("\n") == 1
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    assert "pip install 'hf-lecture-models[demo]'" in command()[2]
 
 
 def get(address, path, method="GET", body=None, headers=None):
