@@ -2,7 +2,7 @@
 """Language models at the 33 k words of WikiText-2: full softmax, adaptive softmax, noise-contrastive estimation.
 
     OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary throughput [--steps 10]
-    OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary perplexity [--seconds 180] [--model feed_forward]
+    OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary perplexity [--seconds 180] [--model recurrent] [--layer softmax]
 
 `throughput`: tokens per CPU second of a training step (forward, backward, clipping, AdamW) in turns on the text itself:
 an LSTM of 2 x 512, beside plain loops over `torch.nn.LSTM` with `nn.Linear` and with `nn.AdaptiveLogSoftmaxWithLoss`,
@@ -176,7 +176,9 @@ def seconds_to(perplexity: float, points: list[dict[str, float]]) -> float | Non
 
 
 def compare(curves: dict[str, Any]) -> None:
-    """Add to each curve its time to the full softmax's last perplexity."""
+    """Add to each curve its time to the full softmax's last perplexity, once that is there."""
+    if "softmax" not in curves:
+        return
     last = curves["softmax"]["points"][-1]
     for curve in curves.values():
         reached = seconds_to(last["perplexity"], curve["points"])
@@ -198,7 +200,7 @@ def parts(options: argparse.Namespace, done: dict[str, Any]) -> Iterator[None]:
             print(kind, precision, measured, flush=True)
             yield
         return
-    for kind, name in product(options.model, LAYERS):
+    for kind, name in product(options.model, options.layer):
         curves = done.setdefault(f"perplexity, {SHAPES[kind].format(200)}, bf16 autocast", {})
         if name in curves and len(curves[name]["points"]) == EVALUATIONS:
             continue
@@ -212,6 +214,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("throughput", "perplexity"))
     parser.add_argument("--model", nargs="+", choices=tuple(MODELS), default=tuple(MODELS))
+    parser.add_argument("--layer", nargs="+", choices=LAYERS, default=LAYERS, help="of perplexity")
     parser.add_argument("--steps", type=int, default=10, help="of throughput, the first two not counted")
     parser.add_argument("--seconds", type=float, default=180, help="CPU seconds of training of each output layer")
     options = parser.parse_args()
