@@ -116,6 +116,15 @@ HeldOut = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of initial weights and of the order of the data.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Texts that go through the model together.")]
+FusedModel = Annotated[
+    str | None, typer.Option(help="Add the opinion of this model, such as an n-gram of the same vocabulary.")
+]
+FuseWeight = Annotated[
+    float | None, typer.Option(min=0.0, help="With --fuse: ln p of the model + this * ln p of the other.")
+]
+Interactive = Annotated[
+    bool, typer.Option("--interactive", help="Show the likeliest next words (--number, 5) as you type.")
+]
 
 
 @app.command()
@@ -244,6 +253,7 @@ def rank(
 @app.command()
 @plain_errors("generate")
 def generate(
+    context: typer.Context,
     model: Model,
     files: Files = None,
     prompt: Annotated[list[str] | None, typer.Option("--prompt", "-p", help="A prompt; may be repeated.")] = None,
@@ -259,16 +269,15 @@ def generate(
     beams: Annotated[int, typer.Option(min=1, help="Beam search with so many beams.")] = 1,
     number: Annotated[int, typer.Option(min=1, help="Texts per prompt (needs --sample or --beams).")] = 1,
     seed: Annotated[int | None, typer.Option(help="Seed for --sample.")] = None,
-    fuse: Annotated[
-        str | None, typer.Option(help="Add the opinion of this model, such as an n-gram of the same vocabulary.")
-    ] = None,
-    fuse_weight: Annotated[
-        float | None, typer.Option(min=0.0, help="With --fuse: ln p of the model + this * ln p of the other.")
-    ] = None,
+    fuse: FusedModel = None,
+    fuse_weight: FuseWeight = None,
+    interactive: Interactive = False,
     json: Json = False,
     batch_size: BatchSize = 16,
 ) -> None:
     """Continue prompts: --prompt TEXT, or each line of files or standard input. A blank one starts from nothing."""
+    if interactive:
+        return _complete_what_is_typed(context, model, number)
     from hf_lecture_models.terminal import generate_lines
 
     options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "num_beams": beams, "num_return_sequences": number}
@@ -282,6 +291,16 @@ def generate(
         raise typer.BadParameter("--fuse MODEL and --fuse-weight go together")
     fused = None if fuse is None or fuse_weight is None else (fuse, fuse_weight)
     generate_lines(model, prompt or [], files or [], options, seed=seed, json=json, batch_size=batch_size, fused=fused)
+
+
+def _complete_what_is_typed(context: typer.Context, model: str, number: int) -> None:
+    from hf_lecture_models.autocomplete import run_autocomplete
+
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    if given - {"model", "interactive", "number"}:
+        raise typer.BadParameter("--interactive goes with --number alone")
+    run_autocomplete(model, number if "number" in given else 5)
 
 
 class TextForm(StrEnum):

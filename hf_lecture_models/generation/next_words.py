@@ -1,0 +1,152 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The likeliest next words of a text, for any causal language model, whatever its tokens are.
+
+A word is what stands between white space. Its probability is that of its tokens, times that of what may come next where
+no token says that the word is over: P(word | text before). A word whose beginning is typed already is spelled anew from
+its first letter, so that "the ca" finds "cat" though its tokens be other ones than those of "ca". Characters that a
+model spells in bytes are not found.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hf_lecture_models.evaluation.encoding import unknown_tokens
+
+# Tokens of one word at most; a search of letters meets no longer words.
+_LONGEST_WORD = 24
+_BEAMS_PER_WORD = 4
+
+
+@dataclass(frozen=True)
+class NextWords:
+    """What `NextWordFinder` found."""
+
+    begun: str
+    """The letters of the word that the text ends in; empty where a new word begins."""
+    words: list[tuple[str, float]]
+    """Whole words with their probability, the likeliest first; all begin with `begun`."""
+    end: float | None
+    """The probability that the text ends here; None where a word is begun."""
+
+
+@dataclass(frozen=True)
+class _Beam:
+    log_prob: float
+    ids: tuple[int, ...] = ()
+    spelled: str = ""
+    closed: bool = False
+
+
+class NextWordFinder:
+    """Finds next words by a search over tokens; it keeps tables of the tokenizer, and nothing of the texts.
+
+    Raises:
+        ValueError: the tokenizer has no end of text.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        if tokenizer.eos_token_id is None:
+            raise ValueError("the tokenizer has no eos_token, so nothing says where a text ends")
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+        size = len(tokenizer)
+        hidden = {*tokenizer.all_special_ids, *unknown_tokens(tokenizer)}
+        self.usable = torch.tensor([token not in hidden for token in range(size)])
+        self._probe(range(size))
+
+    def _probe(self, tokens: range) -> None:
+        """Find out by decoding what each token adds, whether a word ends with it, and whether it begins another."""
+        decode = self.tokenizer.batch_decode
+        alone = decode([[token] for token in tokens])
+        visible = [token for token in tokens if self.usable[token] and alone[token][:1].isalnum()]
+        # A token that joins its like is what stands within words; where words are the tokens there is none.
+        doubled = decode([[token, token] for token in visible])
+        inner = next((t for t, text in zip(visible, doubled, strict=True) if not re.search(r"\s", text)), None)
+        ends, added = [True] * len(alone), alone
+        if inner is not None:
+            followed = decode([[token, inner] for token in tokens])
+            ends = [after[len(text) :][:1].isspace() for text, after in zip(alone, followed, strict=True)]
+            added = [text[len(alone[inner]) :] for text in decode([[inner, token] for token in tokens])]
+        self.ends = torch.tensor(ends)
+        self.begins = torch.tensor([text[:1].isspace() for text in added])
+        self.pieces = [text.strip() for text in added]
+        self.blank = torch.tensor([piece == "" for piece in self.pieces])
+        # A byte of a longer character has no spelling of its own.
+        self.usable &= torch.tensor(["\ufffd" not in piece for piece in self.pieces])
+
+    def find(self, text: str, number: int = 5) -> NextWords:
+        """Return the `number` likeliest words that `text` may go on with, or that its last letters begin."""
+        before, begun = re.fullmatch(r"(.*?)(\S*)", text, flags=re.DOTALL).groups()  # type: ignore[union-attr]
+        context = self._context(before.rstrip())
+        beams, end = [_Beam(0.0)], None
+        found: dict[str, float] = {}
+        for step in range(_LONGEST_WORD):
+            log_probs = self._log_probs(context, beams)
+            if step == 0 and not begun:
+                end = math.exp(float(log_probs[0, self.tokenizer.eos_token_id]))
+            for beam, row in zip(beams, log_probs, strict=True):
+                # Where tokens say themselves that they end a word, only they do.
+                if len(beam.spelled) >= max(1, len(begun)) and self.begins.any():
+                    over = row[: len(self.begins)][self.begins].logsumexp(0).logaddexp(row[self.tokenizer.eos_token_id])
+                    _add(found, beam.spelled, beam.log_prob + float(over))
+            grown = self._grow(context, beams, log_probs, begun, _BEAMS_PER_WORD * number)
+            for beam in grown:
+                if beam.closed:
+                    _add(found, beam.spelled, beam.log_prob)
+            enough = sorted(found.values(), reverse=True)[:number]
+            beams = [b for b in grown if not b.closed and (len(enough) < number or b.log_prob > enough[-1])]
+            if not beams:
+                break
+        best = sorted(found.items(), key=lambda item: -item[1])[:number]
+        return NextWords(begun, [(word, math.exp(log_prob)) for word, log_prob in best], end)
+
+    def _context(self, text: str) -> list[int]:
+        longest = getattr(self.model.config, "max_position_embeddings", None) or 2**20
+        ids = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
+        return [self.start, *ids][-max(1, longest - _LONGEST_WORD) :]
+
+    @torch.no_grad()
+    def _log_probs(self, context: list[int], beams: list[_Beam]) -> Tensor:
+        """(beams, vocab): ln p of the next token of each."""
+        ids = torch.tensor([[*context, *beam.ids] for beam in beams], device=self.model.device)
+        return self.model(input_ids=ids, logits_to_keep=1).logits[:, -1].float().log_softmax(-1).cpu()
+
+    def _grow(self, context: list[int], beams: list[_Beam], log_probs: Tensor, begun: str, width: int) -> list[_Beam]:
+        """The likeliest beams of one token more that spell, or go on from, what was begun."""
+        scores = log_probs[:, : len(self.pieces)] + torch.tensor([[beam.log_prob] for beam in beams])
+        for row, beam in enumerate(beams):
+            scores[row, ~self._allowed(context, beam, begun)] = -math.inf
+        best = scores.flatten().topk(min(width, scores.numel()))
+        grown = []
+        for log_prob, place in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+            if log_prob == -math.inf:
+                break
+            beam, token = beams[place // scores.shape[1]], place % scores.shape[1]
+            spelled = beam.spelled + self.pieces[token]
+            closed = bool(self.ends[token]) and len(spelled) >= len(begun)
+            grown.append(_Beam(log_prob, (*beam.ids, token), spelled, closed))
+        return grown
+
+    def _allowed(self, context: list[int], beam: _Beam, begun: str) -> Tensor:
+        """(vocab,) bool: tokens that may stand next."""
+        rest = begun[len(beam.spelled) :]
+        reaches = torch.tensor([piece.startswith(rest) for piece in self.pieces])
+        leads = torch.tensor([rest.startswith(piece) for piece in self.pieces]) & ~self.ends
+        fits = self.usable & (reaches | leads)
+        if beam.spelled:
+            return fits & ~self.begins & ~self.blank
+        if beam.ids or context == [self.start]:
+            return fits & ~self.blank
+        if self.ends[context[-1]] or not self.begins.any():
+            return fits & ~self.blank
+        return (fits | self.usable & self.blank) & self.begins
+
+
+def _add(found: dict[str, float], word: str, log_prob: float) -> None:
+    known = found.get(word, -math.inf)
+    found[word] = max(known, log_prob) + math.log1p(math.exp(-abs(known - log_prob))) if known > -math.inf else log_prob
