@@ -137,8 +137,7 @@ def measure_paradigm(
         `field`, `phenomenon`, `pairs`, `accuracy` (ties count 1/2), `ties`; and, as unknown words are all alike to the
         model: `known_pairs`, those without any, and `known_accuracy` on them (None where there is none).
     """
-    form = TEXT_FORMS[text_form]
-    sentences = [form(sentence) for sentence in (*paradigm.good, *paradigm.bad)]
+    sentences = list(map(TEXT_FORMS[text_form], [*paradigm.good, *paradigm.bad]))
     scores = score_texts(model, tokenizer, sentences, probability, batch_size)
     count = len(paradigm.good)
     points, known_points, ties = [], [], 0
