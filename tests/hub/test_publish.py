@@ -17,7 +17,10 @@ import pytest
 import torch
 from huggingface_hub import HfApi, ModelCard, constants
 from safetensors.torch import load
+from typer.testing import CliRunner
 
+from hf_lecture_models.cli import app
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub import publish
 from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.models.feed_forward.modeling_feed_forward import FeedForwardForCausalLM
@@ -260,25 +263,38 @@ def test_without_network_token_or_name_the_mend_is_named(
 
 
 LOAD = """
-import json, os, sys, torch
-place = sys.argv[1]
-if place == "with":
+import json, os, sys
+if sys.argv[1] == "with":
     import hf_lecture_models
 else:
     sys.modules["hf_lecture_models"] = None
 from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
-trust = {"trust_remote_code": True} if place == "trusted" else {}
-found = {}
-try:
-    model = AutoModelForCausalLM.from_pretrained(sys.argv[2], **trust)
-    tokenizer = AutoTokenizer.from_pretrained(sys.argv[2], **trust)
-    ids = tokenizer("the cat saw", return_tensors="pt").input_ids
-    found = {"logits": model(ids).logits.tolist(), "module": type(model).__module__}
-    found["text"] = pipeline("text-generation", model=sys.argv[2], **trust)("the ", max_new_tokens=3)
-except ValueError as error:
-    found = {"error": str(error)}
-print(json.dumps(found))
+found, trust = {"refusal": ""}, {}
+if sys.argv[1] == "without":
+    try:
+        AutoModelForCausalLM.from_pretrained(sys.argv[2])
+    except ValueError as error:
+        found["refusal"] = str(error)
+    found["ran_untrusted"] = os.path.exists(os.environ["CANARY"])
+    trust = {"trust_remote_code": True}
+model = AutoModelForCausalLM.from_pretrained(sys.argv[2], **trust)
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[2])
+found["logits"] = model(tokenizer("the cat saw", return_tensors="pt").input_ids).logits.tolist()
+found["module"] = type(model).__module__
+found["text"] = pipeline("text-generation", model=sys.argv[2], **trust)("the ", max_new_tokens=3)[0]["generated_text"]
+found["ran"] = os.path.exists(os.environ["CANARY"])
+print("\\n" + json.dumps(found))
 """
+
+
+def _with_canaries(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Code whose every module, when it runs, writes a file."""
+    future, canary = b"from __future__ import annotations\n", b"import os; open(os.environ['CANARY'], 'a').close()\n"
+    return {
+        name: content.replace(future, future + canary) if future in content else canary + content
+        for name, content in files.items()
+        if name.endswith(".py")
+    }
 
 
 @pytest.mark.slow
@@ -286,23 +302,14 @@ def test_what_was_published_loads_with_the_package_and_without_it_and_only_if_tr
     hub: StandInHub, model: Any, tokenizer: Any, tmp_path: Path
 ) -> None:
     publish(model, tokenizer, REPO, _facts(model, tokenizer))
-    # A canary in all of the published code: the file that its first line writes says who ran it.
     files = hub.commits(REPO)[-1].files
-    canary = b"import os; open(os.environ['CANARY'], 'a').close()\n"
-    code = {
-        name: canary + content.replace(b"from __future__ import annotations\n", b"")
-        for name, content in files.items()
-        if name.endswith(".py")
-    }
-    hub.repositories[REPO].add("main", files | code)
+    hub.repositories[REPO].add("main", files | _with_canaries(files))
     expected = model(tokenizer("the cat saw", return_tensors="pt").input_ids).logits
     found = {}
-    for place in ("with", "untrusted", "trusted"):
-        environment = _environment(hub, tmp_path / place) | {"CANARY": str(tmp_path / f"{place}.ran")}
+    for place in ("with", "without"):
         done = subprocess.run(
             [sys.executable, "-c", LOAD, place, REPO],
-            env=environment,
-            cwd=tmp_path,
+            env=_environment(hub, tmp_path / place) | {"CANARY": str(tmp_path / f"{place}.ran")},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -310,14 +317,47 @@ def test_what_was_published_loads_with_the_package_and_without_it_and_only_if_tr
         )
         assert done.returncode == 0, done.stderr[-3000:]
         found[place] = json.loads(done.stdout.splitlines()[-1])
-    ran = {place: (tmp_path / f"{place}.ran").exists() for place in found}
-    assert ran == {"with": False, "untrusted": False, "trusted": True}
-    assert "trust_remote_code=True" in found["untrusted"]["error"]
-    assert found["with"]["module"].startswith("hf_lecture_models.")
-    assert found["trusted"]["module"].startswith("transformers_modules.")
-    for place in ("with", "trusted"):
         assert torch.equal(torch.tensor(found[place]["logits"]), expected)
-        assert found[place]["text"][0]["generated_text"].startswith("the ")
+        assert found[place]["text"].startswith("the ")
+    assert found["with"]["module"].startswith("hf_lecture_models.")
+    assert not found["with"]["ran"], "the package's own classes serve"
+    assert "trust_remote_code=True" in found["without"]["refusal"]
+    assert not found["without"]["ran_untrusted"]
+    assert found["without"]["module"].startswith("transformers_modules.")
+    assert found["without"]["ran"], "the canary must be able to sing"
+
+
+def test_the_command_tells_what_it_would_do_and_what_the_card_lacks(
+    hub: StandInHub, model: Any, tokenizer: Any, tmp_path: Path
+) -> None:
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    command = ["publish", str(tmp_path / "model"), REPO]
+    done = CliRunner().invoke(app, [*command, "--dry-run"])
+    assert done.exit_code == 0, done.output
+    assert "the card lacks results: --evaluate FILE" in done.stderr
+    assert "the card lacks the licence of the weights: --licence NAME" in done.stderr
+    assert "Nothing was measured." in done.stdout
+    assert "modeling_recurrent.py" in done.stdout
+    assert not hub.requests
+    (tmp_path / "held_out.txt").write_text("the dog saw the dog\n", encoding="utf-8")
+    measured = ["--evaluate", str(tmp_path / "held_out.txt"), "--licence", "mit", "--private"]
+    done = CliRunner().invoke(app, [*command, *measured])
+    assert done.exit_code == 0, done.output
+    card = ModelCard(hub.commits(REPO)[-1].files["README.md"].decode())
+    expected = evaluate_language_model(model, tokenizer, ["the dog saw the dog"])["perplexity"]
+    assert card.data.eval_results[0].metric_value == pytest.approx(expected, rel=1e-5)
+    assert card.data.license == "mit"
+    assert "On held_out.txt" in card.text
+    assert hub.repositories[REPO].private
+    assert "uploaded: README.md, base_causal_lm.py" in done.stdout
+    hub.fail["commit"] = 403
+    done = CliRunner().invoke(app, [*command, "--licence", "mit"])
+    assert done.exit_code == 1
+    refusals = [line for line in done.stderr.splitlines() if line.startswith("hf-lecture publish:")]
+    assert len(refusals) == 1
+    assert "the token may not write there" in refusals[0]
+    assert TOKEN not in done.output
 
 
 @pytest.mark.slow
