@@ -11,11 +11,12 @@ import importlib.metadata
 import json
 import os
 import platform
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from hf_lecture_models.hub.facts import checked_out_commit
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "pyarrow", "accelerate", "kenlm")
@@ -68,11 +69,7 @@ def machine() -> dict[str, Any]:
 
 def commit() -> str:
     """The checked-out commit, marked where tracked files differ from it; "unknown" outside a checkout."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+    return checked_out_commit() or "unknown"
 
 
 def write_results(name: str, results: Any) -> Path:

@@ -49,7 +49,7 @@ def test_it_leaves_one_folder_with_models_cards_table_and_results(finished):
     assert (folder / "table.png").read_bytes().startswith(b"\x89PNG")
     for name in NAMES:
         files = {path.name for path in (folder / name).iterdir()}
-        assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= files
+        assert {"config.json", "model.safetensors", "tokenizer.json", "README.md", "facts.json"} <= files
         assert not files & {"checkpoints", "run.lock"}
     assert (folder / "lstm" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
 

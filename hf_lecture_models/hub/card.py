@@ -40,7 +40,8 @@ _COUNTS = ("texts", "tokens", "words", "bytes", "unknown")
 _TRAINING = {
     "steps": "optimizer steps",
     "tokens": "tokens read",
-    "seconds": "seconds of the clock in all, evaluation and saving included",
+    "run_seconds": "seconds of the clock in all, evaluation and saving included",
+    "seconds": "seconds of the clock",
     "cpu_seconds": "CPU seconds of learning alone",
     "tokens_per_second": "tokens per second of learning",
     "processes": "processes",

@@ -110,7 +110,7 @@ def training_record(record: Mapping[str, Any]) -> dict[str, Any]:
     named = {
         "steps": record.get("step"),
         "tokens": record.get("items"),
-        "seconds": record.get("seconds"),
+        "run_seconds": record.get("seconds"),
         "cpu_seconds": record.get("step_cpu_seconds") if record.get("num_processes") == 1 else None,
         "tokens_per_second": record.get("tokens_per_second"),
         "processes": record.get("num_processes"),

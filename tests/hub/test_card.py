@@ -65,7 +65,7 @@ def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[st
         name="a small LSTM",
         data={"name": "Two Sentences", "split": "validation", "licence": "CC0"},
         recipe={"learning_rate": 0.01, "model": {"cell_type": "lstm"}, "output": Path("here"), "wide": None},
-        training={"seconds": 12.345, "tokens": 1234567, "cpu_seconds": 1800.0, "device": "cpu"},
+        training={"run_seconds": 12.345, "tokens": 1234567, "cpu_seconds": 1800.0, "device": "cpu"},
         command="accelerate launch training/train_causal_lm.py training/recipes/recurrent.yaml",
         licence="apache-2.0",
     )
