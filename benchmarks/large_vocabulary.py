@@ -2,7 +2,7 @@
 """Language models at the 33 k words of WikiText-2: full softmax, adaptive softmax, noise-contrastive estimation.
 
     OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary throughput [--steps 10]
-    OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary perplexity [--seconds 180] [--model recurrent] [--layer softmax]
+    OMP_NUM_THREADS=1 python -m benchmarks.large_vocabulary perplexity [--seconds 180] [--model ...] [--layer ...]
 
 `throughput`: tokens per CPU second of a training step (forward, backward, clipping, AdamW) in turns on the text itself:
 an LSTM of 2 x 512, beside plain loops over `torch.nn.LSTM` with `nn.Linear` and with `nn.AdaptiveLogSoftmaxWithLoss`,

@@ -369,9 +369,11 @@ def neighbours(
 @plain_errors("convert")
 def convert(
     source: Annotated[str, typer.Argument(help="An ARPA file (.arpa, .arpa.gz), or a model's folder or Hub name.")],
-    target: Annotated[Path, typer.Argument(help="A folder; or an ARPA file, if the source is an n-gram model.")],
+    target: Annotated[
+        Path, typer.Argument(help="A folder; an ARPA file, if the source is an n-gram model; or NAME.onnx, if not.")
+    ],
 ) -> None:
-    """ARPA file -> model folder, or back."""
+    """ARPA file -> model folder, or back; any other model -> ONNX file."""
     from hf_lecture_models.terminal import convert_model
 
     convert_model(source, target)
@@ -428,11 +430,15 @@ def exec(
         ),
     ],
 ) -> None:
-    """Run another Python program (transformers serve, lm_eval, ...) that then knows the models of this package."""
-    from hf_lecture_models.terminal import find_program
+    """Run another Python program (transformers serve, lm_eval, ...) that then knows the models of this package.
+
+    So do the processes that it starts (trl sft, accelerate launch, ...).
+    """
+    from hf_lecture_models.terminal import find_program, reach_children
 
     with plain_errors("exec"):
         program = find_program(command)
+    reach_children()
     program()  # its errors are its own
 
 

@@ -293,21 +293,42 @@ def show_neighbours(name: str, words: list[str], options: dict[str, Any], pictur
 
 
 def convert_model(source: str, target: Path) -> None:
-    """ARPA file -> folder, or the folder of an n-gram model -> ARPA file.
+    """ARPA file -> folder, the folder of an n-gram model -> ARPA file, or any other model -> ONNX file.
 
     Raises:
         FileExistsError: the target is there already.
         FileNotFoundError: there is no such source.
-        ValueError: neither side, or both, is an ARPA file; the ARPA file is damaged; or the model is no n-gram.
+        ImportError: an ONNX file, and what writes it is not installed.
+        ValueError: neither side, or both, is an ARPA file; the ARPA file is damaged; or the model is no n-gram, or for
+            ONNX is one.
     """
+    if target.suffix == ".onnx":
+        _convert_to_onnx(source, target)
+        return
     if _is_arpa(source) == _is_arpa(target):
         raise ValueError(f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz), the other a folder")
-    if target.exists() and (target.is_file() or any(target.iterdir())):
-        raise FileExistsError(f"{target} is there already; remove it or name another")
+    _refuse_existing(target)
     _be_quiet()
     _check_place(source)
     counts = convert_to_arpa(source, target) if _is_arpa(target) else convert_from_arpa(source, target)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
+
+
+def _convert_to_onnx(source: str, target: Path) -> None:
+    from hf_lecture_models.hub.onnx import export_onnx
+
+    _refuse_existing(target)
+    model, _ = load_model(source)
+    difference = export_onnx(model, target)
+    checked = "not compared with the model: onnxruntime is not installed"
+    if difference is not None:
+        checked = f"logits differ from the model's by at most {difference:.1g}"
+    print(f"{target}: {target.stat().st_size:,} bytes; {checked}")
+
+
+def _refuse_existing(target: Path) -> None:
+    if target.exists() and (target.is_file() or any(target.iterdir())):
+        raise FileExistsError(f"{target} is there already; remove it or name another")
 
 
 def find_program(command: list[str]) -> Callable[[], Any]:
@@ -332,6 +353,12 @@ def find_program(command: list[str]) -> Callable[[], Any]:
         sys.exit(program())
 
     return run
+
+
+def reach_children() -> None:
+    """Let the processes that this one starts know the models too; see `startup/sitecustomize.py`."""
+    folder = str(Path(__file__).with_name("startup"))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
 
 
 def _find_python(arguments: list[str]) -> Callable[[], Any]:

@@ -62,6 +62,8 @@ class Sampling:
         """
         if not 1 <= self.max_new_tokens <= MAX_NEW_TOKENS:
             raise ValueError(f"the number of new tokens must be between 1 and {MAX_NEW_TOKENS}")
+        if self.seed is not None and not 0 <= self.seed < 2**63:
+            raise ValueError("the seed must be 0 or more, and below 2^63")
         if not self.sample:
             return {"max_new_tokens": self.max_new_tokens, "do_sample": False}
         if not 0 < self.temperature < math.inf:
@@ -116,8 +118,11 @@ def checked_text(text: str, what: str = "the text") -> str:
     """Return the text, if it is short enough.
 
     Raises:
+        TypeError: it is none.
         ValueError: it is longer than `MAX_CHARACTERS`.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is missing")
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"{what} has {len(text):,} characters; this page takes at most {MAX_CHARACTERS:,}")
     return text

@@ -4,6 +4,7 @@
 The server of gradio also takes in files, hands files out and fetches addresses. A page of texts needs none of it.
 """
 
+import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -20,7 +21,8 @@ _READ_EXACTLY = {
     "/gradio_api/queue/data",
     "/gradio_api/startup-events",
 }
-_WRITE = {"/gradio_api/queue/join", "/gradio_api/cancel", "/gradio_api/reset"}
+_QUESTION = "/gradio_api/queue/join"
+_WRITE = {_QUESTION, "/gradio_api/cancel", "/gradio_api/reset"}
 
 # The page carries its scripts inside itself and builds its templates from text, hence "unsafe". Nothing may be fetched
 # from, or sent to, another machine.
@@ -40,7 +42,9 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class Guard:
-    """ASGI middleware that answers 403 to what the page does not need and 413 to what is too large.
+    """ASGI middleware that answers 403 to what the page does not need, 413 to what is too large.
+
+    A question may hold texts and numbers only: gradio would follow what looks like a file, to a path or an address.
 
     Args:
         hosts: names by which the page may be asked for, so that no web site can reach it by a name of its own that it
@@ -59,6 +63,12 @@ class Guard:
         if refusal:
             await _refuse(send, *refusal)
             return
+        if scope["path"].rstrip("/") == _QUESTION:
+            body = await _read(receive)
+            if not _is_plain(body):
+                await _refuse(send, 403, "a question holds texts and numbers only")
+                return
+            receive = _again(body, receive)
 
         async def send_with_policy(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -91,3 +101,35 @@ async def _refuse(send: Send, status: int, message: str) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": message.encode()})
+
+
+async def _read(receive: Receive) -> bytes:
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            return body
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """What the application receives: the body that was read, then whatever comes."""
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_again
+
+
+def _is_plain(body: bytes) -> bool:
+    """Whether a question's data have no parts.
+
+    >>> _is_plain(b'{"data": ["the cat", 30, null]}'), _is_plain(b'{"data": [{"path": "/etc/passwd"}]}')
+    (True, False)
+    """
+    try:
+        data = json.loads(body)["data"]
+        return isinstance(data, list) and not any(isinstance(part, dict | list) for part in data)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False

@@ -134,10 +134,11 @@ class NextWordFinder:
 
     def _allowed(self, context: list[int], beam: _Beam, begun: str) -> Tensor:
         """(vocab,) bool: tokens that may stand next."""
-        rest = begun[len(beam.spelled) :]
-        reaches = torch.tensor([piece.startswith(rest) for piece in self.pieces])
-        leads = torch.tensor([rest.startswith(piece) for piece in self.pieces]) & ~self.ends
-        fits = self.usable & (reaches | leads)
+        fits = self.usable
+        if rest := begun[len(beam.spelled) :]:
+            reaches = torch.tensor([piece.startswith(rest) for piece in self.pieces])
+            leads = torch.tensor([rest.startswith(piece) for piece in self.pieces]) & ~self.ends
+            fits = fits & (reaches | leads)
         if beam.spelled:
             return fits & ~self.begins & ~self.blank
         if beam.ids or context == [self.start]:

@@ -180,6 +180,7 @@ def test_a_tokenizer_without_a_beginning_of_text():
         (lambda speaker: continue_text(speaker, "a", Sampling(temperature=0.0)), "temperature"),
         (lambda speaker: continue_text(speaker, "a", Sampling(temperature=math.nan)), "temperature"),
         (lambda speaker: continue_text(speaker, "a", Sampling(top_k=-1)), "top-k"),
+        (lambda speaker: continue_text(speaker, "a", Sampling(seed=10**30)), "seed"),
         (lambda speaker: continue_text(speaker, "a", Sampling(top_p=2.0)), "top-p"),
         (lambda speaker: continue_text(speaker, "a " * 60, Sampling(60)), "takes 64 in all"),
     ],

@@ -11,11 +11,20 @@ from hf_lecture_models.demo.page import answered
 LOCAL = frozenset({"127.0.0.1", "localhost"})
 
 
-def ask(path, method="GET", host="127.0.0.1:7860", length=None, hosts=LOCAL, kind="http"):
+def ask(path, method="GET", host="127.0.0.1:7860", length=None, hosts=LOCAL, kind="http", body=b'{"data": []}'):
     """Status and headers of the answer; 200 is the app's own."""
     sent = []
+    pieces = [
+        {"type": "http.request", "body": body[:5], "more_body": True},
+        {"type": "http.request", "body": body[5:], "more_body": False},
+    ]
+
+    async def receive():
+        return pieces.pop(0)
 
     async def app(scope, receive, send):
+        if method == "POST":
+            assert (await receive())["body"] == body
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
     async def send(message):
@@ -23,7 +32,7 @@ def ask(path, method="GET", host="127.0.0.1:7860", length=None, hosts=LOCAL, kin
 
     headers = [(b"host", host.encode())] + ([(b"content-length", str(length).encode())] if length is not None else [])
     scope = {"type": kind, "method": method, "path": path, "headers": headers}
-    asyncio.run(Guard(app, hosts)(scope, None, send))
+    asyncio.run(Guard(app, hosts)(scope, receive, send))
     return sent[0]["status"], dict(sent[0]["headers"])
 
 
@@ -61,6 +70,29 @@ def test_files_are_not_taken_in_and_requests_are_short():
     assert ask("/gradio_api/queue/join", "POST", length=MAX_BODY + 1)[0] == 413
     assert ask("/gradio_api/queue/join", "POST")[0] == 413
     assert ask("/gradio_api/queue/join", "PUT", length=1)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data": [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}]}',
+        b'{"data": [{"path": "http://example.org/", "m\\u0065ta": {"_type": "gradio.FileData"}}]}',
+        b'{"data": [["the cat"]]}',
+        b'{"data": {"path": "x"}}',
+        b"{}",
+        b"[]",
+        b"no json",
+        b"\xff",
+        b"[" * 100_000,
+    ],
+)
+def test_what_looks_like_a_file_is_not_followed(body):
+    assert ask("/gradio_api/queue/join", "POST", length=len(body), body=body)[0] == 403
+
+
+def test_a_question_passes_unchanged():
+    body = '{"data": ["the cät", 1.5, null, true], "fn_index": 0}'.encode()
+    assert ask("/gradio_api/queue/join", "POST", length=len(body), body=body)[0] == 200
 
 
 def test_another_name_for_this_machine_is_refused():

@@ -10,9 +10,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
+from transformers import AutoModelForCausalLM
 
-from hf_lecture_models import RecurrentConfig, RecurrentModel
-from tests.interop.small_models import small_model, small_tokenizer
+from hf_lecture_models import NGramConfig, NGramForCausalLM, RecurrentConfig, RecurrentModel
+from hf_lecture_models.hub.onnx import export_onnx
+from hf_lecture_models.terminal import convert_model
+from tests.interop.small_models import save_small_model, small_model, small_tokenizer
 
 pytestmark = pytest.mark.slow
 
@@ -84,3 +87,42 @@ def test_equal_at_any_shape(name: str, fields: dict[str, Any], tmp_path: Path) -
                 expected = model(tokens, mask)
             real = mask.bool()
             assert_close(ours[real], expected[real], rtol=0, atol=1e-5, msg=lambda text, p=padding: f"{p}: {text}")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`hf-lecture convert MODEL NAME.onnx`; the file gives what the model gives, and n-grams have another format."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    save_small_model(tmp_path / "model", "feed_forward")
+    convert_model(str(tmp_path / "model"), tmp_path / "model.onnx")
+    assert "differ from the model's by at most" in capsys.readouterr().out
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    assert [given.name for given in session.get_inputs()] == ["input_ids", "attention_mask"]
+    assert [found.name for found in session.get_outputs()] == ["logits"]
+    tokens = torch.randint(14, (3, 8))
+    (logits,) = session.run(None, {"input_ids": tokens.numpy(), "attention_mask": torch.ones_like(tokens).numpy()})
+    with torch.no_grad():
+        expected = AutoModelForCausalLM.from_pretrained(tmp_path / "model")(tokens).logits
+    assert_close(torch.from_numpy(logits), expected, rtol=0, atol=1e-5)
+    with pytest.raises(FileExistsError, match="is there already"):
+        convert_model(str(tmp_path / "model"), tmp_path / "model.onnx")
+    with pytest.raises(ValueError, match="write an ARPA file"):
+        export_onnx(NGramForCausalLM(NGramConfig(vocab_size=17, order=2)), tmp_path / "ngram.onnx")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "model.onnx"]
+
+
+def test_a_file_that_differs_is_not_written(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    model = small_model("feed_forward", small_tokenizer())
+    model.model.dropout = Shift()
+    with pytest.raises(ValueError, match="not written: its logits would differ"):
+        export_onnx(model, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+class Shift(nn.Module):
+    """Something that the exported program does not see."""
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return hidden if torch.compiler.is_exporting() else hidden + 1

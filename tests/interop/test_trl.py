@@ -1,0 +1,126 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""trl: supervised fine-tuning and preferences, in Python and as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tests.interop.small_models import TEXTS, save_small_model
+
+trl = pytest.importorskip("trl")
+datasets = pytest.importorskip("datasets")
+pytestmark = pytest.mark.slow
+
+MODELS = ["gpt1", "self_attention", "recurrent"]
+PAIRS = [
+    {"prompt": "the cat", "chosen": " sat on the mat", "rejected": " log tree log"},
+    {"prompt": "the dog", "chosen": " saw the cat", "rejected": " mat a a"},
+] * 8
+OPTIONS: dict[str, Any] = {
+    "use_cpu": True,
+    "bf16": False,
+    "max_steps": 8,
+    "per_device_train_batch_size": 4,
+    "learning_rate": 0.03,
+    "lr_scheduler_type": "constant",
+    "logging_steps": 1,
+    "save_strategy": "no",
+    "report_to": "none",
+    "disable_tqdm": True,
+    "max_length": 32,
+}
+
+
+def rows(kind: str) -> list[dict[str, Any]]:
+    if kind == "plain text":
+        return [{"text": text} for text in TEXTS]
+    split = [text.rsplit(" ", 1) for text in TEXTS]
+    if kind == "prompt and completion":
+        return [{"prompt": prompt, "completion": f" {word}"} for prompt, word in split]
+    # What an assistant's turn is, the tokenizer's chat template says.
+    roles = ("user", "assistant")
+    turns = ([{"role": role, "content": part} for role, part in zip(roles, parts, strict=True)] for parts in split)
+    return [{"messages": messages} for messages in turns]
+
+
+def losses(trainer: Any) -> list[float]:
+    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+
+
+def same_logits(model: Any, folder: Path) -> bool:
+    """Whether what was saved reloads as the same model."""
+    reloaded = AutoModelForCausalLM.from_pretrained(folder)
+    tokens = AutoTokenizer.from_pretrained(folder)("the cat sat", return_tensors="pt")
+    with torch.no_grad():
+        return torch.equal(model.eval()(**tokens).logits, reloaded(**tokens).logits)
+
+
+@pytest.mark.parametrize("data", ["plain text", "prompt and completion", "conversation"])
+@pytest.mark.parametrize("given", ["path", "object"])
+@pytest.mark.parametrize("name", MODELS)
+def test_supervised_fine_tuning(name: str, given: str, data: str, tmp_path: Path) -> None:
+    path = save_small_model(tmp_path / "model", name)
+    trainer = trl.SFTTrainer(
+        path if given == "path" else AutoModelForCausalLM.from_pretrained(path),
+        trl.SFTConfig(output_dir=str(tmp_path / "run"), assistant_only_loss=data == "conversation", **OPTIONS),
+        train_dataset=datasets.Dataset.from_list(rows(data)),
+    )
+    trainer.train()
+    assert losses(trainer)[-1] < 0.8 * losses(trainer)[0]
+    # Nothing that the tokenizer puts in front or trl behind is lost or doubled; only completions are learnt.
+    tokenizer, first = trainer.processing_class, trainer.train_dataset[0]
+    assert tokenizer.decode(first["input_ids"]) == f"<s> {TEXTS[0]} </s>"
+    counted = next(iter(trainer.get_train_dataloader()))["labels"][:, 1:] != -100
+    assert counted.sum(1).max() == (7 if data == "plain text" else 2)
+    trainer.save_model(str(tmp_path / "saved"))
+    assert same_logits(trainer.model, tmp_path / "saved")
+
+
+@pytest.mark.parametrize("given", ["path", "object"])
+@pytest.mark.parametrize("name", MODELS)
+def test_preferences(name: str, given: str, tmp_path: Path) -> None:
+    """The model that it is compared with is found by the folder that the model was loaded from."""
+    path = save_small_model(tmp_path / "model", name)
+    trainer = trl.DPOTrainer(
+        path if given == "path" else AutoModelForCausalLM.from_pretrained(path),
+        args=trl.DPOConfig(output_dir=str(tmp_path / "run"), **OPTIONS),
+        train_dataset=datasets.Dataset.from_list(PAIRS),
+    )
+    assert type(trainer.ref_model) is type(trainer.model)
+    before = {key: value.clone() for key, value in trainer.ref_model.state_dict().items()}
+    trainer.train()
+    assert losses(trainer)[0] == pytest.approx(0.6931, abs=1e-3)  # ln 2: still the model that it is compared with
+    assert losses(trainer)[-1] < 0.7 * losses(trainer)[0]
+    assert all(torch.equal(value, before[key]) for key, value in trainer.ref_model.state_dict().items())
+    trainer.save_model(str(tmp_path / "saved"))
+    assert same_logits(trainer.model, tmp_path / "saved")
+
+
+def run_trl(command: str, folder: Path, data: list[dict[str, Any]], *options: str) -> Path:
+    """What a user types; returns the folder of the result."""
+    (folder / "data").mkdir()
+    lines = "".join(json.dumps(row) + "\n" for row in data)
+    (folder / "data" / "train.jsonl").write_text(lines, encoding="utf-8")
+    typed = ["exec", "trl", command, "--model_name_or_path", str(folder / "model"), "--dataset_name"]
+    typed += [str(folder / "data"), "--output_dir", str(folder / "out"), "--max_steps", "2", "--use_cpu", *options]
+    code = f"from hf_lecture_models.cli import main; import sys; sys.argv[1:] = {typed!r}; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder / "out"
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    path = save_small_model(tmp_path / "model", "recurrent")
+    saved = run_trl("sft", tmp_path, rows("plain text"))
+    before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (path, saved))
+    assert type(after) is type(before)
+    assert not torch.equal(before.lm_head.weight, after.lm_head.weight)
+    assert AutoTokenizer.from_pretrained(saved).decode([0, 1]) == AutoTokenizer.from_pretrained(path).decode([0, 1])
