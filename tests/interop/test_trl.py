@@ -74,7 +74,7 @@ def test_supervised_fine_tuning(name: str, given: str, data: str, tmp_path: Path
         train_dataset=datasets.Dataset.from_list(rows(data)),
     )
     trainer.train()
-    assert losses(trainer)[-1] < 0.8 * losses(trainer)[0]
+    assert losses(trainer)[-1] < 0.9 * losses(trainer)[0]
     # Nothing that the tokenizer puts in front or trl behind is lost or doubled; only completions are learnt.
     tokenizer, first = trainer.processing_class, trainer.train_dataset[0]
     assert tokenizer.decode(first["input_ids"]) == f"<s> {TEXTS[0]} </s>"
