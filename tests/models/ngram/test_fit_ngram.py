@@ -23,7 +23,7 @@ def test_the_recipe_gives_the_figures_that_it_promises(tmp_path, capsys):
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "out")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     assert (model.config.order, model.config.smoothing, model.config.vocab_size) == (3, "kneser_ney", len(tokenizer))
-    results = json.loads((tmp_path / "out" / "results.json").read_text())["results"]
+    results = json.loads((tmp_path / "out" / "facts.json").read_text())["results"]
     assert [f"{results['perplexity']:.3f}", f"{results['bits_per_byte']:.3f}"] == list(FIGURES)
     assert "validation perplexity" in capsys.readouterr().out
     assert (tmp_path / "out" / "README.md").is_file()
