@@ -96,8 +96,10 @@ class Terminal:
         os.close(self.ours)
 
 
+# A job in the background may have been told to ignore Ctrl-C, and what it starts would inherit that.
 _CONTROLLED = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    "import fcntl, os, signal, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "signal.signal(signal.SIGINT, signal.default_int_handler); os.execv(sys.argv[1], sys.argv[1:])"
 )
 
 
@@ -130,6 +132,8 @@ def test_on_a_terminal(terminal):
 
 def test_ctrl_c_ends_it_quietly(terminal):
     terminal.wait_for("> ")
-    terminal.type("the\x03")
+    terminal.type("the")
+    terminal.wait_for("the")
+    terminal.type("\x03")
     assert terminal.process.wait(timeout=60) == 0
     assert "Traceback" not in terminal.seen
