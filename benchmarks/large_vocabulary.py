@@ -48,8 +48,8 @@ MODELS: dict[str, tuple[type, type, dict[str, Any]]] = {
 }
 DROPOUT = {"recurrent": 0.2, "feed_forward": 0.0}  # of the curves; the throughput is taken without
 SHAPES = {"recurrent": "LSTM, 2 x {}", "feed_forward": "feed-forward, order 5, {} units"}
-# recurrent_wikitext2.yaml's, and its dropout below. With a warm-up of 50 steps, or without dropout, LSTMs with a full
-# softmax, torch's own too, predict no better than the words' frequencies for more than a thousand steps.
+# recurrent_wikitext2.yaml's, and its dropout above: without, LSTMs with a full softmax, torch's own too, predict no
+# better than the words' frequencies for hundreds of steps; after a warm-up of 50, the adaptive softmax does no better.
 RECIPE = CausalLMRecipe(layout="stream", batch_size=20, sequence_length=35, learning_rate=0.003, warmup_steps=200)
 EVALUATIONS, VALIDATION_TEXTS = 6, 400
 
