@@ -48,9 +48,11 @@ def run(folder, tracker, stop_at=None, resume=False):
 
 
 @pytest.fixture
-def straight_and_resumed(tmp_path, request, capsys):
+def straight_and_resumed(tmp_path, request, capsys, monkeypatch):
     """The history of a run, and the folder of one that was stopped in its middle and resumed."""
     tracker, folder = request.param, tmp_path / "stopped"
+    # It recommends another product to processes that have imported openai, as other tests do.
+    monkeypatch.setenv("WANDB_DISABLE_WEAVE", "true")
     pytest.importorskip(tracker)
     assert run(folder, tracker, stop_at=5).step == 5
     history = run(folder, tracker, resume=True).history
