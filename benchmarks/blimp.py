@@ -22,7 +22,7 @@ from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.analysis.blimp_pictures import save_blimp_comparison
 from hf_lecture_models.evaluation.blimp import Paradigm, evaluate_blimp, read_blimp
-from hf_lecture_models.terminal import load_model
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.tokenization.corpus import read_texts
 
 RESULTS = ROOT / "benchmarks" / "results" / "blimp.json"

@@ -21,9 +21,9 @@ from transformers.utils import logging
 
 from benchmarks.common import ROOT
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
-from hf_lecture_models.base.files import staged_file
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.io.files import staged_file
 
 CARDS, RECIPES = ROOT / "hub_cards", ROOT / "training" / "recipes"
 

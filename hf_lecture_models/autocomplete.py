@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from hf_lecture_models.generation.next_words import NextWordFinder, NextWords
-from hf_lecture_models.terminal import load_model
+from hf_lecture_models.loading import load_model
 
 _INTRODUCTION = (
     "Type a text and press Enter: its likeliest next words are shown, or how its last word may go on. A number takes\n"

@@ -9,7 +9,7 @@ from typing import Any
 from hf_lecture_models.analysis.blimp_pictures import save_blimp_picture
 from hf_lecture_models.evaluation.blimp import evaluate_blimp, load_blimp, read_blimp
 from hf_lecture_models.evaluation.strict_json import strict_json
-from hf_lecture_models.terminal import load_model
+from hf_lecture_models.loading import load_model
 
 
 def run_blimp(

@@ -434,11 +434,11 @@ def exec(
 
     So do the processes that it starts (trl sft, accelerate launch, ...).
     """
-    from hf_lecture_models.terminal import find_program, reach_children
+    from hf_lecture_models.terminal import find_program, register_in_subprocesses
 
     with plain_errors("exec"):
         program = find_program(command)
-    reach_children()
+    register_in_subprocesses()
     program()  # its errors are its own
 
 

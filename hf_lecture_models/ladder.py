@@ -28,11 +28,11 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, pipeli
 from transformers.utils import logging
 
 from hf_lecture_models.analysis.learning_curve import save_table
-from hf_lecture_models.base.files import staged_file
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, training_record, write_facts
+from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
@@ -72,7 +72,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Trained:
+class Result:
     """A model, what it took, and the recipe or arguments that made it."""
 
     model: Any
@@ -83,7 +83,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Ladder:
-    """All that a climb needs.
+    """All that a run_comparison needs.
 
     Attributes:
         facts: what `results.json` begins with; "command" and "text" among them.
@@ -97,7 +97,7 @@ class Ladder:
 
     corpus: Corpus
     tokenizer: Any
-    rungs: "list[Rung]"
+    rungs: "list[Baseline]"
     facts: dict[str, Any]
     data: dict[str, Any]
     unit: str
@@ -110,11 +110,11 @@ class Ladder:
     seconds: float | None = None
 
 
-Train = Callable[[Ladder, Path], Trained]
+Train = Callable[[Ladder, Path], Result]
 
 
 @dataclass(frozen=True)
-class Rung:
+class Baseline:
     """One model of the ladder: the folder's name, the title on its card, and how it is trained."""
 
     name: str
@@ -127,7 +127,7 @@ class Rung:
         return getattr(self.train, "func", None) is train_network
 
 
-def fit_ngram(ladder: Ladder, folder: Path, **options: Any) -> Trained:
+def fit_ngram(ladder: Ladder, folder: Path, **options: Any) -> Result:
     """Estimate an n-gram model."""
     start = time.perf_counter()
     model = NGramForCausalLM.fit(ladder.corpus.train, ladder.tokenizer, **options)
@@ -135,10 +135,10 @@ def fit_ngram(ladder: Ladder, folder: Path, **options: Any) -> Trained:
     model.save_pretrained(folder)
     ladder.tokenizer.save_pretrained(folder)
     tokens = len(encode_corpus(ladder.tokenizer, ladder.corpus.train).ids) + len(ladder.corpus.train)
-    return Trained(model, seconds, tokens, options)
+    return Result(model, seconds, tokens, options)
 
 
-def train_network(ladder: Ladder, folder: Path, recipe_name: str) -> Trained:
+def train_network(ladder: Ladder, folder: Path, recipe_name: str) -> Result:
     """Train a network by one of the package's own recipes; a run that was interrupted in `folder` goes on."""
     from hf_lecture_models.trainer.language_model import CausalLMRecipe, train_causal_lm
     from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
@@ -160,7 +160,7 @@ def train_network(ladder: Ladder, folder: Path, recipe_name: str) -> Trained:
     )
     if result.stopped.startswith("SIG"):
         raise KeyboardInterrupt
-    return Trained(AutoModelForCausalLM.from_pretrained(folder), result.seconds, result.tokens, asdict(recipe))
+    return Result(AutoModelForCausalLM.from_pretrained(folder), result.seconds, result.tokens, asdict(recipe))
 
 
 def _choosing_texts(texts: list[str], recipe: Any) -> list[str]:
@@ -242,24 +242,24 @@ def size_of(text: str) -> int:
     return len(words) if len(words) > 1 else len(text)
 
 
-def make_rungs(order: int = 3) -> list[Rung]:
+def make_rungs(order: int = 3) -> list[Baseline]:
     """The ladder, from the bottom; `order` is the longer n-gram's."""
     name = "trigram" if order == 3 else f"{order}-gram"
     ngram = partial(fit_ngram, order=order, smoothing="modified_kneser_ney")
     return [
-        Rung("unigram", "Unigram, add-one", partial(fit_ngram, order=1, smoothing="add_alpha", alpha=1.0)),
-        Rung(name, f"{name.capitalize()}, modified Kneser-Ney", ngram),
-        Rung("feed_forward", "Feed-forward", partial(train_network, recipe_name="quickstart_feed_forward")),
-        Rung("rnn", "Elman network", partial(train_network, recipe_name="quickstart_rnn")),
-        Rung("lstm", "LSTM", partial(train_network, recipe_name="quickstart_lstm")),
-        Rung("self_attention", "Self-attention", partial(train_network, recipe_name="quickstart_self_attention")),
+        Baseline("unigram", "Unigram, add-one", partial(fit_ngram, order=1, smoothing="add_alpha", alpha=1.0)),
+        Baseline(name, f"{name.capitalize()}, modified Kneser-Ney", ngram),
+        Baseline("feed_forward", "Feed-forward", partial(train_network, recipe_name="quickstart_feed_forward")),
+        Baseline("rnn", "Elman network", partial(train_network, recipe_name="quickstart_rnn")),
+        Baseline("lstm", "LSTM", partial(train_network, recipe_name="quickstart_lstm")),
+        Baseline("self_attention", "Self-attention", partial(train_network, recipe_name="quickstart_self_attention")),
     ]
 
 
-def climb(ladder: Ladder, folder: Path, progress: Path | None = None) -> dict[str, Any]:
+def run_comparison(ladder: Ladder, folder: Path, progress: Path | None = None) -> dict[str, Any]:
     """Train, measure, save, draw and reload every model into `folder`, and return what `results.json` then holds.
 
-    With a file for the `progress`, a climb that was interrupted goes on from the models that it finished.
+    With a file for the `progress`, a run_comparison that was interrupted goes on from the models that it finished.
     """
     start = time.perf_counter()
     logging.disable_progress_bar()
@@ -311,7 +311,7 @@ def _few_threads(most: int) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _climb(rung: Rung, ladder: Ladder, stage: Path, results: dict[str, Any]) -> dict[str, Any]:
+def _climb(rung: Baseline, ladder: Ladder, stage: Path, results: dict[str, Any]) -> dict[str, Any]:
     print(f"\n{rung.title}", flush=True)
     folder = stage / rung.name
     trained = rung.train(ladder, folder)

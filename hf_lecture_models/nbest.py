@@ -16,8 +16,9 @@ from hf_lecture_models.evaluation.rescoring import (
     word_error_rates,
 )
 from hf_lecture_models.evaluation.scoring import TextScore
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
-from hf_lecture_models.terminal import check_files, complete_groups, line_chunks, load_model, print_json, print_tokens
+from hf_lecture_models.terminal import check_files, complete_groups, line_chunks, print_json, print_tokens
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import split_words
 

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.ladder import (
     RESULTS,
     TABLE,
@@ -27,8 +27,8 @@ from hf_lecture_models.ladder import (
     Scale,
     check_output,
     check_packages,
-    climb,
     make_rungs,
+    run_comparison,
     size_of,
     write_json,
 )
@@ -160,7 +160,7 @@ def run_ladder(request: Request, output: str | os.PathLike[str]) -> dict[str, An
     check_output(output, "ladder")
     ladder = make_ladder(request)
     with unfinished(output, ladder) as folder:
-        results = climb(ladder, folder / _MODELS, folder / _PROGRESS)
+        results = run_comparison(ladder, folder / _MODELS, folder / _PROGRESS)
         _move(folder / _MODELS, output, [rung.name for rung in ladder.rungs])
     print(f"\n{results['seconds']:.0f} s in all. {RESULTS}, {TABLE} and the models are in {output}; for example")
     best = shlex.quote(str(output / ladder.rungs[-1].name))
@@ -355,13 +355,13 @@ def make_examples(texts: list[str], count: int = 3) -> tuple[str, list[list[str]
     spaced = any(" " in text for text in texts)
     join = " ".join if spaced else "".join
     rows = [text.split() if spaced else list(text.strip()[:40]) for text in texts]
-    rows = [row for row in rows if 4 <= len(row) <= 40 and _changed_over(row) != row] or [row[:40] for row in rows]
+    rows = [row for row in rows if 4 <= len(row) <= 40 and swap_middle_words(row) != row] or [row[:40] for row in rows]
     chosen = rows[:: max(1, len(rows) // count)][:count]
-    pairs = [[join(row), join(_changed_over(row))] for row in chosen if _changed_over(row) != row]
+    pairs = [[join(row), join(swap_middle_words(row))] for row in chosen if swap_middle_words(row) != row]
     return join(rows[0][:3]) + (" " if spaced else ""), pairs
 
 
-def _changed_over(row: list[str]) -> list[str]:
+def swap_middle_words(row: list[str]) -> list[str]:
     """The two in the middle changed over."""
     middle = len(row) // 2
     return [*row[: middle - 1], *reversed(row[middle - 1 : middle + 1]), *row[middle + 1 :]] if middle else row
@@ -369,7 +369,7 @@ def _changed_over(row: list[str]) -> list[str]:
 
 @contextmanager
 def unfinished(output: Path, ladder: Ladder) -> Iterator[Path]:
-    """Yield the folder in which a climb waits until it is done; what another call left there is refused.
+    """Yield the folder in which a run_comparison waits until it is done; what another call left there is refused.
 
     Raises:
         FileExistsError: it holds an unfinished ladder of other texts or options, or something else.
@@ -396,7 +396,7 @@ def unfinished(output: Path, ladder: Ladder) -> Iterator[Path]:
 
 
 def _fingerprint(ladder: Ladder) -> dict[str, Any]:
-    """What must be the same for a climb to go on."""
+    """What must be the same for a run_comparison to go on."""
     texts = {part: zlib.crc32("\n".join(texts).encode()) for part, texts in asdict(ladder.corpus).items()}
     rungs = [rung.name for rung in ladder.rungs]
     return {"command": ladder.facts["command"], "texts": texts, "rungs": rungs, "version": __version__}

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.ladder import (
     RESULTS,
     TABLE,
@@ -20,8 +20,8 @@ from hf_lecture_models.ladder import (
     Scale,
     check_output,
     check_packages,
-    climb,
     make_rungs,
+    run_comparison,
 )
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -68,7 +68,7 @@ def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int
     check_output(output, "quickstart")
     ladder = make_ladder(tiny, seed)
     with staged_folder(output) as stage:
-        results = climb(ladder, stage)
+        results = run_comparison(ladder, stage)
     print(f"\n{results['seconds']:.0f} s in all. {RESULTS}, {TABLE} and the models are in {output}; for example")
     print(f"  echo 'The value of the' | hf-lecture generate {output / ladder.rungs[-1].name} --sample")
     return results

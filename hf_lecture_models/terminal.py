@@ -18,19 +18,17 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
-from transformers.utils import logging
 
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, shown
-from hf_lecture_models.evaluation.language_model import Tally, evaluate_language_model
+from hf_lecture_models.evaluation.language_model import PerplexityAccumulator, evaluate_language_model
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.hub.card import LEARNING_CURVE
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import prepare, publish
-from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, load_model
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -39,71 +37,13 @@ from hf_lecture_models.tokenization.corpus import read_texts
 _BATCHES_PER_CHUNK = 4
 
 
-def load_model(name: str) -> tuple[Any, Any]:
-    """Return the causal language model and its tokenizer from a folder, an ARPA file, or the Hub.
-
-    Raises:
-        OSError: there is no such model.
-        ValueError: it is damaged, or lacks weights.
-    """
-    _be_quiet()
-    _check_place(name)
-    if _is_arpa(name):
-        return NGramForCausalLM.from_arpa(name)
-    try:
-        # transformers' annotation leaves out the pair that output_loading_info=True returns.
-        loaded: Any = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True)
-        model, info = loaded
-        _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
-        return model, AutoTokenizer.from_pretrained(name)
-    except OSError as error:
-        if Path(name).exists():
-            raise
-        raise OSError(f"there is no folder or ARPA file {name}, and the Hub does not give it: {error}") from error
-
-
-def _be_quiet() -> None:
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-
-
-def _refuse_missing(name: str, kind: str, missing: list[str]) -> None:
-    # transformers fills them with random numbers and goes on.
-    if missing:
-        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        raise ValueError(
-            f"{name} lacks weights of {kind}, the causal model of its model_type: {shown}; "
-            f"name a folder that {kind}.save_pretrained wrote"
-        )
-
-
-def _check_place(name: str) -> None:
-    path = Path(name)
-    if _is_arpa(name):
-        if not path.exists():
-            raise FileNotFoundError(f"there is no ARPA file {name}")
-        if path.is_dir():
-            raise IsADirectoryError(f"{name} is a folder: name an ARPA file, or a folder without .arpa in its name")
-        return
-    if path.is_file():
-        raise OSError(f"{name} is a file: name a model's folder, its name on the Hub, or a file ending in .arpa[.gz]")
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise OSError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
-    if not path.exists() and (name.count("/") > 1 or name.startswith((".", "/", "~"))):
-        raise OSError(f"there is no folder {name}")
-
-
-def _is_arpa(name: str | Path) -> bool:
-    return str(name).endswith((".arpa", ".arpa.gz"))
-
-
 def score_lines(
     name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int, stream: bool = False
 ) -> None:
     """Print the log-probability of each line, and at the end the measures of all; of a `stream`, after its end."""
     check_files(files)
     model, tokenizer = load_model(name)
-    tally = Tally(model, tokenizer, stream)
+    tally = PerplexityAccumulator(model, tokenizer, stream)
     if not json:
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
     chunks: Iterable[list[str]] = line_chunks(files, batch_size)
@@ -305,12 +245,12 @@ def convert_model(source: str, target: Path) -> None:
     if target.suffix == ".onnx":
         _convert_to_onnx(source, target)
         return
-    if _is_arpa(source) == _is_arpa(target):
+    if is_arpa_name(source) == is_arpa_name(target):
         raise ValueError(f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz), the other a folder")
     _refuse_existing(target)
-    _be_quiet()
-    _check_place(source)
-    counts = convert_to_arpa(source, target) if _is_arpa(target) else convert_from_arpa(source, target)
+    be_quiet()
+    check_location(source)
+    counts = convert_to_arpa(source, target) if is_arpa_name(target) else convert_from_arpa(source, target)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
 
 
@@ -355,7 +295,7 @@ def find_program(command: list[str]) -> Callable[[], Any]:
     return run
 
 
-def reach_children() -> None:
+def register_in_subprocesses() -> None:
     """Let the processes that this one starts know the models too; see `startup/sitecustomize.py`."""
     folder = str(Path(__file__).with_name("startup"))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))

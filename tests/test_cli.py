@@ -21,9 +21,10 @@ from hf_lecture_models.analysis.neighbours import nearest_neighbours
 from hf_lecture_models.cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
-from hf_lecture_models.terminal import find_program, load_model
+from hf_lecture_models.terminal import find_program
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 import yaml
 from transformers.utils.logging import disable_progress_bar
 
-from hf_lecture_models.base.files import staged_folder
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, write_facts
+from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.io.files import staged_file
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from transformers.modeling_utils import slice_logits_to_keep
 
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
-from hf_lecture_models.layers.recurrent_padding import last_real, padding_mask
+from hf_lecture_models.layers.recurrent_padding import last_token_index, padding_mask
 
 
 def causal_lm_loss(
@@ -78,8 +78,8 @@ def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | No
     logits = model(input_ids=input_ids, attention_mask=real.long(), **kwargs).logits
     # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
     positions = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
-    last_real = positions.where(real, 0).cummax(dim=1).values
-    before = torch.cat((last_real[:, :1], last_real[:, :-1]), dim=1)  # (batch, seq)
+    last_token_index = positions.where(real, 0).cummax(dim=1).values
+    before = torch.cat((last_token_index[:, :1], last_token_index[:, :-1]), dim=1)  # (batch, seq)
     rows = torch.arange(input_ids.shape[0], device=input_ids.device)[:, None]
     normalisers = logits.float().logsumexp(dim=-1).gather(1, before)
     scores = logits[rows, before, input_ids].float() - normalisers
@@ -170,7 +170,9 @@ class HiddenStateCausalLM(CausalLMMixin):
         if targets is None:
             return None, logits
         complete = isinstance(logits_to_keep, int) and logits_to_keep == 0 and not has_own_loss(self.lm_head)
-        source, targets = _predictors(logits if complete else hidden, targets, padding_mask(attention_mask, hidden))
+        source, targets = gather_predicting_states(
+            logits if complete else hidden, targets, padding_mask(attention_mask, hidden)
+        )
         if complete:
             total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
         else:
@@ -187,7 +189,7 @@ class HiddenStateCausalLM(CausalLMMixin):
         real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
         hidden = self.model(input_ids, real.long(), use_cache=False).last_hidden_state
         # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
-        before = last_real(real).roll(1, 1)  # (batch, seq); nothing asks for the first
+        before = last_token_index(real).roll(1, 1)  # (batch, seq); nothing asks for the first
         hidden = hidden.gather(1, before.unsqueeze(-1).expand_as(hidden))
         scored = scored_positions(real, input_ids, self.config)
         if wanted is not None:
@@ -199,14 +201,14 @@ class HiddenStateCausalLM(CausalLMMixin):
         return scores
 
 
-def _predictors(source: Tensor, targets: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor]:
+def gather_predicting_states(source: Tensor, targets: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor]:
     """What predicts each target, flat: (batch * seq, width) and (batch * seq,)."""
     targets, source = targets.to(source.device), source.flatten(0, 1)
     if real is not None:
         real = real.to(source.device)
         targets = targets.masked_fill(real.cumsum(1) == 0, -100)
         rows = torch.arange(len(real), device=real.device)[:, None] * real.shape[1]
-        source = source.index_select(0, (rows + last_real(real)).flatten())
+        source = source.index_select(0, (rows + last_token_index(real)).flatten())
     return source, targets.flatten()
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from transformers.configuration_utils import PreTrainedConfig
 
-# Names from this similarity on are taken for a slip of the pen.
+# Names from this similarity on are taken for a typo.
 _NEAR_MISS = 0.85
 
 

@@ -10,7 +10,7 @@ from torch import nn
 from transformers import initialization as init
 from transformers.modeling_utils import PreTrainedModel
 
-from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.io.files import staged_folder
 
 _WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from hf_lecture_models.evaluation.encoding import unknown_tokens
-from hf_lecture_models.evaluation.language_model import Tally
+from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.scoring import TextScore, score_texts
 from hf_lecture_models.terminal import complete
 
@@ -26,7 +26,7 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
 
 
 @dataclass(frozen=True)
-class Speaker:
+class LoadedModel:
     """A model with its tokenizer and the name that the page shows."""
 
     name: str
@@ -82,7 +82,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TokenSpan:
     """A stretch of a text with the surprisal of all its tokens; `end` is where its last sign stands, plus 1."""
 
     text: str
@@ -93,14 +93,14 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredText:
     """A text as one model sees it: its pieces, the end of the text last, and its measures.
 
     A text that a closed vocabulary cannot encode has no pieces, and probability 0.
     """
 
     text: str
-    pieces: list[Piece]
+    pieces: list[TokenSpan]
     measures: dict[str, Any]
 
     @property
@@ -143,7 +143,7 @@ def checked_sentences(text: str) -> list[str]:
 
 
 @torch.no_grad()
-def next_tokens(speaker: Speaker, text: str, number: int = SHOWN_TOKENS) -> list[NextToken]:
+def next_tokens(speaker: LoadedModel, text: str, number: int = SHOWN_TOKENS) -> list[NextToken]:
     """Return the likeliest tokens after `text`, with the probability that the model gives to each."""
     model, tokenizer = speaker.model, speaker.tokenizer
     start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
@@ -165,7 +165,7 @@ def _spelling(tokenizer: Any, id_: int) -> str:
     return tokenizer.convert_ids_to_tokens(id_) if not text or "\ufffd" in text else text
 
 
-def continue_text(speaker: Speaker, text: str, sampling: Sampling) -> dict[str, Any]:
+def continue_text(speaker: LoadedModel, text: str, sampling: Sampling) -> dict[str, Any]:
     """Continue a text; the result is one of `complete`. Other draws of random numbers do not notice it."""
     options = sampling.options()
     longest = getattr(speaker.model.config, "max_position_embeddings", None) or math.inf
@@ -181,16 +181,16 @@ def continue_text(speaker: Speaker, text: str, sampling: Sampling) -> dict[str, 
         return complete(speaker.model, speaker.tokenizer, [text], **options)[0]
 
 
-def rank(speaker: Speaker, sentences: Sequence[str], per_token: bool = False) -> list[Judged]:
+def rank(speaker: LoadedModel, sentences: Sequence[str], per_token: bool = False) -> list[ScoredText]:
     """Sentences token by token, the likeliest first: by the whole probability, or by its mean logarithm per token."""
 
-    def place(judged: Judged) -> float:
+    def place(judged: ScoredText) -> float:
         return judged.bits / judged.measures["tokens"] if per_token else judged.bits
 
     return sorted((_judged(speaker, score) for score in _scores(speaker, sentences)), key=place)
 
 
-def compare(speakers: Sequence[Speaker], text: str) -> list[Judged]:
+def compare(speakers: Sequence[LoadedModel], text: str) -> list[ScoredText]:
     """One text as each model sees it, cut into the same pieces for all.
 
     A piece ends where every tokenizer ends a token; in a text with white space, only where a word ends too.
@@ -201,41 +201,41 @@ def compare(speakers: Sequence[Speaker], text: str) -> list[Judged]:
     words = {match.end() for match in _WORD_END.finditer(text)}
     if len(words) > 1:
         cuts &= words
-    return [Judged(text, _joined(one.pieces, cuts), one.measures) for one in judged]
+    return [ScoredText(text, _joined(one.pieces, cuts), one.measures) for one in judged]
 
 
-def _joined(pieces: list[Piece], cuts: set[int | None]) -> list[Piece]:
+def _joined(pieces: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
     """Pieces that end at `cuts`, and a last one for what comes after."""
-    joined: list[Piece] = []
-    group: list[Piece] = []
+    joined: list[TokenSpan] = []
+    group: list[TokenSpan] = []
     for piece in pieces:
         group.append(piece)
         if piece.end in cuts or piece is pieces[-1]:
             text, bits = "".join(one.text for one in group), math.fsum(one.bits for one in group)
-            joined.append(Piece(text, bits, piece.end, any(one.unknown for one in group)))
+            joined.append(TokenSpan(text, bits, piece.end, any(one.unknown for one in group)))
             group = []
     return joined
 
 
-def _scores(speaker: Speaker, texts: Sequence[str]) -> list[TextScore]:
+def _scores(speaker: LoadedModel, texts: Sequence[str]) -> list[TextScore]:
     return score_texts(speaker.model, speaker.tokenizer, texts, batch_size=16)
 
 
-def _judged(speaker: Speaker, score: TextScore) -> Judged:
-    tally = Tally(speaker.model, speaker.tokenizer)
+def _judged(speaker: LoadedModel, score: TextScore) -> ScoredText:
+    tally = PerplexityAccumulator(speaker.model, speaker.tokenizer)
     tally.add(score)
     pieces = _pieces(speaker.tokenizer, score) if score.encoded.possible else []
-    return Judged(score.encoded.text, pieces, tally.measures())
+    return ScoredText(score.encoded.text, pieces, tally.measures())
 
 
-def _pieces(tokenizer: Any, score: TextScore) -> list[Piece]:
+def _pieces(tokenizer: Any, score: TextScore) -> list[TokenSpan]:
     """Each token with the blanks before it (tokens of one character together), and one piece for the text's end."""
     text = score.encoded.text
     options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
     ends = [end for _, end in tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]]
     *bits, last = (-score.log_probs / math.log(2)).tolist()
     unknown = set(score.encoded.unknown_tokens)
-    pieces: list[Piece] = []
+    pieces: list[TokenSpan] = []
     start = 0
     # Bytes of one character end at the same place.
     for end, tokens in groupby(enumerate(ends), key=itemgetter(1)):
@@ -243,6 +243,6 @@ def _pieces(tokenizer: Any, score: TextScore) -> list[Piece]:
         stretch = text[start:end]
         visible_end = start + len(stretch.rstrip()) if stretch.strip() else None
         total = math.fsum(bits[place] for place in places)
-        pieces.append(Piece(stretch, total, visible_end, not unknown.isdisjoint(places)))
+        pieces.append(TokenSpan(stretch, total, visible_end, not unknown.isdisjoint(places)))
         start = end
-    return [*pieces, Piece(text[start:], last)]
+    return [*pieces, TokenSpan(text[start:], last)]

@@ -19,8 +19,8 @@ from hf_lecture_models.demo.answers import (
     MAX_CHARACTERS,
     MAX_NEW_TOKENS,
     MAX_SENTENCES,
+    LoadedModel,
     Sampling,
-    Speaker,
     checked_sentences,
     compare,
     continue_text,
@@ -29,13 +29,13 @@ from hf_lecture_models.demo.answers import (
 )
 from hf_lecture_models.demo.guard import Guard
 from hf_lecture_models.demo.style import CSS
-from hf_lecture_models.terminal import load_model
+from hf_lecture_models.loading import load_model
 
 _MAX_WAITING = 32
 _ORDERS = ("the whole sentence", "the average token")
 
 
-def load_speakers(names: Sequence[str]) -> list[Speaker]:
+def load_speakers(names: Sequence[str]) -> list[LoadedModel]:
     """Load models, named by the last part of their path: the page tells nothing else about this machine's folders."""
     speakers = []
     for letter, name in zip("AB", names, strict=False):
@@ -43,7 +43,7 @@ def load_speakers(names: Sequence[str]) -> list[Speaker]:
         model.eval()
         path = Path(name)
         shown = path.resolve().name if path.exists() else name
-        speakers.append(Speaker(f"{letter}: {shown}" if len(names) > 1 else shown, model, tokenizer))
+        speakers.append(LoadedModel(f"{letter}: {shown}" if len(names) > 1 else shown, model, tokenizer))
     return speakers
 
 
@@ -144,7 +144,7 @@ def answered(answer: Callable[..., tuple[str, ...]], outputs: int) -> Callable[.
     return run
 
 
-def build_page(speakers: Sequence[Speaker]) -> Any:
+def build_page(speakers: Sequence[LoadedModel]) -> Any:
     """The page as a `gradio.Blocks`, not yet served."""
     # Read when gradio is imported.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
@@ -162,7 +162,7 @@ def build_page(speakers: Sequence[Speaker]) -> Any:
     return page
 
 
-def _continue_tab(gradio: Any, speakers: Sequence[Speaker]) -> None:
+def _continue_tab(gradio: Any, speakers: Sequence[LoadedModel]) -> None:
     def answer(which: int, text: str, *choices: Any) -> tuple[str, ...]:
         new, way, temperature, top_k, top_p, seed = choices
         seed = None if seed is None else int(seed)
@@ -184,7 +184,7 @@ def _continue_tab(gradio: Any, speakers: Sequence[Speaker]) -> None:
     _button(gradio, "Continue", answer, inputs, ["continuation", "next-tokens"])
 
 
-def _rank_tab(gradio: Any, speakers: Sequence[Speaker]) -> None:
+def _rank_tab(gradio: Any, speakers: Sequence[LoadedModel]) -> None:
     def answer(which: int, text: str, order: str) -> tuple[str, ...]:
         ranking = rank(speakers[which], checked_sentences(text), per_token=order == _ORDERS[1])
         return (rendering.render_ranking(ranking),)
@@ -196,7 +196,7 @@ def _rank_tab(gradio: Any, speakers: Sequence[Speaker]) -> None:
     _button(gradio, "Rank", answer, [which, text, order], ["ranking"])
 
 
-def _compare_tab(gradio: Any, speakers: Sequence[Speaker]) -> None:
+def _compare_tab(gradio: Any, speakers: Sequence[LoadedModel]) -> None:
     def answer(text: str) -> tuple[str, ...]:
         return (rendering.render_comparison([speaker.name for speaker in speakers], compare(speakers, text)),)
 
@@ -208,7 +208,7 @@ def _compare_tab(gradio: Any, speakers: Sequence[Speaker]) -> None:
     _button(gradio, "Compare", answer, [text], ["comparison"])
 
 
-def _choice_of_model(gradio: Any, speakers: Sequence[Speaker]) -> Any:
+def _choice_of_model(gradio: Any, speakers: Sequence[LoadedModel]) -> Any:
     names = [speaker.name for speaker in speakers]
     return gradio.Radio(names, value=names[0], type="index", label="Model", visible=len(names) > 1)
 

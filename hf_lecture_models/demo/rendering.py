@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hf_lecture_models.analysis.neighbours import shown
-from hf_lecture_models.demo.answers import Judged, NextToken, Piece
+from hf_lecture_models.demo.answers import NextToken, ScoredText, TokenSpan
 from hf_lecture_models.demo.style import STEPS, step, step_name
 
 _KINDS = {"end": "end of the text", "unknown": "an unknown word"}
@@ -67,12 +67,12 @@ def _token_cell(token: NextToken) -> str:
     return f'<td class="token">{escaped(shown(token.token))}</td>'
 
 
-def render_ranking(ranking: Sequence[Judged]) -> str:
+def render_ranking(ranking: Sequence[ScoredText]) -> str:
     """Sentences in their order, each token coloured by its surprisal."""
     return _page(_legend() + "".join(_sentence(place, one) for place, one in enumerate(ranking, start=1)))
 
 
-def _sentence(place: int, one: Judged) -> str:
+def _sentence(place: int, one: ScoredText) -> str:
     tokens = one.measures["tokens"]
     if not one.possible:
         return f'<div class="sentence"><b>{place}.</b> {_impossible(one)}</div>'
@@ -83,14 +83,14 @@ def _sentence(place: int, one: Judged) -> str:
     )
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: TokenSpan) -> str:
     return (
         f'<span class="piece step{step(piece.bits)}"><span{_unknown(piece)}>{_label(piece)}</span>'
         f"<small>{_bits(piece.bits)}</small></span>"
     )
 
 
-def render_comparison(names: Sequence[str], judged: Sequence[Judged]) -> str:
+def render_comparison(names: Sequence[str], judged: Sequence[ScoredText]) -> str:
     """A table of measures, and each piece of the text with its surprisal under each model."""
     rows = {
         "bits of the whole text": [_bits(one.bits) for one in judged],
@@ -113,7 +113,7 @@ def render_comparison(names: Sequence[str], judged: Sequence[Judged]) -> str:
     return _page(f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{note}{_pairs(judged)}")
 
 
-def _pairs(judged: Sequence[Judged]) -> str:
+def _pairs(judged: Sequence[ScoredText]) -> str:
     refusals = "".join(f"<p>{_impossible(one)}</p>" for one in judged if not one.possible)
     aligned = [one.pieces for one in judged if one.possible]
     pairs = "".join(
@@ -123,11 +123,11 @@ def _pairs(judged: Sequence[Judged]) -> str:
     return f'{_legend()}{refusals}<div class="pieces">{pairs}</div>'
 
 
-def _small(piece: Piece) -> str:
+def _small(piece: TokenSpan) -> str:
     return f'<small class="step{step(piece.bits)}"><span{_unknown(piece)}>{_bits(piece.bits)}</span></small>'
 
 
-def _impossible(one: Judged) -> str:
+def _impossible(one: ScoredText) -> str:
     return f'<span class="word">{escaped(one.text)}</span>: probability 0, for a closed vocabulary lacks a word of it'
 
 
@@ -139,11 +139,11 @@ def _legend() -> str:
     )
 
 
-def _unknown(piece: Piece) -> str:
+def _unknown(piece: TokenSpan) -> str:
     return ' class="unknown" title="unknown to this model"' if piece.unknown else ""
 
 
-def _label(piece: Piece) -> str:
+def _label(piece: TokenSpan) -> str:
     if piece.end is None and not piece.text.strip():
         blanks = piece.text.replace("\n", "⏎").replace(" ", "␣")
         return escaped(blanks) or '<span class="special">end</span>'

@@ -21,9 +21,9 @@ from typing import Any
 
 import torch
 
-from hf_lecture_models.base.files import staged_file
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tokenization.corpus import read_texts
 
 HUB_NAME = "nyu-mll/blimp"

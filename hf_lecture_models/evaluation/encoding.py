@@ -39,7 +39,7 @@ class EncodedText:
         return len(self.text.encode()) + 1
 
     @property
-    def charged_bits(self) -> int:
+    def oov_spelling_bits(self) -> int:
         """Bits that spell out the unknown words: 8 per byte, and one end byte for each word."""
         return sum(8 * (len(word.encode()) + 1) for word in self.unknown_words)
 
@@ -58,7 +58,7 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
             return [_impossible(tokenizer, texts[0])]
         return [encoded for text in texts for encoded in encode_texts(tokenizer, [text])]
     names = unknown_tokens(tokenizer)
-    one_each = isinstance(tokenizer, WordTokenizer) and tokenizer.is_as_built()
+    one_each = isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified()
     encoded = []
     for text, ids in zip(texts, corpus, strict=True):
         if not np.isin(ids, list(names)).any():

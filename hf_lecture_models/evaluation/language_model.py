@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.evaluation.encoding import unknown_tokens
-from hf_lecture_models.evaluation.scoring import Reach, TextScore, score_stream, score_texts
+from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 
 # Texts scored together: enough to sort by length, few enough to hold.
 _CHUNK = 4096
 
 
-class Tally:
+class PerplexityAccumulator:
     """Sums over scored texts, from which all measures follow; `measures` says what they are."""
 
     def __init__(self, model: Any, tokenizer: Any, stream: bool = False) -> None:
         self.vocab_size, self.unk_token = model.config.vocab_size, tokenizer.unk_token
         self.unk_classes = len(unknown_tokens(tokenizer)) - 1
-        self.reach, self.stream = Reach.of(model), stream
-        self.texts = self.tokens = self.words = self.bytes = self.unknown = self.charged_bits = 0
+        self.limit, self.stream = ContextLimit.of(model), stream
+        self.texts = self.tokens = self.words = self.bytes = self.unknown = self.oov_spelling_bits = 0
         self.nats = 0.0
         self.known_tokens = self.known_words = 0
         self.known_nats = 0.0
@@ -42,7 +42,7 @@ class Tally:
         self.words += text.words + 1
         self.bytes += text.bytes
         self.unknown += len(text.unknown_words)
-        self.charged_bits += text.charged_bits
+        self.oov_spelling_bits += text.oov_spelling_bits
         self.nats -= score.log_prob
         row = len(score.ids) + 1
         self.longest_row = self.longest_row + row if self.stream else max(self.longest_row, row)
@@ -62,13 +62,13 @@ class Tally:
         if not self.texts:
             raise ValueError("no texts to evaluate; an empty text is '', and an empty list measures nothing")
         bits = self.nats / math.log(2)
-        windowed = not self.reach.exact and self.longest_row > self.reach.longest
+        windowed = not self.limit.exact and self.longest_row > self.limit.longest
         return {
             "perplexity": _exp(self.nats, self.tokens),
             "perplexity_without_unk": _exp(self.known_nats, self.known_tokens),
             "word_perplexity": _exp(self.nats, self.words),
             "word_perplexity_without_unk": _exp(self.known_nats, self.known_words),
-            "bits_per_byte": (bits + self.charged_bits) / self.bytes,
+            "bits_per_byte": (bits + self.oov_spelling_bits) / self.bytes,
             "tokens": self.tokens,
             "words": self.words,
             "bytes": self.bytes,
@@ -80,8 +80,8 @@ class Tally:
             "unk_token": self.unk_token,
             "unk_classes": self.unk_classes if self.unk_classes > 0 else None,
             "stream": self.stream,
-            "window": self.reach.longest if windowed else None,
-            "stride": self.reach.longest - self.reach.overlap if windowed else None,
+            "window": self.limit.longest if windowed else None,
+            "stride": self.limit.longest - self.limit.overlap if windowed else None,
         }
 
 
@@ -129,7 +129,7 @@ def evaluate_language_model(
     """
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got one text; write [text]")
-    tally = Tally(model, tokenizer, stream)
+    tally = PerplexityAccumulator(model, tokenizer, stream)
     score = score_stream if stream else score_texts
     for chunk in [list(texts)] if stream else _chunks(texts):
         for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):

@@ -84,7 +84,7 @@ def windows(length: int, longest: int, overlap: int, row: int = 0) -> Iterator[W
 
 
 @dataclass(frozen=True)
-class Reach:
+class ContextLimit:
     """How much a model can take at once: `longest` tokens, `overlap` of them again in the next window."""
 
     longest: int
@@ -95,7 +95,7 @@ class Reach:
     """True where pieces of a row follow each other through `past_key_values` instead of overlapping."""
 
     @classmethod
-    def of(cls, model: Any) -> "Reach":
+    def of(cls, model: Any) -> "ContextLimit":
         """Read it off the model: recurrent, of fixed order, or with a longest input (then half of it is context)."""
         config = model.config
         if getattr(model, "_is_stateful", False) and "past_key_values" in inspect.signature(model.forward).parameters:
@@ -148,7 +148,7 @@ def score_texts(
     # Equal rows go through the model once: rounding must not part what is equally probable.
     distinct = {row.tobytes(): row for row in rows if row is not None}
     with _evaluating(model):
-        scores = _score_rows(model, list(distinct.values()), Reach.of(model), batch_size, progress)
+        scores = _score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
     log_probs = dict(zip(distinct, scores, strict=True))
     return [
         _impossible_score(one) if row is None else TextScore(one, row[1:], log_probs[row.tobytes()])
@@ -169,14 +169,14 @@ def score_stream(
     rows = [_row(tokenizer, one, terminated=True) for one in encoded if one.possible]
     _check_tokenizer(model, tokenizer)
     stream = np.concatenate(rows) if rows else np.zeros(0, np.int64)
-    reach = Reach.of(model)
+    limit = ContextLimit.of(model)
     with _evaluating(model):
         if not len(stream):
             log_probs = np.zeros(0)
-        elif reach.carries_state:
-            log_probs = _carry(model, stream, reach.longest, progress)
+        elif limit.carries_state:
+            log_probs = score_with_state(model, stream, limit.longest, progress)
         else:
-            log_probs = _score_rows(model, [stream], reach, batch_size, progress)[0]
+            log_probs = _score_rows(model, [stream], limit, batch_size, progress)[0]
     ends = np.cumsum([len(row) for row in rows])
     # Entry i of log_probs belongs to token i + 1 of the stream: each text's begin one after its <s>.
     pieces = iter([(row[1:], log_probs[end - len(row) : end - 1]) for row, end in zip(rows, ends, strict=True)])
@@ -222,7 +222,9 @@ def _evaluating(model: Any) -> Iterator[None]:
         model.train(training)
 
 
-def _score_rows(model: Any, rows: list[np.ndarray], reach: Reach, batch_size: int, progress: bool) -> list[np.ndarray]:
+def _score_rows(
+    model: Any, rows: list[np.ndarray], limit: ContextLimit, batch_size: int, progress: bool
+) -> list[np.ndarray]:
     """Per row float64 (len(row) - 1,): ln p of each token but the first given all (or a window's worth) before it.
 
     What a row begins with in common with another is scored once: the hypotheses of a list share most of it.
@@ -232,12 +234,12 @@ def _score_rows(model: Any, rows: list[np.ndarray], reach: Reach, batch_size: in
     neighbours = _shared_beginnings(rows)
     for index, _, shared in neighbours:
         length = len(rows[index])
-        if length <= reach.longest:
+        if length <= limit.longest:
             jobs.append(Window(index, 0, length, scored_from=max(1, shared)))
-        elif reach.carries_state:
-            results[index] = _carry(model, rows[index], reach.longest, progress=False)
+        elif limit.carries_state:
+            results[index] = score_with_state(model, rows[index], limit.longest, progress=False)
         else:
-            jobs += windows(length, reach.longest, reach.overlap, index)
+            jobs += windows(length, limit.longest, limit.overlap, index)
     bar = tqdm(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", disable=not progress)
     # Neighbours in length make batches with little padding.
     for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
@@ -250,7 +252,7 @@ def _score_rows(model: Any, rows: list[np.ndarray], reach: Reach, batch_size: in
         bar.update(sum(map(len, batch)))
     bar.close()
     for index, before, shared in neighbours:
-        if shared > 1 and len(rows[index]) <= reach.longest:
+        if shared > 1 and len(rows[index]) <= limit.longest:
             results[index][: shared - 1] = results[before][: shared - 1]
     return results
 
@@ -297,7 +299,7 @@ def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> 
     return _checked(model.score(ids, mask, **options))
 
 
-def _carry(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
+def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
     """Float64 (len(row) - 1,): as `_score_rows`, the row fed in segments whose state is carried on."""
     pieces: list[np.ndarray] = []
     cache, before = None, None

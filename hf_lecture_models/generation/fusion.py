@@ -53,7 +53,7 @@ class NGramLogitsProcessor(LogitsProcessor):
         self.pad_token_id = begin if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         self.padding_begins = self.pad_token_id == begin
         order = getattr(model.config, "order", None)
-        self.reach = None if order is None else max(1, order - 1)
+        self.context_size = None if order is None else max(1, order - 1)
         self.names_positions = "position_ids" in inspect.signature(model.forward).parameters
 
     @torch.no_grad()
@@ -77,8 +77,8 @@ class NGramLogitsProcessor(LogitsProcessor):
     def log_probs(self, input_ids: Tensor) -> Tensor:
         """(batch, seq) -> (batch, vocab): ln p_LM of the token that comes after each row."""
         ids, real = self._without_padding(input_ids.to(self.model.device))
-        if self.reach is not None:
-            ids, real = ids[:, -self.reach :], real[:, -self.reach :]
+        if self.context_size is not None:
+            ids, real = ids[:, -self.context_size :], real[:, -self.context_size :]
         options: dict[str, Any] = {"attention_mask": real.long(), "logits_to_keep": 1, "use_cache": False}
         if self.names_positions:
             options["position_ids"] = (real.cumsum(1) - 1).clamp(min=0)

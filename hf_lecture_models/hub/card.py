@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.io.files import staged_file
 
 PACKAGE = "hf_lecture_models"
 LEARNING_CURVE = "learning_curve.png"

@@ -10,9 +10,9 @@ from typing import Any
 from transformers import PreTrainedModel, PythonBackend
 from transformers.models.auto import modeling_auto
 
-from hf_lecture_models.base.files import staged_folder
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.flatten import flat_name, flatten
+from hf_lecture_models.io.files import staged_folder
 
 # What an earlier export to the same folder may have left and this one may not need.
 _REPLACED = ("model*.safetensors", "model*.safetensors.index.json", "*.py")
@@ -43,7 +43,7 @@ def export(
     if type(model) not in classes.values():
         raise ValueError(
             f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
-            "(hf_lecture_models.base.registration.register) before exporting it"
+            "(hf_lecture_models.io.registration.register) before exporting it"
         )
     # A tokenizer written in Python is code, too; `tokenizer.json` alone reproduces all others.
     python_tokenizer = type(processing_class) if isinstance(processing_class, PythonBackend) else None

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.io.files import staged_file
 
 # Beside the model and its card: what the card was rendered from.
 FACTS = "facts.json"
@@ -52,7 +52,7 @@ def collect_facts(
         "prompt": _known_word(tokenizer),
         "data": dict(data),
         "results": {key: value for key, value in results.items() if isinstance(value, int | float | str | None)},
-        "recipe": without_places(json.loads(json.dumps(dict(recipe or {}), default=str))),
+        "recipe": strip_local_paths(json.loads(json.dumps(dict(recipe or {}), default=str))),
         "training": dict(training or {}),
         "command": command,
         "licence": licence,
@@ -150,10 +150,10 @@ def vocabulary_policy(tokenizer: Any) -> str:
     return "closed, without an unknown word: a text with any other word has probability 0"
 
 
-def without_places(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def strip_local_paths(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe with the last part only of each absolute path: a card need not tell whose machine it was.
 
-    >>> without_places({"epochs": 2, "train_files": ["/home/me/thesis/train.txt", "data/more.txt"]})
+    >>> strip_local_paths({"epochs": 2, "train_files": ["/home/me/thesis/train.txt", "data/more.txt"]})
     {'epochs': 2, 'train_files': ['train.txt', 'data/more.txt']}
     """
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.io.files import staged_file
 
 # One file of the format holds no more.
 _LARGEST = 2**31 - 2**20

@@ -3,7 +3,7 @@
 
 Until that commit the repository is as it was (a new one is empty), whatever interrupts the upload; repeating is safe,
 and sends only what differs. Of the files that are there already, those that an earlier `publish` may have left and this
-one does not need are deleted (see `OURS`); all others stay, and are named in the result.
+one does not need are deleted (see `MANAGED_FILES`); all others stay, and are named in the result.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from hf_lecture_models.hub.facts import collect_facts
 from hf_lecture_models.version import __version__
 
 # At the top of a repository: what `publish` writes under names that depend on the model.
-OURS = (
+MANAGED_FILES = (
     "model*.safetensors",
     "model.safetensors.index.json",
     "modeling_*.py",
@@ -38,7 +38,7 @@ OURS = (
     "layers_*.py",
     LEARNING_CURVE,
 )
-_MENDS = {
+ERROR_HINTS = {
     401: "it refuses the token; log in again with `hf auth login`, or set HF_TOKEN to a token that is valid",
     403: "the token may not write there; use one with write access, or a namespace of your own",
     404: "there is no such place, or the token may not see it; check the name, --revision and the token's rights",
@@ -146,7 +146,7 @@ def _upload(api: HfApi, folder: Path, repo: str, private: bool, revision: str | 
     local = {path.name: path for path in sorted(folder.iterdir())}
     changed = [name for name, path in local.items() if _differs(path, there.get(name))]
     others = sorted(there.keys() - local.keys() - {".gitattributes"})
-    deleted = [name for name in others if any(fnmatch(name, pattern) for pattern in OURS) and "/" not in name]
+    deleted = [name for name in others if any(fnmatch(name, pattern) for pattern in MANAGED_FILES) and "/" not in name]
     left_alone = [name for name in others if name not in deleted]
     if not changed and not deleted:
         return Publication(str(url), str(info.sha), left_alone=left_alone)
@@ -181,16 +181,16 @@ def _clear_errors(repo: str, token: str, endpoint: str) -> Iterator[None]:
         # The threads that upload large files wrap what happened to them.
         cause = error.__cause__ if isinstance(error, RuntimeError) and error.__cause__ else error
         kind = ValueError if isinstance(cause, ValueError) and not isinstance(cause, OSError) else OSError
-        raise kind(_told(cause, repo, endpoint).replace(token, "<token>")) from None
+        raise kind(explain(cause, repo, endpoint).replace(token, "<token>")) from None
 
 
-def _told(error: BaseException, repo: str, endpoint: str) -> str:
+def explain(error: BaseException, repo: str, endpoint: str) -> str:
     """What happened, and what mends it."""
     if isinstance(error, OfflineModeIsEnabled):
         said = "HF_HUB_OFFLINE is set; unset it"
     elif isinstance(error, HfHubHTTPError):
         status, reason = error.response.status_code, error.server_message or "without a reason"
-        said = f"{endpoint}: " + _MENDS.get(status, f"it answers {status}, {reason}; publish again later")
+        said = f"{endpoint}: " + ERROR_HINTS.get(status, f"it answers {status}, {reason}; publish again later")
     elif isinstance(error, HTTPError):
         reason = " ".join(str(error).split())
         said = f"the connection to {endpoint} failed ({reason}); check the network, publish again"

@@ -24,7 +24,7 @@ from transformers.cache_utils import Cache
 # Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
 _SHORT = 1024
 
-Attend = Callable[..., tuple[Tensor, Tensor | None]]
+AttentionFunction = Callable[..., tuple[Tensor, Tensor | None]]
 
 
 class SelfAttention(nn.Module):
@@ -53,22 +53,22 @@ class SelfAttention(nn.Module):
     def forward(
         self,
         hidden: Tensor,
-        attend: Attend,
+        attention_function: AttentionFunction,
         mask: Any = None,
         cache: Cache | None = None,
         position_bias: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend.
+        """AttentionFunction.
 
         Args:
             hidden: (batch, seq, hidden).
-            attend: an attention function of transformers, or `eager_attention`.
+            attention_function: an attention function of transformers, or `eager_attention`.
             mask: what `layers.masks.causal_mask` gives for it.
             cache: keys and values of the tokens before; those of this call are added to it.
             position_bias: (batch or 1, heads, seq, seen + seq), added to the scores.
 
         Returns:
-            (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if `attend` gives them.
+            (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if `attention_function` gives them.
         """
         batch, seq, width = hidden.shape
         qkv = self.qkv_proj(hidden).view(batch, seq, 3, self.num_heads, self.head_dim)
@@ -77,11 +77,11 @@ class SelfAttention(nn.Module):
             k, v = cache.update(k, v, self.layer_idx)
         dropout = self.dropout if self.training else 0.0
         options = {} if position_bias is None else {"position_bias": position_bias}
-        output, weights = attend(self, q, k, v, mask, dropout=dropout, scaling=self.scaling, **options)
+        output, weights = attention_function(self, q, k, v, mask, dropout=dropout, scaling=self.scaling, **options)
         return self.o_proj(output.reshape(batch, seq, width)), weights
 
 
-def swiftest(implementation: str, hidden: Tensor, laid_out: bool) -> str:
+def select_attention_kernel(implementation: str, hidden: Tensor, materializes_scores: bool) -> str:
     """The name to take in place of "sdpa" where torch's kernel for it is slow or cannot be exported; others stay.
 
     On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
@@ -91,7 +91,7 @@ def swiftest(implementation: str, hidden: Tensor, laid_out: bool) -> str:
     Args:
         implementation: a name that transformers knows.
         hidden: (batch, seq, hidden), what is attended to.
-        laid_out: the weights are dropped out, or a bias among the scores is trained.
+        materializes_scores: the weights are dropped out, or a bias among the scores is trained.
     """
     if implementation == "sdpa" and torch.compiler.is_exporting():
         return "eager"
@@ -100,7 +100,7 @@ def swiftest(implementation: str, hidden: Tensor, laid_out: bool) -> str:
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden.dtype
     # Long inputs keep the kernel, whose memory does not grow with the square of the length.
     slow = dtype.itemsize == 2 and hidden.shape[1] <= _SHORT
-    return "eager" if laid_out or slow else implementation
+    return "eager" if materializes_scores or slow else implementation
 
 
 def eager_attention(

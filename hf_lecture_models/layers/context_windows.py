@@ -14,14 +14,14 @@ def context_windows(before: Tensor, vectors: Tensor, real: Tensor | None = None)
     to nothing beside that product, which needs them so.
 
     Args:
-        before: (batch, reach, size), what stands before the first position, oldest first.
+        before: (batch, context_size, size), what stands before the first position, oldest first.
         vectors: (batch, seq, size).
         real: (batch, seq) bool, True = real token; the others are skipped as if they were not there, and their own
             windows mean nothing. None where all are real.
 
     Returns:
-        The windows (batch, seq, (1 + reach) * size), and the last `reach` vectors of each row (batch, reach, size),
-        which are `before` for what follows.
+        The windows (batch, seq, (1 + context_size) * size), and the last `context_size` vectors of each row
+        (batch, context_size, size), which are `before` for what follows.
 
     >>> before, vectors = torch.tensor([[[1], [2]]]), torch.tensor([[[3], [4], [5]]])
     >>> windows, after = context_windows(before, vectors)
@@ -31,16 +31,18 @@ def context_windows(before: Tensor, vectors: Tensor, real: Tensor | None = None)
     >>> windows[:, 2].tolist(), after.tolist()
     ([[5, 3, 2]], [[[3], [5]]])
     """
-    reach, seq = before.shape[1], vectors.shape[1]
+    context_size, seq = before.shape[1], vectors.shape[1]
     if real is not None:
         # Real tokens move together to the left, in their order: the keys differ, for ONNX knows no stable sort.
         steps = torch.arange(seq, device=real.device)
         vectors = _rows_at(vectors, torch.where(real, steps, seq + steps).argsort(dim=1))
-    line = torch.cat((before, vectors), 1)  # (batch, reach + seq, size)
-    windows = torch.cat([line[:, reach - back : reach - back + seq] for back in range(reach + 1)], -1)
+    line = torch.cat((before, vectors), 1)  # (batch, context_size + seq, size)
+    windows = torch.cat(
+        [line[:, context_size - back : context_size - back + seq] for back in range(context_size + 1)], -1
+    )
     if real is None:
         return windows, line[:, seq:]
-    after = _rows_at(line, real.sum(1, keepdim=True) + torch.arange(reach, device=line.device))
+    after = _rows_at(line, real.sum(1, keepdim=True) + torch.arange(context_size, device=line.device))
     return _rows_at(windows, (real.cumsum(1) - 1).clamp(min=0)), after
 
 

@@ -3,7 +3,7 @@
 
 A cell maps one step's input u (batch, input_size) and the state before it, a tuple whose first tensor is the output h,
 to the state after it. `unroll` applies a cell along a sequence. The models run torch's fused kernels instead, and these
-cells where kernels cannot go (export); `written_out` makes of a kernel the cell that computes the same.
+cells where kernels cannot go (export); `cell_from_kernel` makes of a kernel the cell that computes the same.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def unroll(cell: Cell, inputs: Tensor, state: State | None = None, mask: Tensor 
     return torch.stack(outputs, 1), state
 
 
-def written_out(kernel: nn.RNNBase) -> Cell:
+def cell_from_kernel(kernel: nn.RNNBase) -> Cell:
     """The cell that computes what one forward layer of torch's `nn.RNN`, `nn.GRU` or `nn.LSTM` does.
 
     It has no parameters of its own: its matrices are put together from the kernel's, and gradients flow back to those.

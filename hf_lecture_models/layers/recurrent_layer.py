@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from hf_lecture_models.layers.recurrent_cells import written_out
+from hf_lecture_models.layers.recurrent_cells import cell_from_kernel
 
 State = tuple[Tensor, ...]
 
@@ -155,7 +155,7 @@ def _run_traced(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: T
     # Not yet public in torch: nothing but export may depend on it.
     from torch._higher_order_ops.scan import scan
 
-    cell = written_out(kernel)
+    cell = cell_from_kernel(kernel)
     if mask is None:
         mask = torch.ones_like(hidden[..., 0], dtype=torch.bool)
 

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 
-def last_real(real: Tensor) -> Tensor:
+def last_token_index(real: Tensor) -> Tensor:
     """(batch, seq): the last real position up to each, 0 where there is none.
 
-    >>> last_real(torch.tensor([[False, True, False, True]])).tolist()
+    >>> last_token_index(torch.tensor([[False, True, False, True]])).tolist()
     [[0, 1, 1, 3]]
     """
     steps = torch.arange(real.shape[1], device=real.device).expand_as(real)

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The tokenizers, on the Rust library `tokenizers`. Importing this folder makes `AutoTokenizer` find them."""
 
-from hf_lecture_models.base.registration import expose
+from hf_lecture_models.io.registration import expose
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from tokenizers import AddedToken, Tokenizer
 from transformers import TokenizersBackend
 
-from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.splitting import refuse_surrogates
 
 SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
@@ -123,7 +123,7 @@ class LectureTokenizer(TokenizersBackend):
                 cls._read_backend(str(local / "tokenizer.json"))
             raise
 
-    def is_as_built(self) -> bool:
+    def is_unmodified(self) -> bool:
         """Whether nobody changed the backend, so that the corpus paths that go round it give its ids."""
         backend = self.backend_tokenizer
         return (

@@ -29,9 +29,9 @@ from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.merges import TIE_RULES, learn_merges
 from hf_lecture_models.tokenization.splitting import (
     WHITE_SPACE,
-    CodedWords,
+    WordIndex,
     chunk_texts,
-    code_words,
+    index_words,
     refuse_surrogates,
 )
 
@@ -42,7 +42,7 @@ _STRETCH = re.compile(f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+")
 class _Form(Protocol):
     """What a tokenizer starts from."""
 
-    def code(self, texts: list[str]) -> CodedWords: ...
+    def index_words(self, texts: list[str]) -> WordIndex: ...
 
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
         """Return the symbols before any merge, and the words made of them with their counts."""
@@ -59,8 +59,8 @@ class _Words:
     def __init__(self, mark: str, unk_token: str, special: set[str]) -> None:
         self.mark, self.unk_token, self.special = mark, unk_token, special
 
-    def code(self, texts: list[str]) -> CodedWords:
-        return code_words(texts)
+    def index_words(self, texts: list[str]) -> WordIndex:
+        return index_words(texts)
 
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
         characters: Counter[str] = Counter()
@@ -102,8 +102,8 @@ class _Bytes:
     def __init__(self, special: set[str]) -> None:
         self.special = special
 
-    def code(self, texts: list[str]) -> CodedWords:
-        return _code_stretches(texts)
+    def index_words(self, texts: list[str]) -> WordIndex:
+        return _index_stretches(texts)
 
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
         split = ByteLevel(add_prefix_space=False).pre_tokenize_str
@@ -205,15 +205,15 @@ class BpeTokenizer(LectureTokenizer):
         """The merged pairs, in the order in which they were learned."""
         return [tuple(pair) for pair in json.loads(self.backend_tokenizer.to_str())["model"]["merges"]]
 
-    def is_as_built(self) -> bool:
+    def is_unmodified(self) -> bool:
         """Whether nobody changed the backend, so that `code` and `encode_words` give its ids."""
         split = self.backend_tokenizer.pre_tokenizer
         ours = isinstance(split, WhitespaceSplit) or (
             isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
         )
-        return ours and super().is_as_built()
+        return ours and super().is_unmodified()
 
-    def code(self, texts: list[str]) -> CodedWords:
+    def index_words(self, texts: list[str]) -> WordIndex:
         """Split `texts` into strings whose tokens do not depend on what stands around them, each distinct one once.
 
         In the form "words" they are the words, in the form "bytes" words with the white space before them.
@@ -221,7 +221,7 @@ class BpeTokenizer(LectureTokenizer):
         Raises:
             ValueError: a text holds a lone surrogate.
         """
-        return _code_stretches(texts) if self.form == "bytes" else code_words(texts)
+        return _index_stretches(texts) if self.form == "bytes" else index_words(texts)
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Encode the `words` of `code` as plain text, never as special tokens.
@@ -305,7 +305,7 @@ def _choose_form(form: str, end_of_word: str | None, options: dict[str, Any]) ->
 def _count(texts: Iterable[str], form: _Form, progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
-        coded = form.code(chunk)
+        coded = form.index_words(chunk)
         occurrences = np.bincount(coded.codes, minlength=len(coded.words)).tolist()
         counts.update(dict(zip(coded.words, occurrences, strict=True)))
     return counts
@@ -341,10 +341,10 @@ def _until_full(
     return vocabulary, kept
 
 
-def _code_stretches(texts: list[str]) -> CodedWords:
-    r"""Do what `code_words` does, but keep the white space in front of each word, and what ends a text.
+def _index_stretches(texts: list[str]) -> WordIndex:
+    r"""Do what `index_words` does, but keep the white space in front of each word, and what ends a text.
 
-    >>> coded = _code_stretches(["a b a\n", "a"])
+    >>> coded = _index_stretches(["a b a\n", "a"])
     >>> coded.words, coded.codes.tolist(), coded.lengths.tolist()
     (['a', ' b', ' a', '\n'], [0, 1, 2, 3, 0], [4, 1])
     """
@@ -358,4 +358,4 @@ def _code_stretches(texts: list[str]) -> CodedWords:
             refuse_surrogates(text)
         raise
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    return CodedWords(list(positions), np.fromiter(chain.from_iterable(rows), np.int32), lengths)
+    return WordIndex(list(positions), np.fromiter(chain.from_iterable(rows), np.int32), lengths)

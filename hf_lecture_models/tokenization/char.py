@@ -14,7 +14,7 @@ from tokenizers.decoders import ByteFallback, Fuse, Sequence
 from tokenizers.models import BPE
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
-from hf_lecture_models.tokenization.splitting import CodedWords, chunk_texts, refuse_surrogates, shorten
+from hf_lecture_models.tokenization.splitting import WordIndex, chunk_texts, refuse_surrogates, shorten
 from hf_lecture_models.tokenization.unknown_words import BYTE_TOKENS
 
 _CODE_POINTS = 0x110000
@@ -98,7 +98,7 @@ class CharTokenizer(LectureTokenizer):
     def _is_own_model(cls, model: Any) -> bool:
         return isinstance(model, BPE) and model.byte_fallback and not model.ignore_merges
 
-    def code(self, texts: list[str]) -> CodedWords:
+    def index_words(self, texts: list[str]) -> WordIndex:
         """Split `texts` into characters, each distinct one once.
 
         Raises:
@@ -108,7 +108,7 @@ class CharTokenizer(LectureTokenizer):
         found = np.flatnonzero(np.bincount(points))
         position = np.zeros(_CODE_POINTS, np.int32)
         position[found] = np.arange(len(found))
-        return CodedWords(list(map(chr, found)), position[points], np.fromiter(map(len, texts), np.int64, len(texts)))
+        return WordIndex(list(map(chr, found)), position[points], np.fromiter(map(len, texts), np.int64, len(texts)))
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Encode characters as plain text, never as special tokens.

@@ -17,9 +17,9 @@ from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.splitting import (
     CHUNK_CHARACTERS,
-    CodedWords,
+    WordIndex,
     chunk_texts,
-    code_words,
+    index_words,
     refuse_surrogates,
 )
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -98,14 +98,14 @@ def read_texts(path: str | os.PathLike[str]) -> Iterator[str]:
 
 def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
     """Return the function that encodes a list of texts, and how many characters it should be given at once."""
-    if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_as_built():
+    if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_unmodified():
         return _encode_bytes, CHUNK_CHARACTERS
-    if isinstance(tokenizer, WordTokenizer) and tokenizer.is_as_built():
-        return lambda texts: _encode_distinct(tokenizer, code_words(texts)), CHUNK_CHARACTERS
-    if isinstance(tokenizer, BpeTokenizer) and tokenizer.is_as_built():
-        return lambda texts: _encode_distinct(tokenizer, tokenizer.code(texts)), CHUNK_CHARACTERS
-    if isinstance(tokenizer, CharTokenizer) and tokenizer.is_as_built():
-        return lambda texts: _encode_distinct(tokenizer, tokenizer.code(texts)), CHUNK_CHARACTERS >> 3
+    if isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified():
+        return lambda texts: _encode_distinct(tokenizer, index_words(texts)), CHUNK_CHARACTERS
+    if isinstance(tokenizer, BpeTokenizer) and tokenizer.is_unmodified():
+        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
+    if isinstance(tokenizer, CharTokenizer) and tokenizer.is_unmodified():
+        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS >> 3
     # The Rust library holds a hundred bytes and more per token until the batch is done.
     return lambda texts: _encode_any(tokenizer, texts), CHUNK_CHARACTERS >> 3
 
@@ -116,7 +116,7 @@ def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     return ids, np.fromiter(map(len, rows), np.int64, len(rows))
 
 
-def _encode_distinct(tokenizer: Any, coded: CodedWords) -> tuple[np.ndarray, np.ndarray]:
+def _encode_distinct(tokenizer: Any, coded: WordIndex) -> tuple[np.ndarray, np.ndarray]:
     """Encode each distinct word, or what stands for one, once."""
     return coded.expand(*tokenizer.encode_words(coded.words))
 

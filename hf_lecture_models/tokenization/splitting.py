@@ -2,8 +2,8 @@
 """Texts to words at white space: the Rust library's `WhitespaceSplit`, rebuilt for whole corpora.
 
 Three ways lead to the same words, which the tests prove over all of Unicode: the Rust pre-tokenizer inside a
-tokenizer, `split_words` in Python, and Arrow's compute kernels, which are several times faster and used by `code_words`
-where pyarrow is installed.
+tokenizer, `split_words` in Python, and Arrow's compute kernels, which are several times faster and used by
+`index_words` where pyarrow is installed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ARROW_CHARACTERS = 1 << 16
 
 
 @dataclass(frozen=True)
-class CodedWords:
+class WordIndex:
     """The words of some texts, each distinct word written once.
 
     Attributes:
@@ -48,7 +48,7 @@ class CodedWords:
     def expand(self, ids: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Put the tokens of each distinct word in all its places.
 
-        >>> coded = CodedWords(["b", "a"], np.array([0, 1, 0]), np.array([2, 0, 1]))
+        >>> coded = WordIndex(["b", "a"], np.array([0, 1, 0]), np.array([2, 0, 1]))
         >>> coded.expand(np.array([7, 8, 9]), np.array([2, 1]))
         (array([7, 8, 9, 7, 8]), array([3, 0, 2]))
 
@@ -128,10 +128,10 @@ def chunk_texts(
             bar.update(len(chunk))
 
 
-def code_words(texts: list[str]) -> CodedWords:
+def index_words(texts: list[str]) -> WordIndex:
     r"""Split `texts` and number their distinct words: long texts through Arrow where it is installed, else in Python.
 
-    >>> coded = code_words(["b a b", "", "a\n"])
+    >>> coded = index_words(["b a b", "", "a\n"])
     >>> coded.words, coded.codes.tolist(), coded.lengths.tolist()
     (['b', 'a'], [0, 1, 0, 1], [3, 0, 1])
 
@@ -140,8 +140,8 @@ def code_words(texts: list[str]) -> CodedWords:
     """
     try:
         if sum(map(len, texts)) >= ARROW_CHARACTERS and arrow():
-            return _code_with_arrow(texts)
-        return _code_in_python(texts)
+            return _index_with_arrow(texts)
+        return _index_in_python(texts)
     except UnicodeEncodeError:
         for text in texts:
             refuse_surrogates(text)
@@ -158,7 +158,7 @@ def arrow() -> Any:
     return pyarrow
 
 
-def _code_with_arrow(texts: list[str]) -> CodedWords:
+def _index_with_arrow(texts: list[str]) -> WordIndex:
     # Arrow's ASCII kernel knows exactly Rust's six ASCII spaces; the others, none of them printable, become one first.
     texts = [text if text.isascii() or text.isprintable() else _BEYOND_ASCII.sub(" ", text) for text in texts]
     pieces = arrow().compute.ascii_split_whitespace(arrow().array(texts, arrow().large_string()))
@@ -173,10 +173,10 @@ def _code_with_arrow(texts: list[str]) -> CodedWords:
         codes = codes[is_word]
         codes -= codes > empty
         del words[empty]
-    return CodedWords(words, codes.astype(np.int32, copy=False), np.diff(bounds))
+    return WordIndex(words, codes.astype(np.int32, copy=False), np.diff(bounds))
 
 
-def _code_in_python(texts: list[str]) -> CodedWords:
+def _index_in_python(texts: list[str]) -> WordIndex:
     positions: defaultdict[str, int] = defaultdict()
     positions.default_factory = positions.__len__
     codes: list[int] = []
@@ -186,7 +186,7 @@ def _code_in_python(texts: list[str]) -> CodedWords:
         lengths[row] = len(words)
         codes.extend(map(positions.__getitem__, words))
     "".join(positions).encode()  # raises UnicodeEncodeError at a lone surrogate, as Arrow does
-    return CodedWords(list(positions), np.array(codes, np.int32), lengths)
+    return WordIndex(list(positions), np.array(codes, np.int32), lengths)
 
 
 def _kind(value: object) -> str:

@@ -19,7 +19,7 @@ from tokenizers.models import BPE, WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
-from hf_lecture_models.tokenization.splitting import chunk_texts, code_words, shorten, split_words
+from hf_lecture_models.tokenization.splitting import chunk_texts, index_words, shorten, split_words
 from hf_lecture_models.tokenization.unknown_words import (
     BYTE_TOKENS,
     CLASS_TOKENS,
@@ -196,7 +196,7 @@ class WordTokenizer(LectureTokenizer):
             return "classes"
         return "refused" if self.unk_token is None else "token"
 
-    def is_as_built(self) -> bool:
+    def is_unmodified(self) -> bool:
         """Whether nobody changed the backend, so that `encode_words` gives its ids."""
         backend, policy = self.backend_tokenizer, self.unknown_words
         if policy == "spelled":
@@ -313,7 +313,7 @@ def _check_room(vocab_size: int | None, special: set[str], letters: list[str] | 
 def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
-        coded = code_words(chunk)
+        coded = index_words(chunk)
         occurrences = np.bincount(coded.codes, minlength=len(coded.words)).tolist()
         counts.update(dict(zip(coded.words, occurrences, strict=True)))
     return counts

@@ -28,13 +28,13 @@ class Batches(Protocol):
 
     steps_per_epoch: int  # 0: not known (data that are streamed)
 
-    def place(self, rows: "Rows") -> None:
+    def set_shard(self, rows: "RowShard") -> None:
         """Take the share of one process; called once, before all else."""
 
     def next_step(self) -> list[Batch]:
         """The micro-batches of this process in the next optimizer step, `accumulation_steps` of them."""
 
-    def receive(self, index: int, outputs: Any) -> None:
+    def on_step_outputs(self, index: int, outputs: Any) -> None:
         """Take from the outputs of micro-batch `index` what the next one at that place starts from."""
 
     def state_dict(self) -> dict[str, Any]:
@@ -44,10 +44,10 @@ class Batches(Protocol):
         """Go to a position that `state_dict` gave."""
 
 
-class Rows:
+class RowShard:
     """Which of an optimizer step's rows each process takes, micro-batch by micro-batch.
 
-    >>> Rows(batch_size=8, accumulation_steps=2, process_index=1, num_processes=2).micro_batches
+    >>> RowShard(batch_size=8, accumulation_steps=2, process_index=1, num_processes=2).micro_batches
     [slice(4, 6, None), slice(6, 8, None)]
     """
 
@@ -87,11 +87,11 @@ class ShuffledBatches:
         self.num_rows, self.collate, self.batch_size = num_rows, collate, batch_size
         self.seed, self.fingerprint = seed, fingerprint
         self.steps_per_epoch = -(-num_rows // batch_size)
-        self.rows = Rows(batch_size)
+        self.rows = RowShard(batch_size)
         self.epoch = self.position = 0
         self.order = self._shuffled()
 
-    def place(self, rows: Rows) -> None:
+    def set_shard(self, rows: RowShard) -> None:
         """See `Batches`."""
         self.rows = rows
 
@@ -105,7 +105,7 @@ class ShuffledBatches:
         batches = [self.collate(step[rows]) for rows in self.rows.micro_batches]
         return [Batch({k: v.to(self.rows.device) for k, v in b.inputs.items()}, b.num_items) for b in batches]
 
-    def receive(self, index: int, outputs: Any) -> None:
+    def on_step_outputs(self, index: int, outputs: Any) -> None:
         """Rows are independent: nothing is carried."""
 
     def state_dict(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class ShuffledBatches:
         return np.concatenate((order, np.full(empty, -1, dtype=order.dtype)))
 
 
-class TokenRows:
+class BlockCollator:
     """The collator of spans of one token stream: span k predicts each token from those before it in the span.
 
     Args:
@@ -148,7 +148,7 @@ class TokenRows:
         following = self.stream[np.minimum(places + 1, len(self.stream) - 1)]
         counted = real & (following != self.bos_id)
         labels = torch.from_numpy(np.where(counted, following, IGNORED).astype(np.int64))
-        batch = {"input_ids": inputs, **predicted(labels)}
+        batch = {"input_ids": inputs, **make_labels(labels)}
         if not real.all():
             # An empty row keeps one visible token: attention over nothing would be NaN.
             real[:, 0] = True
@@ -175,9 +175,9 @@ class StreamBatches:
         self.steps_per_epoch = -(-self.columns // sequence_length)
         self.fingerprint = stream_fingerprint(stream)
         self.epoch = self.position = 0
-        self.place(Rows(batch_size))
+        self.set_shard(RowShard(batch_size))
 
-    def place(self, rows: Rows) -> None:
+    def set_shard(self, rows: RowShard) -> None:
         """See `Batches`."""
         self.rows = rows
         self.carried: list[RecurrentCache | None] = [None] * len(rows.micro_batches)
@@ -205,13 +205,13 @@ class StreamBatches:
         counted = labels != self.bos_id
         inputs = {
             "input_ids": self.inputs[index][:, segment].long().to(self.rows.device),
-            **predicted(labels.masked_fill(~counted, IGNORED).to(self.rows.device)),
+            **make_labels(labels.masked_fill(~counted, IGNORED).to(self.rows.device)),
             "past_key_values": self.carried[index],
             "use_cache": True,
         }
         return Batch(inputs, int(counted.sum()))
 
-    def receive(self, index: int, outputs: Any) -> None:
+    def on_step_outputs(self, index: int, outputs: Any) -> None:
         """Carry the state to the next segment, cut off from the gradient."""
         cache = getattr(outputs, "past_key_values", None)
         if not isinstance(cache, RecurrentCache):
@@ -236,10 +236,10 @@ class StreamBatches:
         return RecurrentCache.from_tensors({name: tensor.to(self.rows.device) for name, tensor in saved.items()})
 
 
-def predicted(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:
+def make_labels(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:
     """What position t predicts, (batch, seq), and `labels`, without which transformers' own heads compute no loss.
 
-    >>> predicted(torch.tensor([[5, 6, 7]]))["labels"]
+    >>> make_labels(torch.tensor([[5, 6, 7]]))["labels"]
     tensor([[-100,    5,    6]])
     """
     return {"shift_labels": shift_labels, "labels": F.pad(shift_labels[:, :-1], (1, 0), value=IGNORED)}

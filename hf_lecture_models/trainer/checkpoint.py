@@ -24,7 +24,7 @@ import torch
 from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
-from hf_lecture_models.base.files import staged_folder
+from hf_lecture_models.io.files import staged_folder
 
 MARKER = "complete.json"
 

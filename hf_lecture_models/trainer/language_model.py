@@ -16,7 +16,7 @@ import torch
 
 from hf_lecture_models.base.causal_lm import check_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.trainer.batches import Batches, ShuffledBatches, StreamBatches, TokenRows, stream_fingerprint
+from hf_lecture_models.trainer.batches import Batches, BlockCollator, ShuffledBatches, StreamBatches, stream_fingerprint
 from hf_lecture_models.trainer.loop import Evaluation, TrainingResult, train
 from hf_lecture_models.trainer.recipe import TrainingRecipe, setting
 from hf_lecture_models.trainer.streaming import StreamedBlocks
@@ -170,7 +170,7 @@ def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any 
     else:
         starts, lengths = text_spans(np.zeros(1, dtype=np.int64), len(stream), recipe.sequence_length)
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-    rows = TokenRows(stream, starts, lengths, tokenizer.bos_token_id, pad)
+    rows = BlockCollator(stream, starts, lengths, tokenizer.bos_token_id, pad)
     return ShuffledBatches(len(starts), rows, recipe.batch_size, recipe.seed, stream_fingerprint(stream))
 
 

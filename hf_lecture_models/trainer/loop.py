@@ -16,11 +16,11 @@ import yaml
 from accelerate.utils import broadcast_object_list, gather_object, set_seed
 from torch import nn
 
-from hf_lecture_models.base.files import staged_file, staged_folder
+from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.trainer import checkpoint as saved
-from hf_lecture_models.trainer.batches import Batch, Batches, Rows
+from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
-from hf_lecture_models.trainer.processes import StopSignals, make_accelerator, summed
+from hf_lecture_models.trainer.processes import StopSignals, all_reduce_sum, make_accelerator
 from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
 from hf_lecture_models.trainer.reporting import Progress, Reporter, silent_saving
 from hf_lecture_models.trainer.tracking import start_tracker
@@ -111,7 +111,7 @@ def train(
         run = _Run(accelerator, model, batches, recipe, folder, evaluation, save_with, forward_options, reporter)
         run.prepare(groups, optimizer_factory, resume)
         stack.enter_context(_flushed_denormals(accelerator.device))
-        return run.to_the_end(stack.enter_context(StopSignals()))
+        return run.run(stack.enter_context(StopSignals()))
 
 
 @dataclass
@@ -137,14 +137,14 @@ class _Run:
         """Place everything on its device and, if asked, go back to the newest checkpoint."""
         accelerator, recipe = self.accelerator, self.recipe
         start = self._starting_point(resume)
-        rows = Rows(
+        rows = RowShard(
             recipe.batch_size,
             recipe.accumulation_steps,
             accelerator.process_index,
             accelerator.num_processes,
             accelerator.device,
         )
-        self.batches.place(rows)
+        self.batches.set_shard(rows)
         optimizer = optimizer_factory(groups(self.plain_model, recipe), recipe)
         # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
         self.model, self.optimizer = accelerator.prepare(self.plain_model, optimizer)
@@ -201,7 +201,7 @@ class _Run:
         saved.set_random_state(own["random"])
         self.reporter.note(f"resuming from {path}")
 
-    def to_the_end(self, signals: StopSignals) -> TrainingResult:
+    def run(self, signals: StopSignals) -> TrainingResult:
         """Step, evaluate and save until the plan, patience or a signal ends it."""
         progress, recipe = self.progress, self.recipe
         self.model.train()
@@ -229,7 +229,7 @@ class _Run:
         progress, accelerator = self.progress, self.accelerator
         begin, cpu_begin = time.perf_counter(), time.process_time()
         micro_batches = self.batches.next_step()
-        items = int(summed(accelerator, sum(batch.num_items for batch in micro_batches))[0])
+        items = int(all_reduce_sum(accelerator, sum(batch.num_items for batch in micro_batches))[0])
         self.schedule.apply(self.optimizer, progress.step)
         loss = torch.zeros((), device=accelerator.device)
         for index, batch in enumerate(micro_batches):
@@ -237,7 +237,7 @@ class _Run:
             with nullcontext() if is_last else accelerator.no_sync(self.model):
                 loss += self._backward(index, batch, max(1, items))
         norm = clip_gradients(accelerator, self.plain_model, self.recipe.clip_norm)
-        loss_value, norm_sum, *noted = summed(accelerator, loss.item(), norm.item(), *signals.noted())
+        loss_value, norm_sum, *noted = all_reduce_sum(accelerator, loss.item(), norm.item(), *signals.noted())
         # Before the step, so that the weights stay the last good ones.
         self._refuse_divergence(loss_value, norm_sum / accelerator.num_processes)
         self.optimizer.step()
@@ -255,7 +255,7 @@ class _Run:
         """Add one micro-batch's share of the gradient: every item of the step weighs the same, wherever it is."""
         with self._autocast():
             outputs = self.model(**batch.inputs, **self.forward_options, num_items_in_batch=items)
-        self.batches.receive(index, outputs)
+        self.batches.on_step_outputs(index, outputs)
         if outputs.loss is None:
             raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
         # DistributedDataParallel takes the mean over processes where the sum is meant.

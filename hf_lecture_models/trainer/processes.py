@@ -53,7 +53,7 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
     return accelerator
 
 
-def summed(accelerator: Accelerator, *values: float) -> list[float]:
+def all_reduce_sum(accelerator: Accelerator, *values: float) -> list[float]:
     """Each value summed over the processes, by one message."""
     if accelerator.num_processes == 1:
         return list(values)

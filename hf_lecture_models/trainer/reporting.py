@@ -13,8 +13,8 @@ from tqdm import tqdm
 from transformers.utils import logging as transformers_logging
 
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
-from hf_lecture_models.base.files import staged_file
 from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.trainer.tracking import finish_trackers
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hf_lecture_models.trainer.batches import IGNORED, Batch, Rows, predicted
+from hf_lecture_models.trainer.batches import IGNORED, Batch, RowShard, make_labels
 from hf_lecture_models.trainer.tokens import token_stream
 
 _TEXTS_AT_ONCE = 256
 
 
 class StreamedBlocks:
-    """Blocks of consecutive tokens from an `IterableDataset` of texts; see `TokenRows` for their labels.
+    """Blocks of consecutive tokens from an `IterableDataset` of texts; see `BlockCollator` for their labels.
 
     Every process reads all texts and takes its own rows, so that any number of processes sees the same steps. After
     its last text the data set starts again, in the order of the next epoch.
@@ -33,12 +33,12 @@ class StreamedBlocks:
         self.dataset, self.text_column, self.tokenizer = dataset, recipe.text_column, tokenizer
         self.batch_size, self.sequence_length = recipe.batch_size, recipe.sequence_length
         self.shuffle_buffer = recipe.shuffle_buffer
-        self.rows = Rows(self.batch_size)
+        self.rows = RowShard(self.batch_size)
         self.epoch = 0
         self.waiting = np.empty(0, dtype=np.int32)  # tokens that were read and not yet trained on
         self.texts: Iterator[str] | None = None
 
-    def place(self, rows: Rows) -> None:
+    def set_shard(self, rows: RowShard) -> None:
         """See `Batches`."""
         self.rows = rows
 
@@ -58,7 +58,7 @@ class StreamedBlocks:
         counted = following != self.tokenizer.bos_token_id
         labels = following.masked_fill(~counted, IGNORED)
         device = self.rows.device
-        return Batch({"input_ids": inputs.to(device), **predicted(labels.to(device))}, int(counted.sum()))
+        return Batch({"input_ids": inputs.to(device), **make_labels(labels.to(device))}, int(counted.sum()))
 
     def _read(self) -> np.ndarray:
         if self.texts is None:
@@ -74,7 +74,7 @@ class StreamedBlocks:
             raise ValueError("the streamed data set holds no text; check its files and text_column")
         return token_stream(self.tokenizer, first)[0]
 
-    def receive(self, index: int, outputs: Any) -> None:
+    def on_step_outputs(self, index: int, outputs: Any) -> None:
         """Blocks are independent: nothing is carried."""
 
     def state_dict(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from hf_lecture_models.base.files import staged_file
+from hf_lecture_models.io.files import staged_file
 
 TRACKERS = ("tensorboard", "trackio", "wandb")
 PROJECT = "hf-lecture-models"

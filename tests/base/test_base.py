@@ -15,8 +15,8 @@ from transformers.modeling_outputs import CausalLMOutput
 
 from hf_lecture_models.base.causal_lm import CausalLMMixin, causal_lm_loss, check_tokenizer, score_from_logits
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.files import staged_file, staged_folder
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.io.files import staged_file, staged_folder
 
 
 @strict

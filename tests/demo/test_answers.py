@@ -10,8 +10,8 @@ from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 
 from hf_lecture_models.demo.answers import (
     MAX_CHARACTERS,
+    LoadedModel,
     Sampling,
-    Speaker,
     checked_sentences,
     compare,
     continue_text,
@@ -19,12 +19,13 @@ from hf_lecture_models.demo.answers import (
     rank,
 )
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.feed_forward import FeedForwardConfig
 from hf_lecture_models.models.gpt1 import Gpt1Config
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig
 from hf_lecture_models.models.self_attention import SelfAttentionConfig
-from hf_lecture_models.terminal import complete, load_model
+from hf_lecture_models.terminal import complete
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
@@ -53,12 +54,12 @@ def trigram(tokenizer, **options):
 
 
 SPEAKERS = {
-    "trigram words": lambda: Speaker("trigram", trigram(WORDS), WORDS),
-    "recurrent characters": lambda: Speaker("lstm", network(RecurrentConfig, CHARS, **SMALL), CHARS),
-    "feed-forward words": lambda: Speaker("nplm", network(FeedForwardConfig, WORDS, hidden_size=8), WORDS),
-    "gpt1 bpe": lambda: Speaker("gpt1", network(Gpt1Config, BPE, **HEADS), BPE),
-    "self-attention bytes": lambda: Speaker("transformer", network(SelfAttentionConfig, BYTES, **HEADS), BYTES),
-    "gpt2 words": lambda: Speaker("gpt2", network(GPT2Config, WORDS, n_embd=8, n_layer=1, n_head=2), WORDS),
+    "trigram words": lambda: LoadedModel("trigram", trigram(WORDS), WORDS),
+    "recurrent characters": lambda: LoadedModel("lstm", network(RecurrentConfig, CHARS, **SMALL), CHARS),
+    "feed-forward words": lambda: LoadedModel("nplm", network(FeedForwardConfig, WORDS, hidden_size=8), WORDS),
+    "gpt1 bpe": lambda: LoadedModel("gpt1", network(Gpt1Config, BPE, **HEADS), BPE),
+    "self-attention bytes": lambda: LoadedModel("transformer", network(SelfAttentionConfig, BYTES, **HEADS), BYTES),
+    "gpt2 words": lambda: LoadedModel("gpt2", network(GPT2Config, WORDS, n_embd=8, n_layer=1, n_head=2), WORDS),
 }
 EVERY = pytest.mark.parametrize("name", SPEAKERS)
 
@@ -142,7 +143,7 @@ def test_a_text_without_blanks_is_compared_where_both_tokenizers_cut():
 
 def test_a_closed_vocabulary_gives_probability_0_and_no_pieces():
     tokenizer = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
-    closed = Speaker("closed", trigram(tokenizer), tokenizer)
+    closed = LoadedModel("closed", trigram(tokenizer), tokenizer)
     first, last = rank(closed, ["the zebra", "the cat"])
     assert (first.text, first.possible, last.bits, last.possible) == ("the cat", True, math.inf, False)
     judged = compare([closed, SPEAKERS["trigram words"]()], "the zebra")
@@ -155,7 +156,7 @@ def test_a_closed_vocabulary_gives_probability_0_and_no_pieces():
 def test_an_arpa_file_speaks_too(tmp_path):
     trigram(WORDS, smoothing="absolute_discounting", alpha=1.0).save_arpa(tmp_path / "lm.arpa", WORDS)
     model, tokenizer = load_model(str(tmp_path / "lm.arpa"))
-    speaker = Speaker("lm.arpa", model.eval(), tokenizer)
+    speaker = LoadedModel("lm.arpa", model.eval(), tokenizer)
     probabilities = [token.probability for token in next_tokens(speaker, "the", number=len(tokenizer))]
     assert sum(probabilities) == pytest.approx(1, abs=1e-4)
     assert rank(speaker, ["the cat"])[0].bits > 0
@@ -165,7 +166,7 @@ def test_a_tokenizer_without_a_beginning_of_text():
     tokenizer = WordTokenizer.train(TEXTS, progress=False)
     tokenizer.bos_token = None
     model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2)).eval()
-    assert len(next_tokens(Speaker("gpt2", model, tokenizer), "")) == 10
+    assert len(next_tokens(LoadedModel("gpt2", model, tokenizer), "")) == 10
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from hf_lecture_models.demo.answers import Judged, NextToken, Piece
+from hf_lecture_models.demo.answers import NextToken, ScoredText, TokenSpan
 from hf_lecture_models.demo.rendering import (
     render_comparison,
     render_continuation,
@@ -52,10 +52,10 @@ MEASURES = {
 
 
 def judged(text):
-    return Judged(text, [Piece(text, 1.5, len(text), unknown=True), Piece("", 1.5)], MEASURES)
+    return ScoredText(text, [TokenSpan(text, 1.5, len(text), unknown=True), TokenSpan("", 1.5)], MEASURES)
 
 
-IMPOSSIBLE = Judged(EVIL, [], {**MEASURES, "log_prob": -math.inf, "bits_per_byte": math.inf})
+IMPOSSIBLE = ScoredText(EVIL, [], {**MEASURES, "log_prob": -math.inf, "bits_per_byte": math.inf})
 
 DOCUMENTS = {
     "error": render_error(EVIL),
@@ -93,8 +93,8 @@ def test_probabilities_and_bars():
 
 
 def test_surprisal_decides_the_colour_and_unknown_words_are_marked():
-    pieces = [Piece("a", 0.5, 1), Piece(" b", 5.0, 3, unknown=True), Piece(" ", 1.0), Piece("", 40.0)]
-    reader = Reader(render_ranking([Judged("a b ", pieces, MEASURES)]))
+    pieces = [TokenSpan("a", 0.5, 1), TokenSpan(" b", 5.0, 3, unknown=True), TokenSpan(" ", 1.0), TokenSpan("", 40.0)]
+    reader = Reader(render_ranking([ScoredText("a b ", pieces, MEASURES)]))
     classes = [attributes["class"] for _, attributes in reader.elements if attributes.get("class", "")[:6] == "piece "]
     assert classes == ["piece step0", "piece step3", "piece step1", "piece step5"]
     tail = reader.text[reader.text.index("a") :]

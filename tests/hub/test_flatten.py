@@ -23,7 +23,7 @@ def write(folder: Path, source: str) -> Path:
 
 
 def test_only_import_lines_change(tmp_path: Path) -> None:
-    source = '''"""Says ü, then imports: from hf_lecture_models.base.files import staged_file."""
+    source = '''"""Says ü, then imports: from hf_lecture_models.io.files import staged_file."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ from hf_lecture_models.base.configuration   import LectureConfig
 
 
 def later():
-    from hf_lecture_models.base.files import staged_folder; x = "from hf_lecture_models.base.files import y"
+    from hf_lecture_models.io.files import staged_folder; x = "from hf_lecture_models.io.files import y"
     return staged_folder
 '''
     text, modules = flatten_source(write(tmp_path, source))
@@ -44,7 +44,7 @@ def later():
         source.replace("from hf_lecture_models.base.causal_lm import (", "from .base_causal_lm import (")
         .replace("from hf_lecture_models.base.configuration   import", "from .base_configuration   import")
         .replace(
-            "    from hf_lecture_models.base.files import staged_folder", "    from .base_files import staged_folder"
+            "    from hf_lecture_models.io.files import staged_folder", "    from .base_files import staged_folder"
         )
     )
     assert text == expected
@@ -54,7 +54,7 @@ def later():
 @pytest.mark.parametrize(
     ("line", "mend"),
     [
-        ("import hf_lecture_models.base.files", "instead of `import hf_lecture_models.base.files`"),
+        ("import hf_lecture_models.io.files", "instead of `import hf_lecture_models.io.files`"),
         ("from hf_lecture_models.base import files", "hf_lecture_models.base is a package or absent"),
         ("from hf_lecture_models import NGramConfig", "hf_lecture_models is a package or absent"),
         ("from hf_lecture_models.base.no_such import name", "is a package or absent"),
@@ -65,9 +65,9 @@ def later():
         ("try:\n    from kenlm import Model\nexcept ImportError:\n    Model = None", "needs the package kenlm"),
         ('"""Example:\n\n    from .example import name\n"""', "an import of example; reword it"),
         ("'''\nimport .example\n'''", "an import of example; reword it"),
-        ("x = 1; from hf_lecture_models.base.files import staged_file", "begin the line"),
-        ("from hf_lecture_models.base.files \\\n    import staged_file", "begin the line"),
-        ("from \\\n    hf_lecture_models.base.files import staged_file", "begin the line"),
+        ("x = 1; from hf_lecture_models.io.files import staged_file", "begin the line"),
+        ("from hf_lecture_models.io.files \\\n    import staged_file", "begin the line"),
+        ("from \\\n    hf_lecture_models.io.files import staged_file", "begin the line"),
     ],
 )
 def test_what_the_loader_would_misread_is_refused(tmp_path: Path, line: str, mend: str) -> None:

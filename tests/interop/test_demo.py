@@ -18,7 +18,7 @@ import torch
 
 from hf_lecture_models.cli import app
 from hf_lecture_models.demo import page as demo
-from hf_lecture_models.demo.answers import Sampling, Speaker, continue_text, next_tokens
+from hf_lecture_models.demo.answers import LoadedModel, Sampling, continue_text, next_tokens
 from hf_lecture_models.demo.style import STEPS, step
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
@@ -45,7 +45,7 @@ def speakers():
     lstm = RecurrentForCausalLM(
         RecurrentConfig(vocab_size=len(characters), hidden_size=8, num_hidden_layers=1, **ids)
     ).eval()
-    return [Speaker("A: trigram", trigram, words), Speaker(f"B: {NAME}", lstm, characters)]
+    return [LoadedModel("A: trigram", trigram, words), LoadedModel(f"B: {NAME}", lstm, characters)]
 
 
 @pytest.fixture(scope="module")

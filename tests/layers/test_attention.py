@@ -12,7 +12,12 @@ from torch.testing import assert_close
 from transformers import DynamicCache
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from hf_lecture_models.layers.attention import Attend, SelfAttention, eager_attention, swiftest
+from hf_lecture_models.layers.attention import (
+    AttentionFunction,
+    SelfAttention,
+    eager_attention,
+    select_attention_kernel,
+)
 from hf_lecture_models.layers.masks import causal_mask
 
 WIDTH, HEADS = 12, 3
@@ -26,7 +31,7 @@ def layer(dropout: float = 0.0) -> SelfAttention:
     return module.eval()
 
 
-def function(name: str) -> Attend:
+def function(name: str) -> AttentionFunction:
     return ALL_ATTENTION_FUNCTIONS.get_interface(name, eager_attention)
 
 
@@ -120,7 +125,7 @@ def test_a_row_that_may_attend_to_nothing_is_finite(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "dtype", "seq", "laid_out", "expected"),
+    ("given", "dtype", "seq", "materializes_scores", "expected"),
     [
         ("sdpa", torch.float32, 8, False, "sdpa"),
         ("sdpa", torch.float32, 8, True, "eager"),
@@ -131,11 +136,11 @@ def test_a_row_that_may_attend_to_nothing_is_finite(name: str) -> None:
         ("flex_attention", torch.float32, 8, True, "flex_attention"),
     ],
 )
-def test_what_is_swiftest(given: str, dtype: torch.dtype, seq: int, laid_out: bool, expected: str) -> None:
+def test_what_is_swiftest(given: str, dtype: torch.dtype, seq: int, materializes_scores: bool, expected: str) -> None:
     hidden: Any = torch.empty(1, seq, 4, dtype=dtype)
-    assert swiftest(given, hidden, laid_out) == expected
+    assert select_attention_kernel(given, hidden, materializes_scores) == expected
     with torch.no_grad():
-        assert swiftest(given, hidden, laid_out) == given
-    assert swiftest(given, hidden.to("meta"), laid_out) == given
+        assert select_attention_kernel(given, hidden, materializes_scores) == given
+    assert select_attention_kernel(given, hidden.to("meta"), materializes_scores) == given
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert swiftest("sdpa", torch.empty(1, 8, 4), laid_out=False) == "eager"
+        assert select_attention_kernel("sdpa", torch.empty(1, 8, 4), materializes_scores=False) == "eager"

@@ -13,25 +13,25 @@ from hf_lecture_models.layers.context_windows import context_windows
 
 def walked(before: Tensor, vectors: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
     """Row by row, token by token, with a list of what was read."""
-    reach = before.shape[1]
-    windows = torch.zeros(*vectors.shape[:2], (reach + 1) * vectors.shape[2])
+    context_size = before.shape[1]
+    windows = torch.zeros(*vectors.shape[:2], (context_size + 1) * vectors.shape[2])
     after = []
     for row in range(len(vectors)):
         read = list(before[row])
         for step in range(vectors.shape[1]):
             if real[row, step]:
                 read.append(vectors[row, step])
-                windows[row, step] = torch.cat(read[::-1][: reach + 1])
-        after.append(torch.stack(read[len(read) - reach :]) if reach else before[row])
+                windows[row, step] = torch.cat(read[::-1][: context_size + 1])
+        after.append(torch.stack(read[len(read) - context_size :]) if context_size else before[row])
     return windows, torch.stack(after)
 
 
-@pytest.mark.parametrize("reach", [0, 1, 3, 7])
+@pytest.mark.parametrize("context_size", [0, 1, 3, 7])
 @pytest.mark.parametrize("padding", ["none", "left", "right", "holes", "rows"])
-def test_equals_a_walk_over_the_tokens(reach: int, padding: str) -> None:
+def test_equals_a_walk_over_the_tokens(context_size: int, padding: str) -> None:
     """With contexts that are longer than the rows, and rows of nothing but padding."""
-    torch.manual_seed(reach)
-    before, vectors = torch.randn(4, reach, 2, requires_grad=True), torch.randn(4, 6, 2, requires_grad=True)
+    torch.manual_seed(context_size)
+    before, vectors = torch.randn(4, context_size, 2, requires_grad=True), torch.randn(4, 6, 2, requires_grad=True)
     real = torch.ones(4, 6, dtype=torch.bool)
     if padding == "left":
         real[0, :2], real[2, :5] = False, False

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from hf_lecture_models.layers.recurrent_cells import LstmCell, unroll, written_out
+from hf_lecture_models.layers.recurrent_cells import LstmCell, cell_from_kernel, unroll
 
 INPUT, HIDDEN, PROJECTION = 5, 6, 3
 KERNELS = {
@@ -41,7 +41,7 @@ def run(kernel: nn.RNNBase, inputs: torch.Tensor, state: tuple[torch.Tensor, ...
 @pytest.mark.parametrize("kind", KERNELS)
 def test_cell_equals_kernel_in_outputs_and_gradients(kind: str) -> None:
     kernel = build(kind)
-    cell = written_out(kernel)
+    cell = cell_from_kernel(kernel)
     inputs = torch.randn(3, 7, INPUT, dtype=torch.double, requires_grad=True)
     state = start(kind, 3)
     theirs = run(kernel, inputs, state)
@@ -88,7 +88,7 @@ def test_cell_equals_numpy(kind: str) -> None:
     for step in range(5):
         current = numpy_step(kind, weights, inputs[:, step].numpy(), current)
         expected.append(current[0])
-    outputs, final = unroll(written_out(kernel), inputs, state)
+    outputs, final = unroll(cell_from_kernel(kernel), inputs, state)
     np.testing.assert_allclose(outputs.detach().numpy(), np.stack(expected, 1), atol=1e-12)
     for ours, theirs in zip(final, current, strict=True):
         np.testing.assert_allclose(ours.detach().numpy(), theirs, atol=1e-12)

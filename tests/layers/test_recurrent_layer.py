@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from hf_lecture_models.layers.recurrent_cells import unroll, written_out
+from hf_lecture_models.layers.recurrent_cells import cell_from_kernel, unroll
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
 
 KERNELS = {
@@ -50,7 +50,7 @@ def test_padded_layer_equals_masked_cell(kind: str, padding: str, from_zero: boo
     state = None if from_zero else start(kind, len(mask))
     before = None if state is None else [tensor.clone() for tensor in state]
     outputs, final = layer(inputs, state, mask)
-    expected, expected_final = unroll(written_out(layer.rnn), inputs, state, mask)
+    expected, expected_final = unroll(cell_from_kernel(layer.rnn), inputs, state, mask)
     assert_close(outputs, expected, rtol=0, atol=1e-5)
     assert_close(list(final), list(expected_final), rtol=0, atol=1e-5)
     if mask.any():
@@ -85,7 +85,7 @@ def test_one_step_equals_the_kernel(kind: str, from_zero: bool) -> None:
     state = None if from_zero else start(kind, 3)
     wanted = [inputs, *(p for name, p in layer.named_parameters() if not from_zero or "weight_hh" not in name)]
     flat = []
-    for outputs, final in (layer(inputs, state), unroll(written_out(layer.rnn), inputs, state)):
+    for outputs, final in (layer(inputs, state), unroll(cell_from_kernel(layer.rnn), inputs, state)):
         tensors = [outputs, *final]
         weights = [torch.linspace(-1, 1, tensor.numel()).view_as(tensor) for tensor in tensors]
         flat.append(tensors + list(torch.autograd.grad(tensors, wanted, weights)))

@@ -6,7 +6,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from hf_lecture_models.base.registration import register
+from hf_lecture_models.io.registration import register
 from tests.stand_in.modeling_stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput
 
 __all__ = ["StandInCache", "StandInConfig", "StandInForCausalLM", "StandInOutput", "stand_in_tokenizer"]

@@ -343,7 +343,7 @@ def test_encode_corpus_gives_the_ids_of_the_tokenizer(tokenizer, pyarrow, texts)
         patch.setattr(splitting, "ARROW_CHARACTERS", 0)
         if not pyarrow:
             patch.setattr(splitting, "arrow", lambda: None)
-        assert tokenizer.is_as_built()
+        assert tokenizer.is_unmodified()
         corpus = encode_corpus(tokenizer, iter(texts))
     options = {"add_special_tokens": False, "split_special_tokens": True}
     assert [ids.tolist() for ids in corpus] == [tokenizer(text, **options).input_ids for text in texts]
@@ -437,7 +437,7 @@ def test_loading_gives_the_same_tokenizer(tokenizer, tmp_path):
         assert loaded.special_tokens_map == tokenizer.special_tokens_map
         assert loaded.padding_side == "left"
         assert loaded.merges == tokenizer.merges
-        assert loaded.is_as_built()
+        assert loaded.is_unmodified()
     generic = TokenizersBackend.from_pretrained(tmp_path)
     assert generic("the né  dog <unk> ?").input_ids == tokenizer("the né  dog <unk> ?").input_ids
 

@@ -32,7 +32,7 @@ def test_every_code_point_splits_as_in_rust():
     words = rust_words(text)
     assert len(words) == 26  # there are 25 characters of White_Space
     assert splitting.split_words(text) == words
-    assert decoded(splitting._code_with_arrow([text])) == [words]
+    assert decoded(splitting._index_with_arrow([text])) == [words]
     # Without U+001C to U+001F, which are spaces for Python only, str.split does the work.
     separators = "\x1ca\x1da\x1ea\x1fa"
     assert splitting.split_words(text.replace(separators, "")) == [word.replace(separators, "") for word in words]
@@ -42,7 +42,7 @@ def test_every_code_point_splits_as_in_rust():
 @given(TEXTS)
 def test_both_paths_give_the_words_of_rust(texts):
     expected = [rust_words(text) for text in texts]
-    fast, plain = splitting._code_with_arrow(texts), splitting._code_in_python(texts)
+    fast, plain = splitting._index_with_arrow(texts), splitting._index_in_python(texts)
     for coded in (fast, plain):
         assert decoded(coded) == expected
         assert coded.codes.dtype == np.int32
@@ -52,7 +52,7 @@ def test_both_paths_give_the_words_of_rust(texts):
 
 
 def test_a_single_text_of_a_million_words_and_a_word_of_a_million_characters():
-    coded = splitting.code_words(["a b " * 500_000, "x" * 1_000_000, ""])
+    coded = splitting.index_words(["a b " * 500_000, "x" * 1_000_000, ""])
     assert coded.lengths.tolist() == [1_000_000, 1, 0]
     assert coded.words == ["a", "b", "x" * 1_000_000]
 
@@ -61,22 +61,22 @@ def test_long_texts_go_through_arrow_and_small_ones_do_not(monkeypatch):
     def code(texts):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(splitting, "_code_with_arrow", code)
-    assert splitting.code_words(["short"]).words == ["short"]
+    monkeypatch.setattr(splitting, "_index_with_arrow", code)
+    assert splitting.index_words(["short"]).words == ["short"]
     with pytest.raises(ZeroDivisionError):
-        splitting.code_words(["long " * 100_000])
+        splitting.index_words(["long " * 100_000])
     monkeypatch.setattr(splitting, "arrow", lambda: None)
-    assert splitting.code_words(["long " * 100_000]).words == ["long"]
+    assert splitting.index_words(["long " * 100_000]).words == ["long"]
 
 
 @pytest.mark.parametrize("text", ["a \ud800", "\udfff"])
 def test_lone_surrogates_are_refused_on_both_paths(text, monkeypatch):
     monkeypatch.setattr(splitting, "ARROW_CHARACTERS", 0)
     with pytest.raises(ValueError, match=r"lone surrogate U\+D[8F]"):
-        splitting.code_words(["fine", text])
+        splitting.index_words(["fine", text])
     monkeypatch.setattr(splitting, "arrow", lambda: None)
     with pytest.raises(ValueError, match=r"lone surrogate U\+D[8F]"):
-        splitting.code_words(["fine", text])
+        splitting.index_words(["fine", text])
 
 
 def test_chunks_hold_all_texts_in_order_and_read_them_one_by_one():

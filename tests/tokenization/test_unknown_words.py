@@ -179,7 +179,7 @@ def test_large_vocabularies_and_long_words():
 @given(texts=TEXTS)
 def test_the_path_for_corpora_gives_the_tokenizers_ids(policy, pyarrow, texts):
     tokenizer = TOKENIZERS[policy]
-    assert tokenizer.is_as_built()
+    assert tokenizer.is_unmodified()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splitting, "ARROW_CHARACTERS", 0)
         if not pyarrow:
@@ -208,13 +208,13 @@ def test_a_changed_tokenizer_is_asked_itself():
         changed = WordTokenizer.train(CORPUS, unknown_words=policy)
         own = [changed.backend_tokenizer.normalizer] if policy == "classes" else []
         changed.backend_tokenizer.normalizer = normalizers.Sequence([Lowercase(), *own])
-        assert not changed.is_as_built()
+        assert not changed.is_unmodified()
         expected = changed("THE cat", add_special_tokens=False).input_ids
         assert encode_corpus(changed, ["THE cat"]).ids.tolist() == expected
         assert len(expected) == 2
         changed.backend_tokenizer.normalizer = normalizers.Sequence([Normalizer.custom(ThroughPython())])
         changed.backend_tokenizer.pre_tokenizer = PreTokenizer.custom(ThroughPython())
-        assert not changed.is_as_built()
+        assert not changed.is_unmodified()
 
 
 def test_each_unknown_word_has_the_token_of_its_class():
@@ -398,7 +398,7 @@ def test_loading_gives_the_same_tokenizer(policy, tmp_path):
         assert type(loaded) is WordTokenizer
         assert loaded.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
         assert (loaded.special_tokens_map, loaded.padding_side) == (tokenizer.special_tokens_map, "left")
-        assert (loaded.unknown_words, loaded.is_as_built()) == (policy, True)
+        assert (loaded.unknown_words, loaded.is_unmodified()) == (policy, True)
     for other in (
         copy.deepcopy(tokenizer),
         pickle.loads(pickle.dumps(tokenizer)),

@@ -260,7 +260,7 @@ def test_loading_gives_the_same_tokenizer(tokenizer, tmp_path):
         assert loaded.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
         assert loaded.padding_side == "left"
         assert loaded.special_tokens_map == tokenizer.special_tokens_map
-        assert loaded.is_as_built()
+        assert loaded.is_unmodified()
     assert WordTokenizer.from_pretrained(tmp_path, padding_side="right", model_max_length=7).padding_side == "right"
 
 

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer.batches import Rows, ShuffledBatches, StreamBatches, TokenRows
+from hf_lecture_models.trainer.batches import BlockCollator, RowShard, ShuffledBatches, StreamBatches
 from hf_lecture_models.trainer.tokens import text_spans, token_stream
 
 TEXTS = ["a b c", "", "d", "e f a b", "c c c c c c c", "b"]
@@ -46,7 +46,7 @@ def run(batches, model, steps):
     for _ in range(steps):
         for index, batch in enumerate(batches.next_step()):
             outputs = model(**batch.inputs, num_items_in_batch=1)
-            batches.receive(index, outputs)
+            batches.on_step_outputs(index, outputs)
             total += outputs.loss.item()
             seen += targets(batch)
             assert batch.num_items == len(targets(batch))
@@ -71,7 +71,7 @@ def test_each_token_but_begin_is_predicted_once_in_a_stream(lengths, batch_size,
     stream = np.concatenate([[90, *range(10, 10 + n), 91] for n in lengths]).astype(np.int32)
     rows = batch_size * accumulation
     batches = StreamBatches(stream, rows, sequence_length, bos_id=90)
-    batches.place(Rows(rows, accumulation))
+    batches.set_shard(RowShard(rows, accumulation))
     seen = Counter()
     for _ in range(batches.steps_per_epoch):
         for batch in batches.next_step():
@@ -103,20 +103,20 @@ def test_processes_and_micro_batches_share_the_rows_of_a_step(tokenizer):
     parts = []
     for process in range(2):
         batches = StreamBatches(stream, 4, 3, tokenizer.bos_token_id)
-        batches.place(Rows(4, accumulation_steps=2, process_index=process, num_processes=2))
+        batches.set_shard(RowShard(4, accumulation_steps=2, process_index=process, num_processes=2))
         parts += [batch.inputs["input_ids"] for batch in batches.next_step()]
     assert torch.equal(torch.cat(parts), whole)
 
 
 def test_rows_that_cannot_be_shared_are_refused():
     with pytest.raises(ValueError, match="make it a multiple of 6"):
-        Rows(8, accumulation_steps=3, num_processes=2)
+        RowShard(8, accumulation_steps=3, num_processes=2)
 
 
 def test_a_model_without_recurrent_state_cannot_be_streamed(tokenizer):
     stream, _ = token_stream(tokenizer, TEXTS)
     with pytest.raises(ValueError, match="use layout blocks"):
-        StreamBatches(stream, 1, 3, tokenizer.bos_token_id).receive(0, SimpleNamespace(past_key_values=None))
+        StreamBatches(stream, 1, 3, tokenizer.bos_token_id).on_step_outputs(0, SimpleNamespace(past_key_values=None))
 
 
 @pytest.mark.parametrize("longest", [2, 3, 50])
@@ -124,9 +124,9 @@ def test_a_model_without_recurrent_state_cannot_be_streamed(tokenizer):
 def test_each_token_but_begin_is_predicted_once_in_shuffled_rows(tokenizer, longest, per_text):
     stream, starts = token_stream(tokenizer, TEXTS)
     starts, lengths = text_spans(starts if per_text else np.zeros(1, np.int64), len(stream), longest)
-    rows = TokenRows(stream, starts, lengths, tokenizer.bos_token_id, tokenizer.pad_token_id)
+    rows = BlockCollator(stream, starts, lengths, tokenizer.bos_token_id, tokenizer.pad_token_id)
     batches = ShuffledBatches(len(starts), rows, batch_size=4, seed=0)
-    batches.place(Rows(4, accumulation_steps=2))
+    batches.set_shard(RowShard(4, accumulation_steps=2))
     for _ in range(2):
         seen = Counter()
         for _ in range(batches.steps_per_epoch):
@@ -138,7 +138,7 @@ def test_each_token_but_begin_is_predicted_once_in_shuffled_rows(tokenizer, long
 def test_padded_rows_have_the_loss_of_the_single_texts(tokenizer, model):
     stream, starts = token_stream(tokenizer, TEXTS)
     starts, lengths = text_spans(starts, len(stream), 50)
-    rows = TokenRows(stream, starts, lengths, tokenizer.bos_token_id, tokenizer.pad_token_id)
+    rows = BlockCollator(stream, starts, lengths, tokenizer.bos_token_id, tokenizer.pad_token_id)
     batch = rows(np.array([0, 1, 2, 3, 4, 5, -1]))
     single = sum(model(**rows(np.array([i])).inputs, num_items_in_batch=1).loss.item() for i in range(6))
     assert model(**batch.inputs, num_items_in_batch=1).loss.item() == pytest.approx(single, rel=1e-5)

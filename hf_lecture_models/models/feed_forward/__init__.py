@@ -3,7 +3,7 @@
 
 from transformers import AutoModel, AutoModelForCausalLM
 
-from hf_lecture_models.base.registration import register
+from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.feed_forward.configuration_feed_forward import FeedForwardConfig
 from hf_lecture_models.models.feed_forward.modeling_feed_forward import (
     FeedForwardForCausalLM,

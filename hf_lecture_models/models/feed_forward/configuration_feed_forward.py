@@ -30,7 +30,7 @@ class FeedForwardConfig(LectureConfig):
         initialization: "free": word vectors and output matrix start at random, each its own way; "equal": the output
             matrix starts as a copy of the word vectors and is free from then on (their widths must be equal);
             "one_vector": all words start from one and the same random vector, the output matrix at random.
-        dropout: share of the elements zeroed in the context's word vectors and in the hidden layer.
+        dropout: dropout probability in the context's word vectors and in the hidden layer.
         initializer_range: standard deviation of the initial word vectors and matrices.
         use_cache: return the last word vectors, to go on from.
 

@@ -3,7 +3,7 @@
 
 from transformers import AutoModel, AutoModelForCausalLM
 
-from hf_lecture_models.base.registration import register
+from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.gpt1.configuration_gpt1 import Gpt1Config
 from hf_lecture_models.models.gpt1.conversion_gpt1 import register_official_weights
 from hf_lecture_models.models.gpt1.modeling_gpt1 import Gpt1ForCausalLM, Gpt1Model, Gpt1PreTrainedModel

@@ -26,7 +26,7 @@ class Gpt1Config(LectureConfig):
         num_attention_heads: heads per block.
         max_position_embeddings: trained positions, hence the longest input.
         hidden_act: "gelu" (in the tanh form), "relu" or "silu".
-        dropout: share of the elements zeroed in what attention and feed-forward network add to the state.
+        dropout: dropout probability in what attention and feed-forward network add to the state.
         embedding_dropout: the same in the sum of word and position vectors.
         attention_dropout: the same in the attention weights.
         layer_norm_eps: added to the variance in the layer norms.

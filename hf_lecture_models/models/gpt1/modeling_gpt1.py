@@ -41,7 +41,12 @@ from transformers.utils.generic import can_return_tuple, merge_with_config_defau
 from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import Attend, SelfAttention, eager_attention, swiftest
+from hf_lecture_models.layers.attention import (
+    AttentionFunction,
+    SelfAttention,
+    eager_attention,
+    select_attention_kernel,
+)
 from hf_lecture_models.layers.masks import causal_mask, token_positions
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.models.gpt1.configuration_gpt1 import Gpt1Config
@@ -60,10 +65,14 @@ class Gpt1Block(GradientCheckpointingLayer):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, hidden: Tensor, attend: Attend, mask: Any = None, past_key_values: Cache | None = None
+        self,
+        hidden: Tensor,
+        attention_function: AttentionFunction,
+        mask: Any = None,
+        past_key_values: Cache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """The next state (batch, seq, hidden), and the attention weights if `attend` gives them."""
-        attended, weights = self.self_attn(hidden, attend, mask, past_key_values)
+        """The next state (batch, seq, hidden), and the attention weights if `attention_function` gives them."""
+        attended, weights = self.self_attn(hidden, attention_function, mask, past_key_values)
         n = self.attention_norm(hidden + self.dropout(attended))
         return self.ffn_norm(n + self.dropout(self.ffn(n))), weights
 
@@ -149,11 +158,11 @@ class Gpt1Model(Gpt1PreTrainedModel):
             past_key_values = DynamicCache(config=self.config)
         hidden = self._embed(input_ids, inputs_embeds, attention_mask, position_ids, past_key_values)
         implementation = "eager" if output_attentions else self._implementation(hidden)
-        attend = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
+        attention_function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
         mask = causal_mask(implementation, hidden, attention_mask, past_key_values)
         states, attentions = [hidden], []
         for layer in self.layers:
-            hidden, weights = layer(hidden, attend, mask, past_key_values=past_key_values)
+            hidden, weights = layer(hidden, attention_function, mask, past_key_values=past_key_values)
             if output_hidden_states:
                 states.append(hidden)
             attentions.append(weights)
@@ -187,7 +196,7 @@ class Gpt1Model(Gpt1PreTrainedModel):
 
     def _implementation(self, hidden: Tensor) -> str:
         dropped = self.training and self.config.attention_dropout > 0
-        return swiftest(self.config._attn_implementation, hidden, laid_out=dropped)
+        return select_attention_kernel(self.config._attn_implementation, hidden, materializes_scores=dropped)
 
     def _check_positions(self, position_ids: Tensor) -> None:
         # Tracing cannot ask for values, and nothing is there to ask for.

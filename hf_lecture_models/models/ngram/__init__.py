@@ -3,7 +3,7 @@
 
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.base.registration import register
+from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, save_arpa
 from hf_lecture_models.models.ngram.estimation_ngram import fit

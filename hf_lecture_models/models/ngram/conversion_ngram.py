@@ -48,7 +48,7 @@ import numpy as np
 from transformers import AutoTokenizer
 
 from hf_lecture_models.base.causal_lm import check_tokenizer
-from hf_lecture_models.base.files import staged_file, staged_folder
+from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM

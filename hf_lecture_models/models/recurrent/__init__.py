@@ -3,7 +3,7 @@
 
 from transformers import AutoModel, AutoModelForCausalLM
 
-from hf_lecture_models.base.registration import register
+from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
 from hf_lecture_models.models.recurrent.modeling_recurrent import (
     RecurrentForCausalLM,

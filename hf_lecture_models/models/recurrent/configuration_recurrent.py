@@ -31,7 +31,7 @@ class RecurrentConfig(LectureConfig):
         adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
             of the words.
         noise_samples: noise_contrastive only, how many words of noise all positions of a batch share.
-        dropout: share of the elements zeroed in the embeddings and in each layer's output; never in the recurrence.
+        dropout: dropout probability in the embeddings and in each layer's output; never in the recurrence.
         initializer_range: standard deviation of the initial word vectors and linear layers. The recurrent matrices and
             biases start uniform within 1/sqrt(hidden_size).
         use_cache: return the state, to go on from.

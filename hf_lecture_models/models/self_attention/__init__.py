@@ -3,7 +3,7 @@
 
 from transformers import AutoModel, AutoModelForCausalLM
 
-from hf_lecture_models.base.registration import register
+from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.self_attention.configuration_self_attention import SelfAttentionConfig
 from hf_lecture_models.models.self_attention.modeling_self_attention import (
     SelfAttentionForCausalLM,

@@ -24,7 +24,7 @@ class SelfAttentionConfig(LectureConfig):
         norm_position: "pre": the norms act on what goes into attention and feed-forward network, and at the end;
             "post": on the sums.
         layer_mix: predict from a learned mix of all layers, not from the last.
-        dropout: share of the elements zeroed in the word vectors with their positions, and in what attention and
+        dropout: dropout probability in the word vectors with their positions, and in what attention and
             feed-forward network add to the state.
         tie_word_embeddings: the word vectors are the output matrix.
         initializer_range: standard deviation of the initial weights.

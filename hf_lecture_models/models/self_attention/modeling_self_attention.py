@@ -51,7 +51,12 @@ from transformers.utils.generic import can_return_tuple, merge_with_config_defau
 from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
-from hf_lecture_models.layers.attention import Attend, SelfAttention, eager_attention, swiftest
+from hf_lecture_models.layers.attention import (
+    AttentionFunction,
+    SelfAttention,
+    eager_attention,
+    select_attention_kernel,
+)
 from hf_lecture_models.layers.layer_mix import LayerMix
 from hf_lecture_models.layers.masks import causal_mask, token_positions
 from hf_lecture_models.layers.position_wise import PositionWise
@@ -92,14 +97,14 @@ class PreNormBlock(Block):
     def forward(
         self,
         hidden: Tensor,
-        attend: Attend,
+        attention_function: AttentionFunction,
         mask: Any,
         position_bias: Tensor | None,
         past_key_values: Cache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """The next state (batch, seq, hidden), and the attention weights if `attend` gives them."""
+        """The next state (batch, seq, hidden), and the attention weights if `attention_function` gives them."""
         normed = self.attention_norm(hidden)
-        attended, weights = self.self_attn(normed, attend, mask, past_key_values, position_bias)
+        attended, weights = self.self_attn(normed, attention_function, mask, past_key_values, position_bias)
         n = hidden + self.dropout(attended)
         return n + self.dropout(self.ffn(self.ffn_norm(n))), weights
 
@@ -110,13 +115,13 @@ class PostNormBlock(Block):
     def forward(
         self,
         hidden: Tensor,
-        attend: Attend,
+        attention_function: AttentionFunction,
         mask: Any,
         position_bias: Tensor | None,
         past_key_values: Cache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """The next state (batch, seq, hidden), and the attention weights if `attend` gives them."""
-        attended, weights = self.self_attn(hidden, attend, mask, past_key_values, position_bias)
+        """The next state (batch, seq, hidden), and the attention weights if `attention_function` gives them."""
+        attended, weights = self.self_attn(hidden, attention_function, mask, past_key_values, position_bias)
         n = self.attention_norm(hidden + self.dropout(attended))
         return self.ffn_norm(n + self.dropout(self.ffn(n))), weights
 
@@ -197,21 +202,27 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         show_states = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
-        implementation = "eager" if show_weights else swiftest(self.config._attn_implementation, words, laid_out=False)
-        hidden, position_bias = self._place(words, attention_mask, past_key_values, implementation)
+        implementation = (
+            "eager"
+            if show_weights
+            else select_attention_kernel(self.config._attn_implementation, words, materializes_scores=False)
+        )
+        hidden, position_bias = self._embed(words, attention_mask, past_key_values, implementation)
         mask = causal_mask(implementation, hidden, attention_mask, past_key_values)
-        attend = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
+        attention_function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
         states, weights = [hidden], []
         keep_states = show_states or self.layer_mix is not None
         for layer in self.layers:
-            hidden, layer_weights = layer(hidden, attend, mask, position_bias, past_key_values=past_key_values)
+            hidden, layer_weights = layer(
+                hidden, attention_function, mask, position_bias, past_key_values=past_key_values
+            )
             states = [*states, hidden] if keep_states else [hidden]
             weights.append(layer_weights)
-        states[-1] = hidden = self._summary(states)
+        states[-1] = hidden = self._output_state(states)
         shown = (tuple(states) if show_states else None, tuple(weights) if show_weights else None)
         return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None, *shown)
 
-    def _place(
+    def _embed(
         self, words: Tensor, attention_mask: Tensor | None, cache: Cache | None, implementation: str
     ) -> tuple[Tensor, Tensor | None]:
         """I_0 (batch, seq, hidden), and what the positions add to the scores, if anything."""
@@ -223,7 +234,7 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
             bias = bias.expand(words.shape[0], -1, -1, -1)
         return self.dropout(hidden), bias
 
-    def _summary(self, states: list[Tensor]) -> Tensor:
+    def _output_state(self, states: list[Tensor]) -> Tensor:
         """What prediction reads, (batch, seq, hidden)."""
         if self.layer_mix is None:
             return self.final_norm(states[-1])

@@ -6,12 +6,10 @@ from typing import Any
 
 # Importing processing_utils runs transformers/__init__ again and replaces the module object; afterwards it stays.
 import transformers.processing_utils  # noqa: F401
-from transformers import AutoConfig
-
-from hf_lecture_models.base.configuration import LectureConfig
+from transformers import AutoConfig, PreTrainedConfig
 
 
-def register(config_class: type[LectureConfig], models: list[tuple[Any, type]]) -> None:
+def register(config_class: type[PreTrainedConfig], models: list[tuple[Any, type]]) -> None:
     """Register a configuration and its models, given as pairs (Auto class, model class).
 
     The classes also become attributes of the `transformers` module: `transformers serve`, TRL and others look up
