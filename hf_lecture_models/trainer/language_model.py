@@ -86,7 +86,7 @@ def train_causal_lm(
     estimation, which is no code length. The validation perplexity is exact with every output layer.
 
     Args:
-        model: any causal language model of transformers that takes `shift_labels` and `num_items_in_batch`.
+        model: any causal language model of transformers that takes `shift_labels`.
         train_texts: strings, or a `datasets.IterableDataset` with the recipe's text column.
         validation_texts: measured as one stream, as the layouts stream and blocks train; with layout texts each text
             by itself. None: nothing is measured, and the last model is kept.
