@@ -87,10 +87,10 @@ def _refuse_minutes(value: float) -> float:
 class TokenKind(StrEnum):
     """What the ladder's models read and predict."""
 
-    words = "words"
+    word = "word"
     bpe = "bpe"
     char = "char"
-    bytes = "bytes"
+    byte = "byte"
 
 
 class Probability(StrEnum):
@@ -135,7 +135,7 @@ def quickstart(
     seed: Seed = 0,
 ) -> None:
     """Train the ladder of models on English text that comes with Python; compare, save and reload them."""
-    from hf_lecture_models.quickstart import run_quickstart
+    from hf_lecture_models.comparison.quickstart import run_quickstart
 
     _end_at_sigterm()
     run_quickstart(output, tiny=tiny, seed=seed)
@@ -171,7 +171,7 @@ def ladder(
 
     Interrupted, the same command goes on from the models that are finished.
     """
-    from hf_lecture_models.own_text import Request, run_ladder
+    from hf_lecture_models.comparison.ladder import Request, run_ladder
 
     _end_at_sigterm()
     request = Request(

@@ -10,14 +10,14 @@ import sys
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from hf_lecture_models.comparison.baselines import make_baselines
+from hf_lecture_models.comparison.quickstart import PAIRS, PROMPT, TINY_PARAGRAPHS, python_reference, run_quickstart
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.ladder import make_rungs
-from hf_lecture_models.quickstart import PAIRS, PROMPT, TINY_PARAGRAPHS, python_reference, run_quickstart
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
 COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "quickstart", "--tiny"]
-NAMES = [rung.name for rung in make_rungs()]
+NAMES = [baseline.name for baseline in make_baselines()]
 CLASSES = {
     "feed_forward": "FeedForwardForCausalLM",
     "rnn": "RecurrentForCausalLM",
@@ -115,7 +115,7 @@ def test_another_folder_is_not_overwritten(tmp_path):
 
 
 def test_what_is_missing_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_lecture_models.ladder.find_spec", lambda name: None)
+    monkeypatch.setattr("hf_lecture_models.comparison.run.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"accelerate and matplotlib.*hf-lecture-models\[train\]"):
         run_quickstart(tmp_path / "new")
     assert not list(tmp_path.iterdir())
@@ -139,7 +139,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_full_quickstart_climbs_the_ladder(tmp_path):
+def test_the_full_quickstart_orders_the_models(tmp_path):
     done = subprocess.run(COMMAND[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "quickstart" / "results.json").read_text(encoding="utf-8"))

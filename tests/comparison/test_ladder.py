@@ -11,17 +11,20 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from hf_lecture_models import own_text
 from hf_lecture_models.cli import app
+from hf_lecture_models.comparison import corpus as corpus_module
+from hf_lecture_models.comparison import ladder
+from hf_lecture_models.comparison.baselines import Baseline, make_baselines
+from hf_lecture_models.comparison.corpus import read_corpus, split_lines
+from hf_lecture_models.comparison.ladder import DEFAULTS, Request, make_comparison, run_ladder, train_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.ladder import make_rungs
-from hf_lecture_models.own_text import Request, make_ladder, read_corpus, run_ladder, split_lines
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
-NAMES = [rung.name for rung in make_rungs()]
+NAMES = [baseline.name for baseline in make_baselines()]
 COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "ladder"]
 
 
@@ -83,7 +86,7 @@ def test_networks_take_their_size_from_the_scale(finished):
 def test_figures_are_those_of_the_saved_models_on_the_stated_split(finished):
     place, printed = finished
     results = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))
-    corpus, remarks = read_corpus(Request(files=[str(place / "zoo.txt.gz")], tiny=True))
+    corpus, remarks = read_corpus([str(place / "zoo.txt.gz")], max_lines=400)
     assert "of every 10 blocks of 3 lines, one for validation and one for test" in remarks
     assert "299 blank lines left out" in remarks
     assert all(remark in printed for remark in remarks)
@@ -103,23 +106,23 @@ def test_figures_are_those_of_the_saved_models_on_the_stated_split(finished):
 @pytest.fixture
 def no_fresh_process(monkeypatch):
     """Spare the seconds that a new process costs; the models of `finished` were used in one."""
-    monkeypatch.setattr("hf_lecture_models.ladder._in_fresh_process", lambda ladder, folder: {})
+    monkeypatch.setattr("hf_lecture_models.comparison.run.reload_in_fresh_process", lambda *_: {})
 
 
 @pytest.mark.usefixtures("no_fresh_process")
-def test_an_interrupted_climb_goes_on(tmp_path, monkeypatch, capsys):
+def test_an_interrupted_comparison_continues(tmp_path, monkeypatch, capsys):
     (tmp_path / "text").write_text("\n".join(sentences()), encoding="utf-8")
-    bottom, *_ = make_rungs()
+    unigram, *_ = make_baselines()
     fitted = []
 
-    def train(ladder, folder):
+    def train(comparison, folder):
         fitted.append(folder.name)
         if fitted == ["first", "second"]:
             raise KeyboardInterrupt
-        return bottom.train(ladder, folder)
+        return unigram.train(comparison, folder)
 
-    rungs = [type(bottom)(name, name, train) for name in ("first", "second")]
-    monkeypatch.setattr(own_text, "make_rungs", lambda order: rungs)
+    baselines = [Baseline(name, name, train) for name in ("first", "second")]
+    monkeypatch.setattr(ladder, "make_baselines", lambda order: baselines)
     request = Request(files=[str(tmp_path / "text")])
     with pytest.raises(KeyboardInterrupt):
         run_ladder(request, tmp_path / "out")
@@ -133,7 +136,7 @@ def test_an_interrupted_climb_goes_on(tmp_path, monkeypatch, capsys):
     assert "finished before: first" in capsys.readouterr().out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text"]
     (tmp_path / "out" / "notes").write_text("mine", encoding="utf-8")
-    monkeypatch.setattr(own_text, "make_rungs", lambda order: rungs[1:])
+    monkeypatch.setattr(ladder, "make_baselines", lambda order: baselines[1:])
     run_ladder(request, tmp_path / "out")
     names = {"second", "notes", "results.json", "table.png"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
@@ -142,7 +145,7 @@ def test_an_interrupted_climb_goes_on(tmp_path, monkeypatch, capsys):
 @pytest.mark.usefixtures("no_fresh_process")
 def test_a_short_time_means_few_steps(finished, tmp_path, monkeypatch):
     place, _ = finished
-    monkeypatch.setattr(own_text, "make_rungs", lambda order: make_rungs()[:4])
+    monkeypatch.setattr(ladder, "make_baselines", lambda order: make_baselines()[:4])
     run_ladder(Request(files=[str(place / "zoo.txt.gz")], minutes=0.001, tiny=True), tmp_path / "out")
     short = json.loads((tmp_path / "out" / "rnn" / "training.json").read_text(encoding="utf-8"))
     whole = json.loads((place / "out" / "rnn" / "training.json").read_text(encoding="utf-8"))
@@ -161,7 +164,7 @@ def run(capsys):
     return command
 
 
-def test_bad_input_is_one_line_that_says_what_to_mend(run, tmp_path, monkeypatch):
+def test_bad_input_is_one_line_that_says_how_to_fix_it(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     texts = {
         "good.txt": "\n".join(sentences()).encode(),
@@ -192,8 +195,8 @@ def test_bad_input_is_one_line_that_says_what_to_mend(run, tmp_path, monkeypatch
         (["-"], "not standard input"),
         (["good.txt", "--validation", "empty.txt"], "no text in empty.txt"),
         (["good.txt", "--test", "missing.txt"], "missing.txt"),
-        (["good.txt", "--tokenizer", "bytes", "--vocab-size", 300], "--vocab-size"),
-        (["good.txt", "--tokenizer", "bytes", "--min-count", 3], "--min-count"),
+        (["good.txt", "--tokenizer", "byte", "--vocab-size", 300], "--vocab-size"),
+        (["good.txt", "--tokenizer", "byte", "--min-count", 3], "--min-count"),
         (["good.txt", "--vocab-size", 3], "vocab_size 3"),
         (["good.txt", "--min-count", 10**6], "min_count"),
         (["good.txt", "--output", "thesis"], "--output"),
@@ -210,53 +213,87 @@ def test_bad_input_is_one_line_that_says_what_to_mend(run, tmp_path, monkeypatch
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("kind", sorted(DEFAULTS))
+def test_the_training_script_reads_the_tokenizer_of_the_card(kind):
+    """What the cards say under `tokenizer` makes the same tokenizer again in `training/train_causal_lm.py`."""
+    from hf_lecture_models.trainer.language_model import CausalLMRecipe
+    from training.train_causal_lm import make_tokenizer
+
+    texts = sentences()
+    tokenizer, options = train_tokenizer(kind, texts, vocab_size=None, min_count=None)
+    again = make_tokenizer(CausalLMRecipe(tokenizer={"type": kind, **options}), texts)
+    assert type(again) is type(tokenizer)
+    assert again.get_vocab() == tokenizer.get_vocab()
+
+
+def test_the_recipe_of_a_network_names_the_tokenizer_that_it_was_trained_with(finished):
+    folder = finished[0] / "out" / "lstm"
+    tokenizer = {"type": "word", "vocab_size": 10_000, "min_count": 1}
+    assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["tokenizer"] == tokenizer
+    for name in ("lstm", "trigram"):
+        facts = json.loads((finished[0] / "out" / name / "facts.json").read_text(encoding="utf-8"))
+        assert facts["recipe"]["tokenizer"] == tokenizer
+
+
+def test_a_limit_of_lines_holds_for_each_file(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("\n".join(f"{name}{number}" for number in range(40)), encoding="utf-8")
+    corpus, remarks = read_corpus([str(tmp_path / "a"), str(tmp_path / "b")], max_lines=10)
+    assert sorted([*corpus.train, *corpus.validation, *corpus.test]) == [
+        f"{name}{n}" for name in "ab" for n in range(10)
+    ]
+    assert remarks[0] == "only the first 10 lines of each file (--tiny)"
+    _, remarks = read_corpus([str(tmp_path / "a"), str(tmp_path / "b")], max_lines=40)
+    assert not any("only the first" in remark for remark in remarks)
+
+
 def test_text_beyond_the_memory_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(own_text, "MOST_BYTES", 1000)
+    monkeypatch.setattr(corpus_module, "MAX_BYTES", 1000)
     (tmp_path / "long.txt").write_text("word " * 300, encoding="utf-8")
     with pytest.raises(ValueError, match=r"long\.txt goes beyond .* give a part"):
-        read_corpus(Request(files=[str(tmp_path / "long.txt")]))
+        read_corpus([str(tmp_path / "long.txt")])
     monkeypatch.undo()
-    monkeypatch.setattr(own_text, "MOST_TOKENS", 1000)
+    monkeypatch.setattr(ladder, "MAX_TOKENS", 1000)
     (tmp_path / "long.txt").write_text("\n".join(sentences()), encoding="utf-8")
     with pytest.raises(ValueError, match=r"long\.txt has 1,\d\d\d training tokens.* give a part"):
-        make_ladder(Request(files=[str(tmp_path / "long.txt")]))
+        make_comparison(Request(files=[str(tmp_path / "long.txt")]))
 
 
 def test_text_without_white_space_is_not_read_as_words(tmp_path, capsys):
     (tmp_path / "chinese.txt").write_text("天地玄黄，宇宙洪荒。日月盈昃。\n春花秋月何时了\n" * 20, encoding="utf-8")
-    ladder = make_ladder(Request(files=[str(tmp_path / "chinese.txt")]))
+    comparison = make_comparison(Request(files=[str(tmp_path / "chinese.txt")]))
     assert "hardly any white space" in capsys.readouterr().out
-    assert ladder.facts["tokenizer"] == {"type": "char", "vocab_size": 4000, "min_count": 2}
-    assert ladder.unit == "characters"
-    assert ladder.prompt == "春花秋"
-    assert ladder.pairs[0] == ["春花秋月何时了", "春花月秋何时了"]
+    assert comparison.facts["tokenizer"] == {"type": "char", "vocab_size": 4000, "min_count": 2}
+    assert comparison.unit == "characters"
+    assert comparison.prompt == "春花秋"
+    assert comparison.pairs[0] == ["春花秋月何时了", "春花月秋何时了"]
     (tmp_path / "german.txt").write_text("Der Schnee fällt leise .\nEs ist spät geworden .\n" * 20, encoding="utf-8")
-    assert make_ladder(Request(files=[str(tmp_path / "german.txt")])).unit == "words"
+    assert make_comparison(Request(files=[str(tmp_path / "german.txt")])).unit == "words"
 
 
 def test_the_split_is_spread_and_copies_do_not_cross_it(tmp_path):
     lines = [f"line number {number} of a rather long text" for number in range(4000)]
-    parts, _ = split_lines(lines, ["validation", "test"], "x")
+    parts, _ = split_lines(lines, ["validation", "test"])
     assert sorted(itertools.chain(*parts.values()), key=lines.index) == lines
     assert len(parts["validation"]) == len(parts["test"]) == 400
     assert parts["validation"][:20] == lines[160:180]
     assert parts["test"][-1] == lines[-1]
     long = [f"line number {number} of a text with some long lines" for number in range(50)]
     (tmp_path / "twice.txt").write_text("\n".join([*long, "yes", *long, "yes"]), encoding="utf-8")
-    corpus, remarks = read_corpus(Request(files=[str(tmp_path / "twice.txt")]))
+    corpus, remarks = read_corpus([str(tmp_path / "twice.txt")])
     assert sorted([*corpus.train, *corpus.validation, *corpus.test]) == sorted([*long, "yes", "yes"])
-    assert remarks[0] == "50 lines of 40 characters or more that came again left out"
+    assert remarks[0] == "50 repeated lines of 40 characters or more left out"
 
 
 def test_given_parts_are_taken_as_they_are(tmp_path):
     for name, lines in {"train": ["a b", "c d"], "valid": ["a b", "e"], "test": ["f"]}.items():
         (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
     names = {part: [str(tmp_path / name)] for part, name in (("validation", "valid"), ("test", "test"))}
-    corpus, remarks = read_corpus(Request(files=[str(tmp_path / "train")], **names))
+    corpus, remarks = read_corpus([str(tmp_path / "train")], **names)
     assert (corpus.train, corpus.validation, corpus.test) == (["a b", "c d"], ["a b", "e"], ["f"])
-    assert remarks == ["50% of the validation lines also stand in the training text"]
+    assert remarks == ["50% of the validation lines also occur in the training text"]
     (tmp_path / "more").write_text("\n".join(sentences()), encoding="utf-8")
-    corpus, remarks = read_corpus(Request(files=[str(tmp_path / "more")], test=names["test"]))
+    corpus, remarks = read_corpus([str(tmp_path / "more")], test=names["test"])
     assert (len(corpus.train), len(corpus.validation), corpus.test) == (270, 30, ["f"])
     assert remarks == ["of every 10 blocks of 3 lines, one for validation"]
 
@@ -282,7 +319,7 @@ def test_ctrl_c_in_a_network_loses_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_real_text_climbs(tmp_path, shared_data):
+def test_a_real_text_orders_the_models(tmp_path, shared_data):
     file = shared_data / "tinyshakespeare" / "input.txt"
     done = subprocess.run(
         [*COMMAND, file, "--minutes", "3"], cwd=tmp_path, capture_output=True, text=True, timeout=1800

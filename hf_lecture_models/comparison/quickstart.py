@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture quickstart`: the ladder of language models, trained and compared on text that comes with Python.
+"""`hf-lecture quickstart`: language models, trained and compared on text that comes with Python.
 
 The text is the language reference in the interpreter's own `pydoc_data.topics`, so it needs no download, and the
 figures depend on the version of Python.
@@ -11,18 +11,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from hf_lecture_models.comparison.baselines import Comparison, Scale, make_baselines
+from hf_lecture_models.comparison.corpus import Corpus
+from hf_lecture_models.comparison.report import check_output, closing_line
+from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
-from hf_lecture_models.ladder import (
-    RESULTS,
-    TABLE,
-    Corpus,
-    Ladder,
-    Scale,
-    check_output,
-    check_packages,
-    make_rungs,
-    run_comparison,
-)
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 # The pipeline joins prompt and completion as they are, so the space between two words stands in the prompt.
@@ -49,7 +42,7 @@ _SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")
 
 
 def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int = 0) -> dict[str, Any]:
-    """Train, measure, save, draw and reload every model of the ladder.
+    """Train, measure, save, draw and reload every model.
 
     Args:
         output: a new folder, or one that an earlier quickstart wrote. It appears when everything is done.
@@ -66,15 +59,15 @@ def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int
     output = Path(output)
     check_packages("quickstart")
     check_output(output, "quickstart")
-    ladder = make_ladder(tiny, seed)
+    comparison = make_comparison(tiny, seed)
     with staged_folder(output) as stage:
-        results = run_comparison(ladder, stage)
-    print(f"\n{results['seconds']:.0f} s in all. {RESULTS}, {TABLE} and the models are in {output}; for example")
-    print(f"  echo 'The value of the' | hf-lecture generate {output / ladder.rungs[-1].name} --sample")
+        results = run_comparison(comparison, stage)
+    print(closing_line(results["seconds"], output))
+    print(f"  echo 'The value of the' | hf-lecture generate {output / comparison.baselines[-1].name} --sample")
     return results
 
 
-def make_ladder(tiny: bool = False, seed: int = 0) -> Ladder:
+def make_comparison(tiny: bool = False, seed: int = 0) -> Comparison:
     """The quickstart's text, tokenizer and models."""
     corpus = python_reference(TINY_PARAGRAPHS if tiny else None)
     name = f"Python {platform.python_version()}'s language reference"
@@ -84,10 +77,10 @@ def make_ladder(tiny: bool = False, seed: int = 0) -> Ladder:
         "text": f"pydoc_data.topics, Python {platform.python_version()}",
         "tokenizer": {"type": "word", "min_count": MIN_COUNT},
     }
-    return Ladder(
+    return Comparison(
         corpus=corpus,
         tokenizer=WordTokenizer.train(corpus.train, min_count=MIN_COUNT),
-        rungs=make_rungs(),
+        baselines=make_baselines(),
         facts=facts,
         data={"name": "Python's language reference", "split": "test", "language": "en", "licence": "psf-2.0"},
         unit="words",
