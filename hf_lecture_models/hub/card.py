@@ -26,14 +26,14 @@ _METRICS = {
     "word_perplexity": "perplexity per word",
     "word_perplexity_without_unk": "perplexity per word, unknown ones left out",
     "bits_per_byte": "bits per byte",
-    "bits_per_byte_uncharged": "bits per byte, unknown words not charged (no real code length)",
+    "bits_per_byte_excluding_oov": "bits per byte, unknown words not charged (no real code length)",
 }
 # A measure that says nothing beside another one, where the two are equal.
 _VARIANTS = {
     "perplexity_without_unk": "perplexity",
     "word_perplexity": "perplexity",
     "word_perplexity_without_unk": "perplexity_without_unk",
-    "bits_per_byte_uncharged": "bits_per_byte",
+    "bits_per_byte_excluding_oov": "bits_per_byte",
 }
 _COUNTS = ("texts", "tokens", "words", "bytes", "unknown")
 # What `training_record` calls it, and what a reader does.
