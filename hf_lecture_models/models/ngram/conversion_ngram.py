@@ -47,7 +47,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from transformers import AutoTokenizer
 
-from hf_lecture_models.base.causal_lm import check_tokenizer
+from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig

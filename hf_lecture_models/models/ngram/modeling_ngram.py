@@ -41,7 +41,7 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.causal_lm import CausalLMMixin, real_token_mask, scored_positions
+from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, real_token_mask, scored_positions
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import NGramTrie
