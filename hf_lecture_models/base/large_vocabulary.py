@@ -11,7 +11,6 @@ from transformers import initialization as init
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 
-
 OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     "softmax": lambda config: nn.Linear(config.output_size, config.vocab_size),
     "adaptive": lambda config: AdaptiveSoftmax(config.output_size, config.vocab_size, config.adaptive_cutoffs),

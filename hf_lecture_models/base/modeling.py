@@ -1,15 +1,17 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The base of every model: what surrounds its equations in a forward pass, saving whole, loading nothing silently wrong."""
+"""The base of every model: what surrounds its equations in a forward pass, and saving and loading with checks."""
 
 import os
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any, ClassVar
 
 import torch
 from safetensors import SafetensorError
 from torch import nn
+from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils.checkpoint import checkpoint
 from transformers.modeling_utils import PreTrainedModel
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
@@ -17,7 +19,7 @@ from transformers.utils.output_capturing import capture_outputs
 from hf_lecture_models.io.files import staged_folder
 
 _WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
-# What programs hand to any model, whether it can show it or not.
+# What programs hand to any model, whether it has something to show or not.
 _FLAGS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
 
 
@@ -33,17 +35,26 @@ def model_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
     Raises:
         TypeError: at a call, for an argument that `forward` does not name.
     """
-    known = {*signature(forward).parameters, *_FLAGS}
+    known = frozenset(signature(forward).parameters)
     recorded = merge_with_config_defaults(capture_outputs(forward))
 
     @wraps(forward)
     def checked_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        given = {name: value for name, value in kwargs.items() if value is not None}
-        if unknown := sorted(given.keys() - known):
-            raise TypeError(f"{type(self).__name__}.forward() takes no argument {', '.join(unknown)}")
-        return recorded(self, *args, **given)
+        return recorded(self, *args, **given_arguments(self, kwargs, known))
 
     return checked_forward
+
+
+def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """The keyword arguments of a call that are not None.
+
+    Raises:
+        TypeError: for one that is not in `known`; what programs hand to any model (`output_attentions`, ...) passes.
+    """
+    given = {name: value for name, value in kwargs.items() if value is not None}
+    if unknown := sorted(given.keys() - known - _FLAGS):
+        raise TypeError(f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}")
+    return given
 
 
 class ModelHead:
@@ -99,6 +110,15 @@ class LecturePreTrainedModel(PreTrainedModel):
         # A cache of keys and values is no state of a recurrent model.
         return not cls._is_stateful
 
+    def _set_gradient_checkpointing(
+        self,
+        enable: bool = True,
+        gradient_checkpointing_func: Callable[..., Any] = checkpoint,
+        every_n_layers: int = 1,
+    ) -> None:
+        recompute = partial(_checkpoint_leaves, gradient_checkpointing_func)
+        super()._set_gradient_checkpointing(enable, recompute, every_n_layers)
+
     def save_pretrained(  # type: ignore[override]
         self, save_directory: str | os.PathLike[str], is_main_process: bool = True, **kwargs: Any
     ) -> None:
@@ -151,6 +171,12 @@ class LecturePreTrainedModel(PreTrainedModel):
         _refuse_non_finite(model, source)
         _align(model)
         return (model, info) if with_info else model
+
+
+def _checkpoint_leaves(checkpoint: Callable[..., Any], function: Callable[..., Any], *args: Any) -> Any:
+    # With use_reentrant=True, gradients flow to tensors among the arguments only, not to those within a tuple.
+    leaves, structure = tree_flatten(args)
+    return checkpoint(lambda *leaves: function(*tree_unflatten(leaves, structure)), *leaves)
 
 
 def _align(model: nn.Module) -> None:

@@ -76,7 +76,9 @@ class MultiHeadAttention(nn.Module):
             ValueError: `attention` was made for the other direction.
         """
         if attention.is_causal != self.is_causal:
-            raise ValueError(f"{type(self).__name__} was handed an attention kernel with is_causal={not self.is_causal}")
+            raise ValueError(
+                f"{type(self).__name__} was handed an attention kernel with is_causal={not self.is_causal}"
+            )
         options = {} if attention.position_bias is None else {"position_bias": attention.position_bias}
         dropout = self.dropout.p if self.dropout.training else 0.0
         output, weights = attention.function(
@@ -164,7 +166,7 @@ class CrossAttention(MultiHeadAttention):
         """
         (q,) = self.split_heads(self.q_proj(hidden), 1)
         if cache is not None and cache.is_updated.get(self.layer_idx):
-            layer = cache.cross_attention_cache.layers[self.layer_idx]
+            layer: Any = cache.cross_attention_cache.layers[self.layer_idx]
             return self.attend(q, layer.keys, layer.values, attention)
         k, v = self.split_heads(self.kv_proj(source), 2)
         if cache is not None:

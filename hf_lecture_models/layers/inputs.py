@@ -53,7 +53,7 @@ def padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | None
         )
     mask = attention_mask[:, -seq:].bool()
     # Tracing cannot ask for values, and the layers handle a mask without padding all the same.
-    if not torch.compiler.is_exporting() and bool(mask.all()):
+    if not torch.compiler.is_compiling() and bool(mask.all()):
         return None
     return mask
 
@@ -101,7 +101,7 @@ def token_positions(hidden: Tensor, attention_mask: Tensor | None, cache: Cache 
     shared = positions.amax(0, keepdim=True)
     at_the_end = (attention_mask[:, 1:] <= attention_mask[:, :-1]).all()
     # Tracing cannot ask for values; there every row gets positions of its own, which are the same ones.
-    if torch.compiler.is_compiling() or torch.compiler.is_exporting():
+    if torch.compiler.is_compiling():
         return torch.where(at_the_end, shared, positions)
     return shared if bool(at_the_end) else positions
 

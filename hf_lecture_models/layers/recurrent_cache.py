@@ -138,8 +138,8 @@ def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> l
         return [None] * len(shapes)
     if not isinstance(cache, RecurrentCache):
         raise TypeError(
-            f"past_key_values is a {type(cache).__name__}, but this model's state is a RecurrentCache: pass the one that "
-            "an earlier call returned, or None"
+            f"past_key_values is a {type(cache).__name__}, but this model's state is a RecurrentCache: pass the one "
+            "that an earlier call returned, or None"
         )
     if len(cache) != len(shapes):
         raise ValueError(f"past_key_values is of another model: it holds {len(cache)} layers, not {len(shapes)}")
@@ -147,7 +147,7 @@ def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> l
         found = [tuple(tensor.shape) for tensor in state or ()]
         if state is not None and found != list(expected):
             raise ValueError(
-                f"past_key_values is of another model or batch: its layer {layer} holds tensors of shapes {found}; this "
-                f"model and input need {list(expected)}"
+                f"past_key_values is of another model or batch: its layer {layer} holds tensors of shapes {found}, "
+                f"but this model and input need {list(expected)}"
             )
     return cache.states

@@ -91,12 +91,10 @@ def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | No
 class CausalLMMixin:
     """`score`, and a `generate()` that ends where the model does. Put it before the pre-trained base class."""
 
-    longest_input: int | None
-
     def _prepare_generated_length(self, *args: Any, **kwargs: Any) -> Any:
         # `generate()` ends where the model does: other programs ask for a thousand tokens when nobody said how many.
         config = super()._prepare_generated_length(*args, **kwargs)  # type: ignore[misc]
-        longest, given = self.longest_input, kwargs["input_ids_length"]
+        longest, given = getattr(self, "longest_input", None), kwargs["input_ids_length"]
         # The last token is never read.
         if longest is not None and given <= longest < config.max_length - 1:
             warnings.warn(
@@ -138,8 +136,8 @@ class CausalLMHead(ModelHead, CausalLMMixin):
 
     Arguments of `forward`, beside those of `model`, which it hands on:
 
-        labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands before
-            t. The last real token of this call predicts, over padding; where there is none, no label counts.
+        labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
+            before t. The last real token of this call predicts, over padding; where there is none, no label counts.
         shift_labels: (batch, seq), keyword, in the place of `labels`: `shift_labels[:, t]` is what comes after t.
         num_items_in_batch: keyword; divides the summed loss. Without it, the number of labels does.
         logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The loss

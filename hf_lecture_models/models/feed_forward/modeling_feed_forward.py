@@ -113,7 +113,9 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
         seen_tokens = 0 if past_key_values is None else past_key_values.seen_tokens
         return BaseModelOutputWithPast(
             last_hidden_state=hidden,
-            past_key_values=RecurrentCache.from_states([(after,)], seen_tokens + vectors.shape[1]) if use_cache else None,
+            past_key_values=RecurrentCache.from_states([(after,)], seen_tokens + vectors.shape[1])
+            if use_cache
+            else None,
             hidden_states=(vectors, hidden) if output_hidden_states else None,
         )
 

@@ -26,7 +26,6 @@ Deviations:
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation import GenerationMixin

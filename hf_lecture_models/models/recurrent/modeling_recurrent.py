@@ -123,7 +123,7 @@ class RecurrentModel(RecurrentPreTrainedModel):
         hidden = self.dropout(input_vectors(self.embed_tokens, input_ids, inputs_embeds))
         batch, seq, _ = hidden.shape
         mask = padding_mask(attention_mask, hidden)
-        shapes = [[(batch, size) for size in layer.state_sizes] for layer in self.layers]
+        shapes = [[(batch, size) for size in layer.state_sizes] for layer in self.layers]  # type: ignore[union-attr]
         after = []
         for layer, state in zip(self.layers, carried_states(past_key_values, shapes), strict=True):
             hidden, state = layer(hidden, state, mask)

@@ -138,8 +138,8 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
 
     `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
     of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token; positions count the real tokens of
-    each row from 0; one without a trained vector ("learned") is a ValueError. `past_key_values` holds keys and values of
-    the tokens seen before; those of this call are added to it.
+    each row from 0, and one without a trained vector ("learned") is a ValueError. `past_key_values` holds keys and
+    values of the tokens seen before; those of this call are added to it.
 
     It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (I_0 and
     each block's output, but last `last_hidden_state`) and `attentions`, each (batch, heads, seq, seen + seq).
