@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
-from hf_lecture_models.base.causal_lm import causal_lm_loss
+from hf_lecture_models.base.heads.causal_lm import causal_lm_loss
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.model_tests import CausalLMTests, Tensors, package_models

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hf_lecture_models.base.causal_lm import check_tokenizer
+from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.trainer.batches import Batches, BlockCollator, ShuffledBatches, StreamBatches, stream_fingerprint
 from hf_lecture_models.trainer.loop import Evaluation, TrainingResult, train
