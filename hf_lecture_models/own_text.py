@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.files import check_files, staged_folder
 from hf_lecture_models.ladder import (
     RESULTS,
     TABLE,
@@ -32,7 +32,6 @@ from hf_lecture_models.ladder import (
     size_of,
     write_json,
 )
-from hf_lecture_models.terminal import check_files
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer

@@ -13,8 +13,8 @@ import sys
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from hf_lecture_cli import app
 from hf_lecture_models import own_text
-from hf_lecture_models.cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.ladder import make_rungs
 from hf_lecture_models.own_text import Request, make_ladder, read_corpus, run_ladder, split_lines
@@ -22,7 +22,7 @@ from hf_lecture_models.own_text import Request, make_ladder, read_corpus, run_la
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
 NAMES = [rung.name for rung in make_rungs()]
-COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "ladder"]
+COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "ladder"]
 
 
 def sentences():

@@ -16,7 +16,7 @@ from hf_lecture_models.quickstart import PAIRS, PROMPT, TINY_PARAGRAPHS, python_
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
-COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "quickstart", "--tiny"]
+COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "quickstart", "--tiny"]
 NAMES = [rung.name for rung in make_rungs()]
 CLASSES = {
     "feed_forward": "FeedForwardForCausalLM",
