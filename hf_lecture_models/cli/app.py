@@ -35,7 +35,7 @@ def plain_errors(verb: str) -> Iterator[None]:
     except BrokenPipeError:
         # Nobody reads any more (`| head`). The interpreter's own flush at exit must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(128 + signal.SIGPIPE) from None
+        raise SystemExit(141) from None  # 128 + SIGPIPE, which Windows lacks
     except Exception as error:
         # Other libraries' errors often mean little without their type.
         kind = "" if isinstance(error, ImportError | OSError | TypeError | ValueError) else f"{type(error).__name__}: "
