@@ -159,7 +159,7 @@ def options(
     """Language models of the lectures, from the n-gram on. Log-probabilities are natural logarithms."""
 
 
-@app.command()
+@app.command(short_help="Train and compare models on text that comes with Python.")
 def quickstart(
     output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("quickstart"),
     tiny: Annotated[bool, typer.Option("--tiny", help="Smaller models and less text: under a minute.")] = False,
@@ -169,7 +169,7 @@ def quickstart(
     _run("quickstart", output=output, tiny=tiny, seed=seed)
 
 
-@app.command()
+@app.command(short_help="Train and compare models on your own text.")
 def ladder(
     files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
     output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("ladder"),
@@ -200,7 +200,7 @@ def ladder(
     _run("ladder", **data, **tokens, minutes=minutes, tiny=tiny, seed=seed, output=output)
 
 
-@app.command()
+@app.command(short_help="Log-probability of each line, perplexity of all.")
 def score(
     model: Model,
     files: Files = None,
@@ -223,7 +223,7 @@ def score(
     _run("score", name=model, files=files or ["-"], stream=stream, **options)
 
 
-@app.command()
+@app.command(short_help="Order sentences by probability.")
 def rank(
     model: Model,
     files: Files = None,
@@ -259,7 +259,7 @@ def rank(
     _run("rank", "nbest", **options, references=references, weight=weight, length_bonus=length_bonus)
 
 
-@app.command()
+@app.command(short_help="Continue prompts; suggest next words.")
 def generate(
     context: typer.Context,
     model: Model,
@@ -310,7 +310,7 @@ def _number_of_words(context: typer.Context, number: int) -> int:
     return number if "number" in given else 5
 
 
-@app.command()
+@app.command(short_help="Accuracy on BLiMP's 67 grammatical paradigms.")
 def blimp(
     model: Model,
     data: Annotated[
@@ -332,7 +332,7 @@ def blimp(
     _run("blimp", name=model, data=data, output=output, **options)
 
 
-@app.command()
+@app.command(short_help="The words with the most similar embeddings.")
 def neighbours(
     model: Model,
     words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
@@ -355,7 +355,7 @@ def neighbours(
     _run("neighbours", name=model, words=words, options=options, picture=picture, json=json)
 
 
-@app.command()
+@app.command(short_help="ARPA file to model folder, or back; ONNX export.")
 def convert(
     source: Annotated[str, typer.Argument(help="An ARPA file (.arpa, .arpa.gz), or a model's folder or Hub name.")],
     target: Annotated[
@@ -366,7 +366,7 @@ def convert(
     _run("convert", source=source, target=target)
 
 
-@app.command()
+@app.command(short_help="Serve a web page: continue, rank, compare.")
 def demo(
     model: Model,
     model2: Annotated[str | None, typer.Argument(help="Another one, to compare.", metavar="[MODEL2]")] = None,
@@ -383,7 +383,7 @@ def demo(
     _run("demo", names=names, host=host, port=port, browser=browser)
 
 
-@app.command()
+@app.command(short_help="Upload a model with code and card to the Hub.")
 def publish(
     model: Model,
     repo: Annotated[str, typer.Argument(help="Its name on the Hub: NAMESPACE/NAME.", metavar="REPO")],
@@ -407,7 +407,10 @@ def publish(
     _run("publish", name=model, repo=repo, evaluate=evaluate, licence=licence, **options)
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@app.command(
+    short_help="Run another program that knows the models.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
 def exec(
     command: Annotated[
         list[str],
