@@ -5,7 +5,7 @@ import functools
 import inspect
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 
 class Head:
@@ -29,13 +29,13 @@ class Head:
             ValueError: an input was given that the inner model does not read.
         """
         # torch.compile puts a wrapper around a module, whose forward names nothing.
-        inner: nn.Module = getattr(self.model, "_orig_mod", self.model)
+        inner = getattr(self.model, "_orig_mod", self.model)
         named = _named_arguments(type(inner))
         given = {name: value for name, value in inputs.items() if value is not None}
         for name in given.keys() - named:
             raise ValueError(
-                f"{type(inner).__name__} reads no {name}: leave it out of the inputs (a tokenizer does so with "
-                f"return_{name}=False, or with a model_input_names that lacks it)"
+                f"{type(inner).__name__} reads no {name}: leave it out of the inputs (what a tokenizer returns, its "
+                "model_input_names say)"
             )
         # No head goes on from a cache, and keeping one costs memory.
         cache = {"use_cache": False} if "use_cache" in named else {}
@@ -59,5 +59,5 @@ class TextVectorHead(Head):
 
 
 @functools.cache
-def _named_arguments(model_class: type[nn.Module]) -> frozenset[str]:
+def _named_arguments(model_class: Any) -> frozenset[str]:
     return frozenset(inspect.signature(model_class.forward).parameters)
