@@ -29,12 +29,12 @@ class Head:
             ValueError: an input was given that the inner model does not read.
         """
         # torch.compile puts a wrapper around a module, whose forward names nothing.
-        inner = getattr(self.model, "_orig_mod", self.model)
-        named = _named_arguments(type(inner))
+        inner_class: Any = type(getattr(self.model, "_orig_mod", self.model))
+        named = _named_arguments(inner_class)
         given = {name: value for name, value in inputs.items() if value is not None}
         for name in given.keys() - named:
             raise ValueError(
-                f"{type(inner).__name__} reads no {name}: leave it out of the inputs (what a tokenizer returns, its "
+                f"{inner_class.__name__} reads no {name}: leave it out of the inputs (what a tokenizer returns, its "
                 "model_input_names say)"
             )
         # No head goes on from a cache, and keeping one costs memory.
