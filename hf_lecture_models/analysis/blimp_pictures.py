@@ -50,7 +50,7 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
     with figure(path, width=8.5, height=1.6 + 0.36 * len(names)) as axes:
         for number, (model, summary) in enumerate(summaries.items()):
             values = {"all paradigms": summary["accuracy"]} | summary["phenomena"]
-            # Models stand one below the other within a row, so that equal values hide nobody.
+            # Models stand one below the other within a row, so that equal values stay visible.
             shift = (number - (len(summaries) - 1) / 2) * 0.11
             points = [(100 * values[name], place + shift) for place, name in enumerate(names) if name in values]
             axes.plot(

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Nearest neighbours of words in a model's embeddings: what a language model holds to be alike (slide Y:288-305).
+"""Nearest neighbours of words in a model's embeddings: which words it treats alike (slide Y:288-305).
 
 The input embeddings R are the rows that the model reads, the output embeddings the rows of its last layer, with which
 it compares a history. Cosine: u·v / (|u| |v|); Euclidean: |u - v|.
@@ -8,13 +8,6 @@ A word is looked up as it stands in a text, after a space, and else as it begins
 vocabulary: neither special ones nor the word itself unless asked for, no row of the table without a token, and under
 the cosine no row of zeros, which has no direction. Similarities that agree to twelve decimals are equal: the lower id
 comes first.
-
->>> from hf_lecture_models.tokenization.word import WordTokenizer
->>> tokenizer = WordTokenizer.from_words(["is", "was", "cat"])
->>> vectors = torch.tensor([[0, 0], [1, 0], [4, 3], [0, 2], [0, 0], [0, 0], [0, 0]]).float()
->>> [found] = nearest_neighbours(vectors, tokenizer, ["is"], k=2)
->>> [(neighbour.word, neighbour.similarity) for neighbour in found.neighbours]
-[('was', 0.8), ('cat', 0.0)]
 """
 
 from __future__ import annotations
@@ -33,7 +26,7 @@ METRICS = ("cosine", "euclidean")
 
 # Words compared at once, and elements of the vocabulary's block that they are compared with (32 MB in float64).
 _WORDS, _ELEMENTS = 256, 2**22
-# Rounding errors of float64 must not order what is equal.
+# Rounding errors of float64 must not order equal similarities.
 _DECIMALS = 12
 
 
@@ -84,7 +77,14 @@ def nearest_neighbours(
     include_special: bool = False,
     include_itself: bool = False,
 ) -> list[WordNeighbours]:
-    """Find the `k` tokens whose embeddings are nearest to that of each word; the module says what may be near.
+    """Find the `k` tokens whose embeddings are nearest to that of each word; the module says which tokens may be found.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.from_words(["is", "was", "cat"])
+    >>> vectors = torch.tensor([[0, 0], [1, 0], [4, 3], [0, 2], [0, 0], [0, 0], [0, 0]]).float()
+    >>> [found] = nearest_neighbours(vectors, tokenizer, ["is"], k=2)
+    >>> [(neighbour.word, neighbour.similarity) for neighbour in found.neighbours]
+    [('was', 0.8), ('cat', 0.0)]
 
     Args:
         model_or_embeddings: any model of transformers, or a table (vocab, hidden).
