@@ -16,6 +16,8 @@ _CHANCE = 50.0
 def save_blimp_picture(results: Mapping[str, Any], path: str | os.PathLike[str], title: str) -> None:
     """Draw the accuracy of one model on each paradigm, grouped by phenomenon, coloured by field.
 
+        save_blimp_picture(evaluate_blimp(model, tokenizer, paradigms, "blimp.json"), "blimp.png", title="LSTM")
+
     Args:
         results: from `evaluate_blimp`.
         path: .png, .svg or .pdf; written beside and renamed.

@@ -116,6 +116,9 @@ def nearest_neighbours(
 def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input") -> Tensor:
     """A model's input or output embeddings, or the table itself: (vocab, hidden), detached, on its device.
 
+    >>> embedding_table(torch.zeros(9, 4)).shape
+    torch.Size([9, 4])
+
     Raises:
         ValueError: the model has no such table.
     """
@@ -144,7 +147,12 @@ def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input
 
 
 def special_ids(tokenizer: Any) -> set[int]:
-    """Ids of `<s>`, `<unk>`, `<pad>` and whatever else is no piece of text."""
+    """Ids of `<s>`, `<unk>`, `<pad>` and all other tokens that are no text.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> sorted(special_ids(WordTokenizer.from_words(["is", "was"])))
+    [0, 3, 4, 5]
+    """
     added = getattr(tokenizer, "added_tokens_decoder", {})
     return {*tokenizer.all_special_ids, *(id_ for id_, token in added.items() if token.special)}
 
@@ -153,6 +161,10 @@ def neighbour_rows(
     results: Sequence[WordNeighbours] | Mapping[str, Sequence[WordNeighbours]], similarities: bool = False
 ) -> tuple[list[str], list[list[str]]]:
     """Columns and rows as on the slide: word and frequency, model, neighbours.
+
+    >>> found = WordNeighbours("is", ids=(1,), count=7, neighbours=(Neighbour("was", 2, 0.8), Neighbour("cat", 3, 0.1)))
+    >>> neighbour_rows([found])
+    (['word (freq.)', 'nearest neighbours'], [['is (7)', 'was cat']])
 
     Args:
         results: of one model; or of several by name, all for the same words: their rows stand together word by word.
@@ -180,14 +192,21 @@ def neighbour_rows(
 def neighbour_table(
     results: Sequence[WordNeighbours] | Mapping[str, Sequence[WordNeighbours]], similarities: bool = False
 ) -> str:
-    """The rows of `neighbour_rows` as a Markdown table; a word's own signs are escaped."""
+    """The rows of `neighbour_rows` as a Markdown table, with Markdown's own characters escaped.
+
+    >>> found = WordNeighbours("is", ids=(1,), count=None, neighbours=(Neighbour("was", 2, 0.8),))
+    >>> print(neighbour_table({"LSTM": [found]}, similarities=True))
+    | word (freq.) | model | nearest neighbours |
+    | --- | --- | --- |
+    | is | LSTM | was 0.80 |
+    """
     columns, rows = neighbour_rows(results, similarities)
     lines = [columns, ["---"] * len(columns), *([_escape(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def shown(word: str) -> str:
-    r"""The word with what could not be seen otherwise made visible: its spaces, or all of it quoted.
+    r"""The word with invisible characters made visible: its spaces as ␣, or all of it quoted.
 
     >>> shown("was"), shown(" was"), shown("\n")
     ('was', '␣was', "'\\n'")
