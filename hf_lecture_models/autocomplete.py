@@ -5,6 +5,8 @@ import re
 import sys
 from typing import Any
 
+from transformers import AutoModelForCausalLM
+
 from hf_lecture_models.generation.next_words import NextWordFinder, NextWords
 from hf_lecture_models.loading import load_model
 
@@ -19,7 +21,7 @@ def run_autocomplete(name: str, number: int) -> None:
 
     On a terminal the prompt is the text so far, and Tab takes the likeliest word; else each answer repeats the text.
     """
-    finder = NextWordFinder(*load_model(name))
+    finder = NextWordFinder(*load_model(name, AutoModelForCausalLM))
     typed = sys.stdin.isatty()
     text = ""
     if typed:

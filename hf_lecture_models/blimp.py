@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from transformers import AutoModelForCausalLM
+
 from hf_lecture_models.analysis.blimp_pictures import save_blimp_picture
 from hf_lecture_models.evaluation.blimp import evaluate_blimp, load_blimp, read_blimp
 from hf_lecture_models.evaluation.strict_json import strict_json
@@ -17,7 +19,7 @@ def run_blimp(
 ) -> None:
     """Measure a model, print the table, and leave `blimp.json` and `blimp.png` in the folder `output`."""
     paradigms = load_blimp() if data is None else read_blimp(data)
-    model, tokenizer = load_model(name)
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
     start = time.perf_counter()
 
     def report(done: int, paradigm: str, row: Any) -> None:

@@ -8,6 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from transformers import AutoModelForCausalLM
+
 from hf_lecture_models.evaluation.rescoring import (
     Hypothesis,
     Rescoring,
@@ -16,9 +18,10 @@ from hf_lecture_models.evaluation.rescoring import (
     word_error_rates,
 )
 from hf_lecture_models.evaluation.scoring import TextScore
+from hf_lecture_models.io.files import check_files
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
-from hf_lecture_models.terminal import check_files, complete_groups, line_chunks, print_json, print_tokens
+from hf_lecture_models.terminal import complete_groups, line_chunks, print_json, print_tokens
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import split_words
 
@@ -44,7 +47,7 @@ def rank_lists(name: str, request: NBestRequest, tokens: bool, json: bool) -> No
         ValueError: a line is damaged (file and line are named), nothing is there to rank, or the references do not fit.
     """
     check_files([*request.files, *([str(request.references)] if request.references else [])])
-    model, tokenizer = load_model(name)
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
     batches: Iterable[list[_List]] = _read_lists(request)
     if request.references:

@@ -6,7 +6,7 @@ import queue
 import runpy
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.metadata import entry_points
@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, shown
@@ -28,6 +29,7 @@ from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.hub.card import LEARNING_CURVE
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import prepare, publish
+from hf_lecture_models.io.files import check_files
 from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, load_model
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
@@ -42,7 +44,7 @@ def score_lines(
 ) -> None:
     """Print the log-probability of each line, and at the end the measures of all; of a `stream`, after its end."""
     check_files(files)
-    model, tokenizer = load_model(name)
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
     tally = PerplexityAccumulator(model, tokenizer, stream)
     if not json:
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
@@ -91,7 +93,7 @@ def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> 
 def rank_groups(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:
     """Print each group's lines, best first."""
     check_files(files)
-    model, tokenizer = load_model(name)
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
     number = 0
     chunks = line_chunks(files, batch_size, between_files="")
@@ -150,7 +152,7 @@ def generate_lines(
 ) -> None:
     """Print each prompt with its continuation; `fused` names a second model and its weight."""
     check_files(files, "a prompt itself goes after --prompt, or to standard input")
-    model, tokenizer = load_model(name)
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
     if fused is not None:
         options = options | {"logits_processor": [_fusion(*fused, tokenizer)]}
     sampled = options.get("do_sample", False)
@@ -167,7 +169,7 @@ def generate_lines(
 
 
 def _fusion(name: str, weight: float, tokenizer: Any) -> NGramLogitsProcessor:
-    model, model_tokenizer = load_model(name)
+    model, model_tokenizer = load_model(name, AutoModelForCausalLM)
     return NGramLogitsProcessor(model, tokenizer, weight, model_tokenizer)
 
 
@@ -335,23 +337,6 @@ def _is_module(name: str) -> bool:
         return find_spec(name) is not None
     except ModuleNotFoundError:  # of the package around it
         return False
-
-
-def check_files(files: Sequence[str], advice: str = "text itself goes to standard input") -> None:
-    """Refuse what cannot be read before anything is printed.
-
-    Raises:
-        OSError: a file is missing, is a folder, or may not be read; `-`, standard input, is no file.
-    """
-    for file in files:
-        if file == "-":
-            continue
-        if Path(file).is_dir():
-            raise IsADirectoryError(f"{file} is a folder: name text files")
-        if not Path(file).exists():
-            raise FileNotFoundError(f"there is no file {file}; {advice}")
-        if not os.access(file, os.R_OK):
-            raise PermissionError(f"the file {file} may not be read; change its permissions")
 
 
 def line_chunks(

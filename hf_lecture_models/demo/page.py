@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from transformers import AutoModelForCausalLM
+
 from hf_lecture_models.demo import rendering
 from hf_lecture_models.demo.answers import (
     MAX_CHARACTERS,
@@ -39,7 +41,7 @@ def load_speakers(names: Sequence[str]) -> list[LoadedModel]:
     """Load models, named by the last part of their path: the page tells nothing else about this machine's folders."""
     speakers = []
     for letter, name in zip("AB", names, strict=False):
-        model, tokenizer = load_model(name)
+        model, tokenizer = load_model(name, AutoModelForCausalLM)
         model.eval()
         path = Path(name)
         shown = path.resolve().name if path.exists() else name

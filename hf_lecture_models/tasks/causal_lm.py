@@ -81,8 +81,8 @@ class CausalLM(Task[CausalLMRecipe]):
             ),
             Measure("bits_per_byte", "bits per byte", True),
             Measure(
-                "bits_per_byte_uncharged",
-                "bits per byte, unknown words not charged (no real code length)",
+                "bits_per_byte_excluding_oov",
+                "bits per byte, the spelling of unknown words left out (no real code length)",
                 True,
                 "bits_per_byte",
             ),
