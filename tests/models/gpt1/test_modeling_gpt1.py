@@ -97,6 +97,7 @@ class TestUntiedGpt1ForCausalLM(Gpt1Tests):
 class TestGpt1Model(ModelTests):
     model_class = Gpt1Model
     sequence_inputs = ("input_ids", "attention_mask")
+    bidirectional = False
     pipeline_task = "feature-extraction"
 
     def config(self) -> Gpt1Config:

@@ -148,10 +148,6 @@ class SelfAttentionLMTests(CausalLMTests):
     def processing_class(self) -> WordTokenizer:
         return WordTokenizer.train([" ".join(WORDS)])
 
-    def attention_implementations(self, model: Any) -> list[str | None]:
-        # flex_attention compiles for seconds: its causality is a check of its own below.
-        return ["eager", "sdpa"]
-
 
 class TestSinusoidalPre(SelfAttentionLMTests):
     fields = {"position_encoding": "sinusoidal", "norm_position": "pre", "dropout": 0.1}
@@ -197,6 +193,7 @@ class TestModel(ModelTests):
     model_class = SelfAttentionModel
     perturbation = 0.4
     sequence_inputs = ("input_ids", "attention_mask")
+    bidirectional = False
     pipeline_task = "feature-extraction"
 
     def config(self) -> SelfAttentionConfig:
