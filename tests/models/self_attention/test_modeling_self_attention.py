@@ -430,6 +430,19 @@ def test_the_mix_starts_as_the_last_layer() -> None:
         assert_close(mixed(ids).logits, plain(ids).logits, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpointing_reaches_the_trained_bias(use_reentrant: bool) -> None:
+    """The bias is one tensor for all blocks, within what they are handed."""
+    model, inputs = build(position_encoding="relative", dropout=0.0).train(), ragged()
+    gradients = []
+    for _ in range(2):
+        model.zero_grad()
+        model(**inputs, labels=inputs["input_ids"]).loss.backward()
+        gradients.append({name: parameter.grad.clone() for name, parameter in model.named_parameters()})
+        model.activation_checkpointing_enable({"use_reentrant": use_reentrant})
+    assert_close(gradients[1], gradients[0], rtol=0, atol=1e-6)
+
+
 def test_dropout_acts_in_training_only() -> None:
     model, ids = build(dropout=0.5), torch.arange(8)[None]
     assert torch.equal(model(ids).logits, model(ids).logits)
