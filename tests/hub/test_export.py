@@ -34,12 +34,12 @@ def test_folder_is_self_contained(model: StandInForCausalLM, tmp_path: Path) -> 
     assert {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"} <= names
     assert {name for name in names if name.endswith(".py")} == {
         "modeling_stand_in.py",
-        "base_causal_lm.py",
         "base_configuration.py",
-        "base_files.py",
+        "base_heads_causal_lm.py",
         "base_modeling.py",
+        "io_files.py",
+        "layers_inputs.py",
         "layers_linear_cross_entropy.py",
-        "layers_recurrent_padding.py",
     }
     config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
     assert config["auto_map"] == {
