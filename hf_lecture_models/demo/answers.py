@@ -15,7 +15,7 @@ import torch
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.scoring import TextScore, score_texts
-from hf_lecture_models.terminal import complete
+from hf_lecture_models.generation.completion import complete
 
 MAX_CHARACTERS = 5_000
 MAX_SENTENCES = 50

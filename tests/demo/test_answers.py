@@ -19,13 +19,13 @@ from hf_lecture_models.demo.answers import (
     rank,
 )
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.generation.completion import complete
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.feed_forward import FeedForwardConfig
 from hf_lecture_models.models.gpt1 import Gpt1Config
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig
 from hf_lecture_models.models.self_attention import SelfAttentionConfig
-from hf_lecture_models.terminal import complete
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import torch
 
-from hf_lecture_models.cli import app
+from hf_lecture_cli import app
 from hf_lecture_models.demo import page as demo
 from hf_lecture_models.demo.answers import LoadedModel, Sampling, continue_text, next_tokens
 from hf_lecture_models.demo.style import STEPS, step
