@@ -98,6 +98,8 @@ def _paradigm(name: str, pairs: Sequence[Mapping[str, str]]) -> Paradigm:
 def load_blimp() -> list[Paradigm]:
     """Load all paradigms from the Hub, at a fixed revision.
 
+    >>> HUB_NAME
+    'nyu-mll/blimp'
     >>> len(load_blimp())  # doctest: +SKIP
     67
 
