@@ -141,7 +141,7 @@ def train_network(comparison: Comparison, folder: Path, recipe_name: str) -> Res
         KeyboardInterrupt: training was stopped by a signal; its checkpoint is in `folder`.
     """
     # Here, because the trainer needs the extra `train`, whose absence `check_packages` reports first.
-    from hf_lecture_models.trainer.language_model import CausalLMRecipe, train_causal_lm
+    from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
     from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
 
     saved = folder / "recipe.yaml"
@@ -190,7 +190,7 @@ def _scaled(recipe: Any, scale: Scale) -> Any:
 
 def _limit_steps(recipe: Any, model: Any, comparison: Comparison, seconds: float) -> Any:
     """The recipe with no more steps than fit into the time, and its schedule shortened to them."""
-    from hf_lecture_models.trainer.language_model import make_batches
+    from hf_lecture_models.tasks.causal_lm import make_batches
 
     epoch = make_batches(comparison.tokenizer, comparison.corpus.train, recipe).steps_per_epoch
     planned = round(recipe.epochs * epoch)
@@ -206,7 +206,7 @@ def _limit_steps(recipe: Any, model: Any, comparison: Comparison, seconds: float
 
 def _steps_per_second(recipe: Any, model: Any, comparison: Comparison) -> float:
     """Measured on a copy of the model; the number of threads that was faster, one or all, stays set."""
-    from hf_lecture_models.trainer.language_model import train_causal_lm
+    from hf_lecture_models.tasks.causal_lm import train_causal_lm
 
     # A few texts are enough for a few steps.
     sample = first_texts(comparison.corpus.train, (_TRIAL_STEPS + 1) * recipe.batch_size * recipe.sequence_length)

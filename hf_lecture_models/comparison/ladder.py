@@ -23,12 +23,9 @@ from hf_lecture_models.comparison.corpus import read_corpus
 from hf_lecture_models.comparison.report import RESULTS, TABLE, check_output, closing_line, write_json
 from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
-from hf_lecture_models.tokenization.bpe import BpeTokenizer
-from hf_lecture_models.tokenization.byte import ByteTokenizer
-from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.corpus import encode_corpus
+from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.splitting import split_words
-from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.version import __version__
 
 MINUTES = 4.0
@@ -51,13 +48,6 @@ NOTE = (
     "each run the best weights are chosen on the validation text. Nothing is chosen on the test text."
 )
 _JOB, _PROGRESS, _MODELS = "job.json", "progress.json", "models"
-# The one place that knows the classes, by the names that a recipe's `tokenizer.type` has.
-_TOKENIZERS: dict[str, Any] = {
-    "word": WordTokenizer,
-    "bpe": BpeTokenizer,
-    "char": CharTokenizer,
-    "byte": ByteTokenizer,
-}
 
 
 @dataclass(frozen=True)
@@ -214,7 +204,7 @@ def train_tokenizer(
     """
     if kind not in DEFAULTS:
         raise ValueError(f"the tokenizer must be one of {', '.join(DEFAULTS)}, not {kind!r}")
-    defaults, train = DEFAULTS[kind], _TOKENIZERS[kind].train
+    defaults, train = DEFAULTS[kind], TOKENIZERS[kind].train
     named = {"vocab_size": vocab_size, "min_count": min_count}
     named = {name: value for name, value in named.items() if value is not None}
     for name in named:

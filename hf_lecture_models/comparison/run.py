@@ -29,6 +29,7 @@ from hf_lecture_models.comparison.report import (
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, training_record, write_facts
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 
 
 def check_packages(command: str) -> None:
@@ -120,6 +121,7 @@ def _train_and_measure(
         measures["test"],
         name=f"{baseline.title}, on {comparison.data['name']}",
         data={**comparison.data, "source": results["text"]},
+        task=CausalLM().describe(trained.model, CausalLMRecipe()),
         recipe=trained.recipe,
         training=_training(folder) or {key: row[key] for key in ("tokens", "seconds", "tokens_per_second")},
         command=results["command"],

@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from hf_lecture_models.base.limits import input_limit
+
 
 @torch.no_grad()
 def complete(model: Any, tokenizer: Any, prompts: list[str], **options: Any) -> list[dict[str, Any]]:
@@ -33,7 +35,7 @@ def complete(model: Any, tokenizer: Any, prompts: list[str], **options: Any) -> 
         )
     rows = [tokenizer(prompt)["input_ids"] or [start] for prompt in prompts]
     width = max(map(len, rows))
-    longest = _input_limit(model)
+    longest = input_limit(model)
     if longest and width + options["max_new_tokens"] > longest:
         raise ValueError(
             f"a prompt of {width} tokens and {options['max_new_tokens']} new ones exceed the model's longest input, "
@@ -48,10 +50,6 @@ def complete(model: Any, tokenizer: Any, prompts: list[str], **options: Any) -> 
         _completion(tokenizer, prompts[number // copies], rows[number // copies], generated[width:], {start, pad})
         for number, generated in enumerate(output)
     ]
-
-
-def _input_limit(model: Any) -> int | None:
-    return getattr(model.config, "max_position_embeddings", None)
 
 
 def _completion(tokenizer: Any, prompt: str, row: list[int], new: list[int], hidden: set[int]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def test_it_leaves_models_cards_table_and_results(finished):
 
 
 def test_networks_take_their_size_from_the_scale(finished):
-    from hf_lecture_models.trainer.language_model import CausalLMRecipe
+    from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
     from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
 
     for name in NAMES[2:]:
@@ -216,7 +216,7 @@ def test_bad_input_is_one_line_that_says_how_to_fix_it(run, tmp_path, monkeypatc
 @pytest.mark.parametrize("kind", sorted(DEFAULTS))
 def test_the_training_script_reads_the_tokenizer_of_the_card(kind):
     """What the cards say under `tokenizer` makes the same tokenizer again in `training/train_causal_lm.py`."""
-    from hf_lecture_models.trainer.language_model import CausalLMRecipe
+    from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
     from training.train_causal_lm import make_tokenizer
 
     texts = sentences()

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
-from hf_lecture_models.base.causal_lm import check_tokenizer
+from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.models.ngram.arpa_format_ngram import BEGIN, END, PADDING, UNKNOWN
 from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa

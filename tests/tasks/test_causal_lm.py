@@ -10,10 +10,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
+from hf_lecture_models.tasks import causal_lm as language_model
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe, make_batches, train_causal_lm
 from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer import language_model
-from hf_lecture_models.trainer.data import training_texts, validation_texts
-from hf_lecture_models.trainer.language_model import CausalLMRecipe, make_batches, train_causal_lm
 
 TEXTS = ["the cat sits", "", "a dog runs to the cat", "the dog sits", "a cat runs", "the cat runs to a dog"] * 3
 HELD_OUT = ["the dog runs to a cat", "a cat sits"]
@@ -130,52 +129,6 @@ def test_the_effective_batch_is_printed(tmp_path, tokenizer, capsys):
     assert load_file(tmp_path / "model.safetensors")
 
 
-def test_a_file_keeps_its_blank_lines(tmp_path):
-    (tmp_path / "a.txt").write_text("one\n\n two \n", encoding="utf-8")
-    assert training_texts(recipe(train_files=[str(tmp_path / "a.txt")])) == ["one", "", " two "]
-    assert validation_texts(recipe()) is None
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".parquet"])
-def test_columns_of_files_are_read_by_datasets(tmp_path, suffix, monkeypatch):
-    datasets = pytest.importorskip("datasets")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    table = datasets.Dataset.from_dict({"line": ["a b", "c, d"], "number": [1, 2]})
-    path = str(tmp_path / f"data{suffix}")
-    writers = {
-        ".csv": table.to_csv,
-        ".tsv": lambda path: table.to_csv(path, sep="\t"),
-        ".parquet": table.to_parquet,
-    }
-    writers.get(suffix, table.to_json)(path)
-    assert training_texts(recipe(train_files=[path], text_column="line")) == ["a b", "c, d"]
-    with pytest.raises(ValueError, match=r"no column 'text' in the data, only line, number"):
-        training_texts(recipe(train_files=[path]))
-    with pytest.raises(ValueError, match="row 0 of column 'number' holds int, not text"):
-        training_texts(recipe(train_files=[path], text_column="number"))
-
-
-@pytest.mark.parametrize(
-    ("fields", "error", "message"),
-    [
-        ({}, ValueError, "names no training data"),
-        ({"train_texts": ["a"], "train_files": ["b"]}, ValueError, "names its data twice"),
-        ({"train_files": ["nowhere.txt"]}, FileNotFoundError, "there is no file nowhere.txt"),
-        ({"dataset_name": "a/b"}, ValueError, "needs dataset_revision"),
-        ({"train_texts": ["a"], "streaming": True}, ValueError, "cannot be streamed"),
-    ],
-)
-def test_data_that_cannot_be_read_are_named(fields, error, message):
-    with pytest.raises(error, match=message):
-        training_texts(recipe(**fields))
-
-
-def test_files_of_no_known_kind_are_refused(tmp_path):
-    (tmp_path / "a.doc").touch()
-    with pytest.raises(ValueError, match="all files must be of one kind"):
-        training_texts(recipe(train_files=[str(tmp_path / "a.doc")]))
-
-
 @pytest.fixture
 def streamed(tmp_path):
     pytest.importorskip("datasets")
@@ -186,7 +139,7 @@ def streamed(tmp_path):
 
 def test_a_streamed_set_gives_the_blocks_of_the_whole_one(tokenizer, streamed):
     chosen = recipe(**streamed)
-    batches = make_batches(tokenizer, training_texts(chosen), chosen)
+    batches = make_batches(tokenizer, CausalLM().read(chosen, "train"), chosen)
     steps = [batches.next_step()[0].inputs for _ in range(4)]
     inputs = torch.cat([step["input_ids"].flatten() for step in steps])
     labels = torch.cat([step["shift_labels"].flatten() for step in steps])
@@ -201,7 +154,7 @@ def test_a_streamed_run_resumes_to_the_same_bits(tmp_path, tokenizer, streamed):
     fields = {**streamed, "save_every": 5}
 
     def start(name, seed=0, resume=False):
-        return run(tmp_path / name, tokenizer, training_texts(recipe(**fields)), seed, resume, **fields)[1]
+        return run(tmp_path / name, tokenizer, CausalLM().read(recipe(**fields), "train"), seed, resume, **fields)[1]
 
     expected = start("straight")
     start("cut")
@@ -213,14 +166,14 @@ def test_a_streamed_run_resumes_to_the_same_bits(tmp_path, tokenizer, streamed):
 
 def test_a_shuffled_stream_starts_again_and_needs_max_steps(tmp_path, tokenizer, streamed):
     chosen = recipe(**streamed, shuffle_buffer=5)
-    result, _ = run(tmp_path, tokenizer, training_texts(chosen), **streamed, shuffle_buffer=5)
+    result, _ = run(tmp_path, tokenizer, CausalLM().read(chosen, "train"), **streamed, shuffle_buffer=5)
     assert result.step == 14
     with pytest.warns(UserWarning, match="up to 5 rows"):
-        run(tmp_path, tokenizer, training_texts(chosen), resume=True, **streamed, shuffle_buffer=5)
+        run(tmp_path, tokenizer, CausalLM().read(chosen, "train"), resume=True, **streamed, shuffle_buffer=5)
     with pytest.raises(ValueError, match="set max_steps"):
-        run(tmp_path / "b", tokenizer, training_texts(chosen), **{**streamed, "max_steps": 0})
+        run(tmp_path / "b", tokenizer, CausalLM().read(chosen, "train"), **{**streamed, "max_steps": 0})
     with pytest.raises(ValueError, match="layout blocks only"):
-        run(tmp_path / "c", tokenizer, training_texts(chosen), **streamed, layout="stream")
+        run(tmp_path / "c", tokenizer, CausalLM().read(chosen, "train"), **streamed, layout="stream")
 
 
 # Output layers that want token counts
@@ -269,7 +222,7 @@ def test_streamed_texts_are_counted_from_their_beginning(tmp_path, tokenizer, st
     monkeypatch.setattr(language_model, "_COUNTED_TEXTS", 3)
     chosen = recipe(**streamed)
     model = model_for(tokenizer, output_layer="adaptive")
-    steps = [make_batches(tokenizer, training_texts(chosen), chosen, m).next_step()[0] for m in (model, None)]
+    steps = [make_batches(tokenizer, CausalLM().read(chosen, "train"), chosen, m).next_step()[0] for m in (model, None)]
     assert torch.equal(*(step.inputs["input_ids"] for step in steps)), "counting took texts from the training"
     expected = Counter(word for text in TEXTS[:3] for word in [*text.split(), "</s>"])
     counts = model.lm_head.token_counts.tolist()
