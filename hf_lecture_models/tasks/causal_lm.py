@@ -118,7 +118,7 @@ class CausalLM(Task[CausalLMRecipe]):
         """What `evaluate_language_model` returns; what layouts stream and blocks trained is measured on one stream."""
         return evaluate_language_model(model, processor, data, stream=recipe.layout != "texts")
 
-    def evaluation(self, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation | None":
+    def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation | None":
         """By perplexity, which must be finite."""
         from hf_lecture_models.trainer.loop import Evaluation
 
