@@ -5,6 +5,11 @@ from hf_lecture_models import hub
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.models.bag_of_words import (
+    BagOfWordsConfig,
+    BagOfWordsForSequenceClassification,
+    BagOfWordsModel,
+)
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
@@ -17,6 +22,9 @@ from hf_lecture_models.version import __version__
 register_pipelines()
 
 __all__ = [
+    "BagOfWordsConfig",
+    "BagOfWordsForSequenceClassification",
+    "BagOfWordsModel",
     "BpeTokenizer",
     "ByteTokenizer",
     "CharTokenizer",

@@ -81,7 +81,7 @@ def main(root: Path, place: str) -> None:
             found = visit(folder, place)
         except Exception:
             found = {"error": traceback.format_exc()}
-        (folder / f"{place}.json").write_text(json.dumps(found), encoding="utf-8")
+        (folder / f"{place}.json").write_text(json.dumps(found, default=float), encoding="utf-8")
 
 
 if __name__ == "__main__":

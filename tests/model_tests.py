@@ -11,7 +11,8 @@ A model joins by a test class that declares a tiny configuration, its inputs and
         def processing_class(self): return WordTokenizer.train([...])
 
 `ModelTests` holds what is true of any model; it knows no vocabulary and no generation. `CausalLMTests` adds what is
-true of language models that predict the next token. A feature that a model lacks is told by overriding the check with
+true of language models that predict the next token, `HeadTests` what is true of the heads of base/heads, with a
+subclass for each. A feature that a model lacks is told by overriding the check with
 `@pytest.mark.xfail(strict=True, reason=...)`; there are no lists of exclusions. The checks themselves are checked, by
 models that are broken on purpose, in test_model_tests.py.
 """
@@ -34,7 +35,18 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.testing import assert_close
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, PreTrainedModel, set_seed
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForMultipleChoice,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    PreTrainedModel,
+    set_seed,
+)
 from transformers.models.auto import modeling_auto
 
 Tensors = dict[str, Tensor]
@@ -71,8 +83,8 @@ def left_padded(inputs: Tensors, names: Sequence[str], lengths: Sequence[int]) -
     """The same rows with their padding moved from the right to the left."""
     moved = dict(inputs)
     for name in names:
-        width = inputs[name].shape[1]
-        rows = [row.roll(width - length, 0) for row, length in zip(inputs[name], lengths, strict=True)]
+        width = inputs[name].shape[-1]
+        rows = [row.roll(width - length, -1) for row, length in zip(inputs[name], lengths, strict=True)]
         moved[name] = torch.stack(rows)
     return moved
 
@@ -606,7 +618,7 @@ class ModelTests:
             found = fresh_process(type(self), place)["pipeline"]
             if self.pipeline_task == "feature-extraction":  # it returns the vectors of padding too; ours is in front
                 found = [[rows[0][-len(alone[0]) :]] for rows, alone in zip(found, expected, strict=True)]
-            same = equal_json(found, json.loads(json.dumps(expected)))
+            same = equal_json(found, json.loads(json.dumps(expected, default=float)))
             assert same, f"{place} the package: {str(found)[:500]}, expected {str(expected)[:500]}"
 
 
@@ -897,3 +909,416 @@ class CausalLMTests(ModelTests):
             self.assert_equal({"score": scores}, {"score": theirs}, "score")
             if config.pad_token_id is not None:
                 self.assert_equal({"score": model.score(given["input_ids"])}, {"score": theirs}, "score without a mask")
+
+
+class HeadTests(ModelTests):
+    """What a model with a head must do beside; `CausalLMTests` holds what that head must do."""
+
+    sequence_inputs = ("input_ids", "attention_mask")
+    outputs_per_token: ClassVar[bool] = True
+    """Whether the outputs have an axis of tokens, so that some stand at padding."""
+
+    # What a head declares
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        """The label arguments for the inputs; of three rows or more, not all count equally."""
+        raise TypeError(f"{type(self).__name__} must declare make_labels(inputs)")
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        """Label arguments that must be refused."""
+        raise TypeError(f"{type(self).__name__} must declare bad_labels(inputs)")
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        """The loss of each item that counts, flat, in float64, computed from the model's outputs."""
+        raise TypeError(f"{type(self).__name__} must declare losses(model, inputs, labels)")
+
+    def nothing_counts(self, labels: Tensors) -> Tensors:
+        """The same labels, none of which counts."""
+        return {name: torch.full_like(values, -100) for name, values in labels.items()}
+
+    # How the checks use it
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        assert batch == len(lengths)
+        return token_inputs(self.config(), lengths)
+
+    def training_loss(self, model: PreTrainedModel, inputs: Tensors) -> Tensor:
+        return model(**inputs, **self.make_labels(inputs)).loss
+
+    def at_real(self, outputs: Tensors, inputs: Tensors) -> Tensors:
+        return super().at_real(outputs, inputs) if self.outputs_per_token else outputs
+
+    def real_part(self, tensor: Tensor, begin: int, length: int, width: int) -> Tensor:
+        return super().real_part(tensor, begin, length, width) if self.outputs_per_token else tensor
+
+    def run_everything(self, model: PreTrainedModel) -> None:
+        super().run_everything(model)
+        self.training_loss(model, self.make_inputs(3, (5, 3, 4)))
+
+    def build_with(self, **fields: Any) -> PreTrainedModel:
+        """As `build`, of a configuration with other fields, transformers' own among them."""
+        set_seed(0)
+        config = self.config()
+        model = self.model_class(type(config)(**self.changed(config, **fields)))
+        perturb(model, self.perturbation)
+        model.tie_weights()
+        return model.eval()
+
+    def gradients(self, model: PreTrainedModel, loss: Tensor) -> Tensors:
+        found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
+        named = zip(model.named_parameters(), found, strict=True)
+        return {name: torch.zeros_like(p) if gradient is None else gradient for (name, p), gradient in named}
+
+    # Loss
+
+    @torch.no_grad()
+    def test_loss_is_the_mean_over_what_counts(self) -> None:
+        """By its own count; or, handed the number of items of the whole step, by that."""
+        model, inputs = self.build(), self.make_inputs(3, (6, 4, 5))
+        labels = self.make_labels(inputs)
+        expected = self.losses(model, inputs, labels)
+        for items, divisor in ((None, len(expected)), (7, 7), (torch.tensor(7), 7)):
+            loss = model(**inputs, **labels, num_items_in_batch=items).loss
+            assert loss.dim() == 0
+            assert loss.dtype == torch.float32
+            assert_close(loss.double(), expected.sum() / divisor, rtol=1e-5, atol=1e-5)
+
+    def test_micro_batches_add_up(self) -> None:
+        """However many items each has, the gradients of the parts are together that of the whole batch."""
+        model, lengths = self.build(), (6, 3, 5, 4)
+        inputs = self.make_inputs(4, lengths)
+        labels = self.make_labels(inputs)
+        counts = [len(self.losses(model, *self.rows(inputs, labels, [row]))) for row in range(4)]
+        assert len(set(counts)) > 1, "rows with different numbers of items are part of this check"
+        whole = self.gradients(model, model(**inputs, **labels).loss)
+        total = {name: torch.zeros_like(gradient) for name, gradient in whole.items()}
+        for rows in ([0], [1, 2], [3]):
+            part, part_labels = self.rows(inputs, labels, rows)
+            loss = model(**part, **part_labels, num_items_in_batch=sum(counts)).loss
+            for name, gradient in self.gradients(model, loss).items():
+                total[name] += gradient
+        for name, gradient in whole.items():
+            assert_close(total[name], gradient, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
+
+    def rows(self, inputs: Tensors, labels: Tensors, rows: list[int]) -> tuple[Tensors, Tensors]:
+        return tuple({name: tensor[rows] for name, tensor in group.items()} for group in (inputs, labels))  # type: ignore[return-value]
+
+    def test_a_batch_in_which_nothing_counts(self) -> None:
+        """Its loss is 0 with a gradient of zeros, beside rows of padding too."""
+        model, inputs = self.build(), self.make_inputs(3, (4, 0, 2))
+        labels = self.nothing_counts(self.make_labels(inputs))
+        for items in (None, 5, 0):
+            loss = model(**inputs, **labels, num_items_in_batch=items).loss
+            assert loss.item() == 0
+            for name, gradient in self.gradients(model, loss).items():
+                assert (gradient == 0).all(), f"the gradient of {name} is not zero"
+
+    @torch.no_grad()
+    def test_loss_with_padding(self) -> None:
+        """The same rows have the same losses alone and in a batch, wherever padding stands."""
+        model, lengths = self.build(), (6, 3, 5)
+        inputs = self.make_inputs(3, lengths)
+        labels = self.make_labels(inputs)
+        per_token = [name for name, values in labels.items() if values.shape == inputs[self.mask_input].shape]
+        together = inputs | labels
+        alone = torch.zeros(())
+        for row, length in enumerate(lengths):
+            cut = self.single(inputs, row, length)
+            its_labels = {
+                name: values[row : row + 1, :length] if name in per_token else values[row : row + 1]
+                for name, values in labels.items()
+            }
+            alone += model(**cut, **its_labels, num_items_in_batch=1).loss
+        left = left_padded(together, [*self.sequence_inputs, *per_token], lengths) | self.moved_labels(labels, lengths)
+        for side, given in {"right": together, "left": left}.items():
+            loss = {"loss": model(**given, num_items_in_batch=1).loss}
+            self.assert_equal(loss, {"loss": alone}, f"padding on the {side}", 1e-4)
+
+    def moved_labels(self, labels: Tensors, lengths: Sequence[int]) -> Tensors:
+        """Labels that are positions, for rows whose padding is moved to the left."""
+        return {}
+
+    def test_bad_labels_are_refused(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
+        for labels in self.bad_labels(inputs):
+            with pytest.raises(ValueError, match="|".join(labels)):
+                model(**inputs, **labels)
+
+    # Arguments
+
+    @torch.no_grad()
+    def test_inputs_are_read_or_refused(self) -> None:
+        """An input that transformers knows is not accepted and then ignored."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        ids = inputs["input_ids"]
+        types = torch.arange(ids.shape[-1]).expand_as(ids) % 2
+        positions = torch.arange(ids.shape[-1]).flip(0).expand_as(ids)
+        plain = next(iter(self.outputs(model, inputs).values()))
+        for name, values in {"token_type_ids": types, "position_ids": positions}.items():
+            try:
+                given = next(iter(self.outputs(model, inputs | {name: values}).values()))
+            except ValueError as error:
+                assert name in str(error)  # noqa: PT017
+            else:
+                assert not torch.allclose(given, plain), f"{name} is accepted and ignored"
+        vectors = {"attention_mask": inputs["attention_mask"], "inputs_embeds": model.get_input_embeddings()(ids)}
+        try:
+            given = next(iter(self.outputs(model, vectors).values()))
+        except ValueError as error:
+            assert "inputs_embeds" in str(error)  # noqa: PT017
+        else:
+            assert_close(given, plain, rtol=0, atol=self.tolerance)
+
+    @torch.no_grad()
+    def test_states_on_request(self) -> None:
+        """Hidden states and attentions are those of the inner model."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        for name in ("hidden_states", "attentions"):
+            assert model(**inputs).get(name) is None
+            flat = {key: value.flatten(0, -2) for key, value in inputs.items()}
+            expected = model.base_model(**flat, **{f"output_{name}": True}).get(name)
+            found = model(**inputs, **{f"output_{name}": True}).get(name)
+            if expected is None:
+                assert found is None
+            else:
+                assert_close(found, expected, rtol=0, atol=0)
+
+    def test_forward_leaves_the_configuration_alone(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
+        before = model.config.to_dict()
+        self.training_loss(model, inputs)
+        assert model.config.to_dict() == before
+
+    # Files
+
+    @torch.no_grad()
+    def test_new_head_on_a_saved_inner_model(self, tmp_path: Path) -> None:
+        """What fine-tuning starts from: the inner model's weights load, the head's are new."""
+        model = self.build()
+        inner = model.base_model
+        inner.save_pretrained(tmp_path)
+        loaded, info = self.auto_class.from_pretrained(tmp_path, output_loading_info=True)
+        assert not info["unexpected_keys"]
+        prefix = f"{model.base_model_prefix}."
+        head = {name for name, _ in model.named_parameters() if not name.startswith(prefix)}
+        assert set(info["missing_keys"]) == head
+        assert_initialised(loaded)
+        for name, tensor in inner.state_dict().items():
+            assert torch.equal(loaded.state_dict()[prefix + name], tensor), name
+
+
+class _LabelledTests(HeadTests):
+    """Heads whose classes have names."""
+
+    names: ClassVar[Sequence[str]] = ("first", "second", "third", "fourth")
+
+    def test_labels_survive_saving(self, tmp_path: Path) -> None:
+        id2label = dict(enumerate(self.names))
+        model, inputs = self.build_with(id2label=id2label), self.make_inputs(2, (5, 3))
+        assert model.config.label2id == {name: number for number, name in id2label.items()}
+        model.save_pretrained(tmp_path)
+        loaded = self.auto_class.from_pretrained(tmp_path)
+        for config in (AutoConfig.from_pretrained(tmp_path), loaded.config):
+            assert config.num_labels == len(self.names)
+            assert config.id2label == id2label
+            assert config.label2id == model.config.label2id
+        assert loaded(**inputs).logits.shape[-1] == len(self.names)
+        self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", EXACT)
+
+    def test_other_number_of_classes(self, tmp_path: Path) -> None:
+        """A checkpoint of three classes serves for five, once the user says that the shapes differ."""
+        self.build_with(num_labels=3).save_pretrained(tmp_path)
+        with pytest.raises(ValueError, match="shape"):
+            self.auto_class.from_pretrained(tmp_path, num_labels=5)
+        loaded = self.auto_class.from_pretrained(tmp_path, num_labels=5, ignore_mismatched_sizes=True)
+        assert loaded(**self.make_inputs(2, (5, 3))).logits.shape[-1] == 5
+        assert_initialised(loaded)
+
+
+class ClassifierTests(_LabelledTests):
+    """Texts to classes. `config()` has `num_labels` > 1 and no `problem_type`."""
+
+    auto_class = AutoModelForSequenceClassification
+    pipeline_task = "text-classification"
+    pipeline_arguments: ClassVar[Mapping[str, Any]] = {"top_k": None}
+    outputs_per_token = False
+
+    def pipeline_inputs(self) -> list[Any]:
+        tokenizer = self.processing_class()
+        inputs = self.make_inputs(3, (3, 1, 2))
+        return [tokenizer.decode(ids[mask.bool()]) for ids, mask in zip(*inputs.values(), strict=True)]
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        labels = torch.arange(len(inputs["input_ids"])) % self.config().num_labels
+        labels[2:3] = -100
+        return {"labels": labels}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        classes = self.config().num_labels
+        wrong = ([0, classes, 0], [0, -1, 0], [0, 1], [0.0, 1.0, 0.0], [[0.0, 1.5] + [0.0] * (classes - 2)] * 3)
+        return [{"labels": torch.tensor(values)} for values in wrong]
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    @pytest.mark.parametrize("problem_type", [None, "multi_label_classification", "regression"])
+    @pytest.mark.parametrize("num_labels", [1, 3])
+    @torch.no_grad()
+    def test_problem_types(self, problem_type: str | None, num_labels: int) -> None:
+        """As in transformers: without a type, one output is a regression, and several want truth values here."""
+        model = self.build_with(problem_type=problem_type, num_labels=num_labels)
+        inputs = self.make_inputs(3, (6, 4, 5))
+        labels = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.25, 1.0, 0.5]])[:, :num_labels]
+        logits = model(**inputs).logits.double()
+        if problem_type == "regression" or (problem_type is None and num_labels == 1):
+            expected = (logits - labels).square()
+        else:
+            expected = -(labels * logits.sigmoid().log() + (1 - labels) * (1 - logits.sigmoid()).log())
+            if problem_type is not None:
+                assert_close(model(**inputs, labels=labels.long()).loss, model(**inputs, labels=labels.floor()).loss)
+            unknown = labels.clone()
+            unknown[1, 0] = -100
+            kept = expected.flatten()[torch.arange(3 * num_labels) != num_labels]
+            assert_close(model(**inputs, labels=unknown).loss.double(), kept.mean(), rtol=1e-5, atol=1e-5)
+        given = [labels, labels[:, 0]] if num_labels == 1 else [labels]
+        for each in given:
+            for items, divisor in ((None, expected.numel()), (7, 7)):
+                loss = model(**inputs, labels=each, num_items_in_batch=items).loss
+                assert_close(loss.double(), expected.sum() / divisor, rtol=1e-5, atol=1e-5)
+        with pytest.raises(ValueError, match="labels have shape"):
+            model(**inputs, labels=torch.zeros(3, num_labels + 1))
+
+
+class TaggerTests(_LabelledTests):
+    """Tokens to classes."""
+
+    auto_class = AutoModelForTokenClassification
+    pipeline_task = "token-classification"
+
+    def pipeline_inputs(self) -> list[Any]:
+        tokenizer = self.processing_class()
+        inputs = self.make_inputs(3, (3, 1, 2))
+        return [tokenizer.decode(ids[mask.bool()]) for ids, mask in zip(*inputs.values(), strict=True)]
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        labels = (inputs["input_ids"] % self.config().num_labels).masked_fill(inputs["attention_mask"] == 0, -100)
+        labels[:, 1] = labels[2:, 0] = -100
+        return {"labels": labels}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        labels = self.make_labels(inputs)["labels"]
+        wrong = (labels.masked_fill(labels >= 0, self.config().num_labels), labels[:, 0], labels[:, 1:], labels.float())
+        return [{"labels": values} for values in wrong]
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        return cross_entropies(model(**inputs).logits, labels["labels"])
+
+
+class QuestionAnsweringTests(HeadTests):
+    """Tokens to the first and the last token of an answer."""
+
+    auto_class = AutoModelForQuestionAnswering
+    zero_gradients: ClassVar[Mapping[str, str]] = {
+        "qa_outputs.bias": "a softmax over positions, to all of which it adds"
+    }
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        lengths = inputs["attention_mask"].sum(dim=1)
+        starts = torch.minimum(torch.arange(len(lengths)), lengths - 1)
+        starts[2:3] = -100  # no answer, and below an answer that truncation has cut off
+        ends = lengths - 1
+        ends[3:4] = 1000
+        return {"start_positions": starts, "end_positions": ends}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        labels = self.make_labels(inputs)
+        alone = [{name: values} for name, values in labels.items()]
+        return [
+            *alone,
+            {name: values.float() for name, values in labels.items()},
+            labels | {"end_positions": alone[1]["end_positions"][:2]},
+        ]
+
+    def moved_labels(self, labels: Tensors, lengths: Sequence[int]) -> Tensors:
+        shift = max(lengths) - torch.tensor(lengths)
+        return {name: torch.where(values < 0, values, values + shift) for name, values in labels.items()}
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        output, found = model(**inputs), []
+        for row, real in enumerate(inputs["attention_mask"].bool()):
+            start, end = (int(positions[row]) for positions in labels.values())
+            if 0 <= start < real.sum() and 0 <= end < real.sum():
+                starts, ends = (logits[row][real].double() for logits in (output.start_logits, output.end_logits))
+                found.append(-(starts.log_softmax(0)[start] + ends.log_softmax(0)[end]) / 2)
+        return torch.stack(found) if found else torch.zeros(0)
+
+
+class MultipleChoiceTests(HeadTests):
+    """Texts in sets of choices, (batch, choices, seq), to the right choice."""
+
+    auto_class = AutoModelForMultipleChoice
+    zero_gradients: ClassVar[Mapping[str, str]] = {"classifier.bias": "a softmax over choices, to all of which it adds"}
+    outputs_per_token = False
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        choices = [token_inputs(self.config(), lengths, seed=seed) for seed in range(3)]
+        return {name: torch.stack([choice[name] for choice in choices], dim=1) for name in choices[0]}
+
+    def single(self, inputs: Tensors, row: int, length: int) -> Tensors:
+        return {name: tensor[row : row + 1, :, :length] for name, tensor in inputs.items()}
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        labels = torch.arange(len(inputs["input_ids"])) % 3
+        labels[2:3] = -100
+        return {"labels": labels}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        wrong = ([0, 3, 0], [0, -1, 0], [0, 1], [0.0, 1.0, 0.0])
+        return [{"labels": torch.tensor(values)} for values in wrong]
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    @torch.no_grad()
+    def test_choices_are_scored_apart(self) -> None:
+        """A choice's score does not depend on the others, nor on its place."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        logits = model(**inputs).logits
+        assert logits.shape == (2, 3)
+        order = [2, 0]
+        fewer = model(**{name: tensor[:, order] for name, tensor in inputs.items()}).logits
+        self.assert_equal({"logits": fewer}, {"logits": logits[:, order]}, "two of three choices")
+        with pytest.raises(ValueError, match="choices"):
+            model(**{name: tensor[:, 0] for name, tensor in inputs.items()})
+
+
+class MaskedLMTests(HeadTests):
+    """Masked tokens to what they were."""
+
+    auto_class = AutoModelForMaskedLM
+    pipeline_task = "fill-mask"
+
+    def pipeline_inputs(self) -> list[Any]:
+        tokenizer = self.processing_class()
+        inputs = self.make_inputs(3, (3, 1, 2))
+        texts = (tokenizer.decode(row, skip_special_tokens=True) for row in inputs["input_ids"])
+        return [f"{text} {tokenizer.mask_token}" for text in texts]
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, -100)
+        labels[:, 1] = labels[2:, 0] = -100
+        return {"labels": labels}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        labels = self.make_labels(inputs)["labels"]
+        wrong = (labels.masked_fill(labels >= 0, self.config().vocab_size), labels[:, 1:], labels.float())
+        return [{"labels": values} for values in wrong]
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        return cross_entropies(model(**inputs).logits, labels["labels"])
+
+
+def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:
+    """-ln softmax(logits)[label] for each label but -100, flat, in float64."""
+    counted = labels != -100
+    return -logits.double().log_softmax(dim=-1)[counted].gather(1, labels[counted, None])[:, 0]

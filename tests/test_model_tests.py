@@ -9,12 +9,25 @@ import pytest
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
+from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_lecture_models.base.causal_lm import causal_lm_loss
+from hf_lecture_models.base.heads.causal_lm import causal_lm_loss
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
-from tests.model_tests import CausalLMTests, Tensors, package_models
-from tests.stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput, stand_in_tokenizer
+from tests.base.heads import test_heads
+from tests.model_tests import CausalLMTests, HeadTests, Tensors, package_models
+from tests.stand_in import (
+    EncoderForMaskedLM,
+    EncoderForMultipleChoice,
+    EncoderForQuestionAnswering,
+    EncoderForSequenceClassification,
+    EncoderForTokenClassification,
+    StandInCache,
+    StandInConfig,
+    StandInForCausalLM,
+    StandInOutput,
+    stand_in_tokenizer,
+)
 
 
 class TestStandIn(CausalLMTests):
@@ -391,3 +404,155 @@ class TestLaxConfig:
     def test_contradictions(self) -> None:
         with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
             self.Tests().test_config_refuses_contradictions()
+
+
+class ForgetsTheItems(EncoderForSequenceClassification):
+    def forward(self, input_ids: Tensor | None = None, num_items_in_batch: Any = None, **kwargs: Any) -> Any:
+        return super().forward(input_ids, **kwargs)
+
+
+class DividesByTheRows(EncoderForSequenceClassification):
+    def forward(self, input_ids: Tensor | None = None, num_items_in_batch: Any = None, **kwargs: Any) -> Any:
+        rows = len(kwargs["attention_mask"])
+        return super().forward(input_ids, num_items_in_batch=num_items_in_batch or rows, **kwargs)
+
+
+class IsNaNWithoutItems(EncoderForSequenceClassification):
+    def forward(self, input_ids: Tensor | None = None, labels: Tensor | None = None, **kwargs: Any) -> Any:
+        output = super().forward(input_ids, **kwargs)
+        if labels is not None:
+            output.loss = nn.functional.cross_entropy(output.logits, labels)
+        return output
+
+
+class PoolsTheLastColumn(EncoderForSequenceClassification):
+    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+        return outputs.last_hidden_state[:, -1]
+
+
+class PoolsPadding(EncoderForSequenceClassification):
+    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+        return outputs.last_hidden_state.mean(dim=1)
+
+
+class IgnoresAnInput(EncoderForSequenceClassification):
+    def forward(self, input_ids: Tensor | None = None, position_ids: Tensor | None = None, **kwargs: Any) -> Any:
+        return super().forward(input_ids, **kwargs)
+
+
+class WritesIntoTheConfiguration(EncoderForSequenceClassification):
+    def forward(self, input_ids: Tensor | None = None, **kwargs: Any) -> Any:
+        self.config.problem_type = "single_label_classification"
+        return super().forward(input_ids, **kwargs)
+
+
+class TakesAnyLabel(EncoderForSequenceClassification):
+    def forward(self, input_ids: Tensor | None = None, labels: Tensor | None = None, **kwargs: Any) -> Any:
+        labels = labels if labels is None else labels.clamp(-100, self.config.num_labels - 1)
+        return super().forward(input_ids, labels=labels, **kwargs)
+
+
+class AlwaysRegresses(EncoderForSequenceClassification):
+    def forward(self, input_ids: Tensor | None = None, labels: Tensor | None = None, **kwargs: Any) -> Any:
+        output = super().forward(input_ids, **kwargs)
+        if labels is not None:
+            output.loss = (output.logits - labels).square().mean()
+        return output
+
+
+class HidesItsStates(EncoderForSequenceClassification):
+    def forward(self, input_ids: Tensor | None = None, **kwargs: Any) -> Any:
+        output = super().forward(input_ids, **kwargs)
+        return SequenceClassifierOutput(loss=output.loss, logits=output.logits)
+
+
+class CountsPadding(EncoderForTokenClassification):
+    def forward(self, input_ids: Tensor | None = None, labels: Tensor | None = None, **kwargs: Any) -> Any:
+        return super().forward(input_ids, labels=labels if labels is None else labels.clamp(min=0), **kwargs)
+
+
+class ShiftsLabels(EncoderForMaskedLM):
+    def forward(self, input_ids: Tensor | None = None, labels: Tensor | None = None, **kwargs: Any) -> Any:
+        return super().forward(input_ids, labels=labels if labels is None else labels.roll(-1, 1), **kwargs)
+
+
+class AnswersFromPadding(EncoderForQuestionAnswering):
+    def forward(self, input_ids: Tensor | None = None, start_positions: Tensor | None = None, **kwargs: Any) -> Any:
+        output = super().forward(input_ids, start_positions=start_positions, **kwargs)
+        if start_positions is not None:
+            output.loss = output.loss + output.start_logits.logsumexp(dim=1).sum()
+        return output
+
+
+class AnswersWithTheFirstToken(EncoderForQuestionAnswering):
+    """As transformers does, for an answer that is not in the text."""
+
+    def forward(self, input_ids: Tensor | None = None, start_positions: Tensor | None = None, **kwargs: Any) -> Any:
+        start = start_positions if start_positions is None else start_positions.clamp(min=0)
+        return super().forward(input_ids, start_positions=start, **kwargs)
+
+
+class ComparesChoices(EncoderForMultipleChoice):
+    def forward(self, input_ids: Tensor | None = None, **kwargs: Any) -> Any:
+        output = super().forward(input_ids, **kwargs)
+        output.logits = output.logits - output.logits.mean(dim=1, keepdim=True)
+        return output
+
+
+BROKEN_HEADS: list[tuple[type[HeadTests], type, str, tuple[Any, ...]]] = [
+    (test_heads.TestSequenceClassification, ForgetsTheItems, "test_loss_is_the_mean_over_what_counts", ()),
+    (test_heads.TestSequenceClassification, ForgetsTheItems, "test_micro_batches_add_up", ()),
+    (test_heads.TestSequenceClassification, DividesByTheRows, "test_loss_is_the_mean_over_what_counts", ()),
+    (test_heads.TestSequenceClassification, IsNaNWithoutItems, "test_a_batch_in_which_nothing_counts", ()),
+    (test_heads.TestSequenceClassification, PoolsTheLastColumn, "test_batch_equals_single_rows", ("right",)),
+    (test_heads.TestSequenceClassification, PoolsPadding, "test_batch_equals_single_rows", ("left",)),
+    (test_heads.TestSequenceClassification, PoolsPadding, "test_loss_with_padding", ()),
+    (test_heads.TestSequenceClassification, IgnoresAnInput, "test_inputs_are_read_or_refused", ()),
+    (
+        test_heads.TestSequenceClassification,
+        WritesIntoTheConfiguration,
+        "test_forward_leaves_the_configuration_alone",
+        (),
+    ),
+    (test_heads.TestSequenceClassification, TakesAnyLabel, "test_bad_labels_are_refused", ()),
+    (test_heads.TestSequenceClassification, AlwaysRegresses, "test_problem_types", ("multi_label_classification", 3)),
+    (test_heads.TestSequenceClassification, HidesItsStates, "test_states_on_request", ()),
+    (test_heads.TestTokenClassification, CountsPadding, "test_loss_is_the_mean_over_what_counts", ()),
+    (test_heads.TestMaskedLM, ShiftsLabels, "test_loss_is_the_mean_over_what_counts", ()),
+    (test_heads.TestQuestionAnswering, AnswersFromPadding, "test_loss_with_padding", ()),
+    (test_heads.TestQuestionAnswering, AnswersWithTheFirstToken, "test_loss_is_the_mean_over_what_counts", ()),
+    (test_heads.TestMultipleChoice, ComparesChoices, "test_choices_are_scored_apart", ()),
+]
+
+
+@pytest.mark.parametrize(
+    ("tests", "model_class", "check", "arguments"), BROKEN_HEADS, ids=lambda value: getattr(value, "__name__", None)
+)
+def test_broken_heads_fail(tests: type[HeadTests], model_class: type, check: str, arguments: tuple[Any, ...]) -> None:
+    broken = type("Tests", (tests,), {"model_class": model_class})
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        getattr(broken(), check)(*arguments)
+
+
+class ForgetsItsLabels(EncoderForSequenceClassification):
+    def save_pretrained(self, *args: Any, **kwargs: Any) -> None:
+        self.config.num_labels = 2
+        self.config.num_labels = 4
+        super().save_pretrained(*args, **kwargs)
+
+
+class NamesAnotherInnerModel(EncoderForSequenceClassification):
+    base_model_prefix = "transformer"
+
+
+@pytest.mark.parametrize(
+    ("model_class", "check"),
+    [
+        (ForgetsItsLabels, "test_labels_survive_saving"),
+        (NamesAnotherInnerModel, "test_new_head_on_a_saved_inner_model"),
+    ],
+)
+def test_broken_files_fail(model_class: type, check: str, tmp_path: Path) -> None:
+    attributes = {"model_class": model_class, "auto_class": model_class}
+    with pytest.raises(AssertionError):
+        getattr(type("Tests", (test_heads.TestSequenceClassification,), attributes)(), check)(tmp_path)

@@ -19,7 +19,7 @@ import hf_lecture_models
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "hf_lecture_models"
-SOURCES = sorted(PACKAGE.rglob("*.py")) + sorted((ROOT / "training").rglob("*.py"))
+SOURCES = [ROOT / "hf_lecture_cli.py", *sorted(PACKAGE.rglob("*.py")), *sorted((ROOT / "training").rglob("*.py"))]
 
 # Non-blank lines with docstrings. An architecture that honestly needs more is named here with the reason.
 BUDGETS = {"modeling": 250, "layer": 150, "script": 150, "function": 40, "config_fields": 20, "with_heads": 26}

@@ -9,6 +9,7 @@ from transformers.configuration_utils import PreTrainedConfig
 
 # Names from this similarity on are taken for a typo.
 _NEAR_MISS = 0.85
+_PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_label_classification")
 
 
 class LectureConfig(PreTrainedConfig):
@@ -28,13 +29,12 @@ class LectureConfig(PreTrainedConfig):
     """Field -> the values that it may take."""
     positive_fields: ClassVar[tuple[str, ...]] = ()
     """Integer fields that must be at least 1 (None, where the type admits it, passes)."""
+    dropout_fields: ClassVar[tuple[str, ...]] = ()
+    """Dropout probabilities: at least 0 and below 1."""
     largest_values: ClassVar[dict[str, int]] = {
         "num_hidden_layers": 1024,
         "vocab_size": 2**31 - 1,
         "hidden_size": 2**20,
-        "embedding_size": 2**20,
-        "projection_size": 2**20,
-        "output_projection_size": 2**20,
     }
     """Field -> a bound that no honest configuration reaches, checked before anything is allocated."""
 
@@ -53,6 +53,7 @@ class LectureConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
         for name in self.__dataclass_fields__:
             self._check_value(name, getattr(self, name))
+        self._match_labels(self.label2id)
         self.check_fields()
 
     def check_fields(self) -> None:
@@ -63,6 +64,8 @@ class LectureConfig(PreTrainedConfig):
         if getattr(self, "_post_init_done", False):
             self._check_value(self.attribute_map.get(name, name), value)
         super().__setattr__(name, value)
+        if name == "id2label" and getattr(self, "_post_init_done", False):
+            self._match_labels(None)
 
     def save_pretrained(self, save_directory: Any, push_to_hub: bool = False, **kwargs: Any) -> None:
         """Save as transformers does, after one more check: assignments may have made fields contradict each other."""
@@ -82,7 +85,7 @@ class LectureConfig(PreTrainedConfig):
         return name in cls.attribute_map or hasattr(cls, name) or name in {f.name for f in fields(cls)}
 
     def _refuse_near_misses(self, kwargs: dict[str, Any]) -> None:
-        names = {f.name for f in fields(self)} | set(self.attribute_map)
+        names = {f.name for f in fields(self)} | set(self.attribute_map) | {"num_labels"}
         for given in kwargs:
             if given.startswith("_") or self._is_known(given):
                 continue
@@ -94,8 +97,12 @@ class LectureConfig(PreTrainedConfig):
         if name in self.allowed_values and value not in self.allowed_values[name]:
             allowed = ", ".join(repr(choice) for choice in self.allowed_values[name])
             raise ValueError(f"{type(self).__name__}.{name} is {value!r}; it must be one of {allowed}")
+        if name in self.dropout_fields and not 0 <= value < 1:
+            raise ValueError(f"{type(self).__name__}.{name} is {value}; it must be at least 0 and below 1")
         if name.endswith("_token_id"):
             self._check_token_id(name, value)
+        elif name in ("id2label", "problem_type"):
+            self._check_classes(name, value)
         elif isinstance(value, int):
             if name in self.positive_fields and value < 1:
                 raise ValueError(f"{type(self).__name__}.{name} is {value}; it must be at least 1")
@@ -111,4 +118,26 @@ class LectureConfig(PreTrainedConfig):
                 raise ValueError(
                     f"{type(self).__name__}.{name} is {value}, outside the vocabulary of {vocab_size} "
                     f"(ids 0 to {vocab_size - 1}); give the tokenizer's own id and vocab_size=len(tokenizer)"
+                )
+
+    def _check_classes(self, name: str, value: Any) -> None:
+        if name == "problem_type" and value not in _PROBLEM_TYPES:
+            allowed = ", ".join(repr(choice) for choice in _PROBLEM_TYPES)
+            raise ValueError(f"{type(self).__name__}.problem_type is {value!r}; it must be one of {allowed}")
+        if name == "id2label" and (not value or sorted(map(int, value)) != list(range(len(value)))):
+            raise ValueError(
+                f"{type(self).__name__}.id2label names the classes {list(value or ())}; it must name 0, 1, 2 and so "
+                "on, at least one (num_labels is their number)"
+            )
+
+    def _match_labels(self, label2id: dict[str, Any] | None) -> None:
+        # transformers leaves label2id out, or as it was, where only id2label is given. Two classes may share a name.
+        names = {int(id_): label for id_, label in (self.id2label or {}).items()}
+        if label2id is None:
+            self.label2id = {label: id_ for id_, label in names.items()}
+        for label, id_ in (label2id or {}).items():
+            if names.get(int(id_)) != label:
+                raise ValueError(
+                    f"{type(self).__name__}.label2id gives {label!r} the class {id_}, which id2label calls "
+                    f"{names.get(int(id_))!r}; leave label2id out, it follows from id2label"
                 )

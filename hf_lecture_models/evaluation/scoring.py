@@ -18,8 +18,9 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
-from hf_lecture_models.base.causal_lm import CausalLMMixin, check_tokenizer, score_from_logits
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, score_from_logits
+from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts
 
 PROBABILITIES = ("terminated", "prefix")
@@ -105,7 +106,8 @@ class ContextLimit:
         if getattr(config, "order", None):
             context = max(1, config.order - 1)
             return cls(longest=max(fits, 2 * context), overlap=context, exact=True)
-        longest = getattr(config, "max_position_embeddings", None) or _DEFAULT_WINDOW
+        # A model without a limit is given windows of the length that it was trained on, if it names one.
+        longest = input_limit(model) or getattr(config, "max_position_embeddings", None) or _DEFAULT_WINDOW
         if longest < 2:
             raise ValueError(f"max_position_embeddings is {longest}: the model cannot see a token and the one before")
         return cls(longest=longest, overlap=longest // 2, exact=False)

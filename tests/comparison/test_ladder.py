@@ -14,7 +14,7 @@ import pytest
 import yaml
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from hf_lecture_models.cli import app
+from hf_lecture_cli import app
 from hf_lecture_models.comparison import corpus as corpus_module
 from hf_lecture_models.comparison import ladder
 from hf_lecture_models.comparison.baselines import Baseline, make_baselines
@@ -25,7 +25,7 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
 NAMES = [baseline.name for baseline in make_baselines()]
-COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "ladder"]
+COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "ladder"]
 
 
 def sentences():

@@ -16,7 +16,7 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
-COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "quickstart", "--tiny"]
+COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "quickstart", "--tiny"]
 NAMES = [baseline.name for baseline in make_baselines()]
 CLASSES = {
     "feed_forward": "FeedForwardForCausalLM",

@@ -21,7 +21,7 @@ says (lmplz writes 0, SRILM -99), its probability is 0; its weight is kept. Word
 separators of the format and NUL. The prefix of every n-gram must be an (n-1)-gram. Anything else is refused with file,
 line, rule and what to do.
 
-What is written. Each number has the fewest digits that give back the same float32, laid out as lmplz does, so a file
+What is written. Each number has the fewest digits that give back the same float32, formatted as lmplz does, so a file
 from lmplz keeps its numbers digit for digit, but for p of ``<s>``: that is -99, as every p = 0. The unigrams begin with
 ``<unk>``, ``<s>``, ``</s>`` like lmplz's; longer n-grams are sorted by their prefixes, not by their last words. Reading
 back gives the same arrays, bit for bit (but a finite logarithm below -99 becomes -inf).

@@ -271,12 +271,12 @@ def _parse(lines: ArpaLines, line: int, columns: list[list[bytes]], highest: boo
     bad = np.flatnonzero(backoffs != 0 if highest else ~(backoffs < np.inf))
     if len(bad):
         rule = f"the back-off weight is {quote(columns[-1][bad[0]])}"
-        mend = (
+        fix = (
             "n-grams of the highest order have none; remove it"
             if highest
             else "write a finite number, or -99 for a weight of 0"
         )
-        raise lines.error(f"{rule}; {mend}", line + int(bad[0]))
+        raise lines.error(f"{rule}; {fix}", line + int(bad[0]))
     return _Block(line, columns[1:-1], probs, backoffs)
 
 

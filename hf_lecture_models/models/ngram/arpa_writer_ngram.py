@@ -107,18 +107,18 @@ def _words_of(tables: NGramTables, n: int, rows: np.ndarray) -> list[np.ndarray]
 
 
 def _digits(values: np.ndarray) -> np.ndarray:
-    """Shortest decimals that give back each float32, as lmplz lays them out: (values,) bytes objects.
+    """Shortest decimals that give back each float32, formatted as by lmplz: (values,) bytes objects.
 
     >>> _digits(np.array([-0.5, -3, 0, 1e-5, -2.5e-7, -np.inf], np.float32)).tolist()
     [b'-0.5', b'-3', b'0', b'0.00001', b'-2.5e-7', b'-99']
     """
-    # By their bits, for 0 and -0 are equal; and each number once, for most stand often.
+    # By their bits, since 0 and -0 are equal; and each number once, since most occur often.
     distinct, inverse = np.unique(values.view(np.int32), return_inverse=True)
-    return np.array([_layout(str(value)) for value in distinct.view(np.float32)], object)[inverse]
+    return np.array([_format(str(value)) for value in distinct.view(np.float32)], object)[inverse]
 
 
-def _layout(number: str) -> bytes:
-    """From numpy's layout of a float32 to lmplz's: no ".0", exponents only below 1e-6, without leading zeros."""
+def _format(number: str) -> bytes:
+    """From numpy's format of a float32 to lmplz's: no ".0", exponents only below 1e-6, without leading zeros."""
     if number == "-inf":
         return b"%d" % ZERO
     if "e" in number:

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
-from hf_lecture_models.base.causal_lm import check_tokenizer
+from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.models.ngram.arpa_format_ngram import BEGIN, END, PADDING, UNKNOWN
 from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa
@@ -23,6 +23,15 @@ _Path = str | os.PathLike[str]
 
 def from_arpa(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
     """Read an ARPA file, plain or gzip: `NGramForCausalLM.from_arpa(path)`.
+
+    >>> import tempfile
+    >>> tokenizer = WordTokenizer.train(["a cat", "a dog"])
+    >>> model = NGramForCausalLM.fit(["a cat", "a dog"], tokenizer, order=2, smoothing="add_alpha")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save_arpa(f"{folder}/lm.arpa.gz", tokenizer)
+    ...     again, its_tokenizer = NGramForCausalLM.from_arpa(f"{folder}/lm.arpa.gz")
+    >>> again.config.table_sizes == model.config.table_sizes, its_tokenizer.tokenize("a dog")
+    (True, ['a', 'dog'])
 
     Args:
         cls: NGramForCausalLM.

@@ -12,11 +12,11 @@ from hf_lecture_models.loading import load_model
 
 _INTRODUCTION = (
     "Type a text and press Enter: its likeliest next words are shown, or how its last word may go on. A number takes\n"
-    "that word; what you type goes on where the text stands; an empty line begins anew; Ctrl-D ends."
+    "that word; what you type next is added to the text; an empty line starts over; Ctrl-D ends."
 )
 
 
-def run_autocomplete(name: str, number: int) -> None:
+def run(name: str, number: int) -> None:
     """Read lines until the end of input or Ctrl-C, and show `number` words after each.
 
     On a terminal the prompt is the text so far, and Tab takes the likeliest word; else each answer repeats the text.
@@ -37,12 +37,12 @@ def run_autocomplete(name: str, number: int) -> None:
             if typed:
                 print()
             return
-        text = _gone_on(text, line, shown)
+        text = _extended(text, line, shown)
         shown = _answer(finder, text, number, repeat=not typed)
 
 
-def _gone_on(text: str, line: str, shown: list[str]) -> str:
-    """The text after a line was typed: a number takes a word that was shown, an empty line begins anew."""
+def _extended(text: str, line: str, shown: list[str]) -> str:
+    """The text after a line was typed: a number takes a word that was shown, an empty line starts over."""
     if not line:
         return ""
     if line.isdecimal() and 1 <= int(line) <= len(shown):

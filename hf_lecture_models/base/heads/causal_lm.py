@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What causal language models share: the loss, and the log-probability of each token."""
+"""The head of causal language models: the next token's probability, the loss, and the score of each token."""
 
 import inspect
 import warnings
@@ -8,10 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from transformers.cache_utils import Cache
+from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.modeling_utils import slice_logits_to_keep
+from transformers.utils.generic import can_return_tuple
 
+from hf_lecture_models.base.modeling import ModelHead
+from hf_lecture_models.layers.inputs import last_token_index, padding_mask
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
-from hf_lecture_models.layers.recurrent_padding import last_token_index, padding_mask
 
 
 def causal_lm_loss(
@@ -71,37 +75,26 @@ def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | No
     """Score tokens by a forward pass of any causal LM of transformers; see `CausalLMMixin.score`."""
     config = model.config
     real = real_token_mask(input_ids, attention_mask, getattr(config, "pad_token_id", None))
-    # A row that is padded on the left needs its positions counted from its own first token; models that know no
-    # position_ids swallow or lack the argument, so it goes only to those that name it.
-    if "position_ids" not in kwargs and not bool(real.all()) and _names_argument(model, "position_ids"):
+    # A row that is padded on the left needs its positions counted from its own first token.
+    named = inspect.signature(model.forward).parameters
+    if "position_ids" not in kwargs and not bool(real.all()) and "position_ids" in named:
         kwargs["position_ids"] = (real.cumsum(dim=1) - 1).clamp(min=0)
     logits = model(input_ids=input_ids, attention_mask=real.long(), **kwargs).logits
     # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
-    positions = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
-    last_token_index = positions.where(real, 0).cummax(dim=1).values
-    before = torch.cat((last_token_index[:, :1], last_token_index[:, :-1]), dim=1)  # (batch, seq)
+    before = last_token_index(real).roll(1, 1)  # (batch, seq); nothing asks for the first
     rows = torch.arange(input_ids.shape[0], device=input_ids.device)[:, None]
     normalisers = logits.float().logsumexp(dim=-1).gather(1, before)
     scores = logits[rows, before, input_ids].float() - normalisers
     return scores.masked_fill(~scored_positions(real, input_ids, config), 0.0)
 
 
-def _names_argument(model: Any, name: str) -> bool:
-    return name in inspect.signature(model.forward).parameters
-
-
 class CausalLMMixin:
-    """`score` for causal language models that predict from `logits`. Put it before the pre-trained base class."""
-
-    @property
-    def longest_input(self) -> int | None:
-        """Tokens that the model can read; None where it has no bound."""
-        return None
+    """`score`, and a `generate()` that ends where the model does. Put it before the pre-trained base class."""
 
     def _prepare_generated_length(self, *args: Any, **kwargs: Any) -> Any:
         # `generate()` ends where the model does: other programs ask for a thousand tokens when nobody said how many.
         config = super()._prepare_generated_length(*args, **kwargs)  # type: ignore[misc]
-        longest, given = self.longest_input, kwargs["input_ids_length"]
+        longest, given = getattr(self, "longest_input", None), kwargs["input_ids_length"]
         # The last token is never read.
         if longest is not None and given <= longest < config.max_length - 1:
             warnings.warn(
@@ -127,58 +120,81 @@ class CausalLMMixin:
         return score_from_logits(self, input_ids, attention_mask)
 
 
-class HiddenStateCausalLM(CausalLMMixin):
-    """Loss and score of a model whose output layer `lm_head` reads the last hidden state of `model`.
+class CausalLMHead(ModelHead, CausalLMMixin):
+    """A language model whose output layer `lm_head` reads the last hidden state of `model`.
 
-    Nothing here lays out the logits of all positions unless the caller asks for them.
+    A model with this head is these two modules and nothing else:
+
+        class XForCausalLM(CausalLMHead, XPreTrainedModel, GenerationMixin):
+            base_model_class = XModel
+
+            def __init__(self, config):
+                super().__init__(config)
+                self.model = XModel(config)
+                self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
+                self.post_init()
+
+    Arguments of `forward`, beside those of `model`, which it hands on:
+
+        labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
+            before t. The last real token of this call predicts, over padding; where there is none, no label counts.
+        shift_labels: (batch, seq), keyword, in the place of `labels`: `shift_labels[:, t]` is what comes after t.
+        num_items_in_batch: keyword; divides the summed loss. Without it, the number of labels does.
+        logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The loss
+            always counts all labels; if not all logits are kept, it is computed in pieces, and the logits of all
+            positions never exist at once.
+
+    It returns `loss` (scalar, nats, float32; None without labels), `logits` (batch, positions kept, vocab_size), and
+    what `model` returns.
     """
 
     loss_without_logits = True
-    """The loss counts all labels whatever `logits_to_keep` is; keeping 1 makes training faster and smaller."""
+    """The loss does not need the logits; keeping 1 of them makes training faster and smaller."""
     config: Any
     model: Any
     lm_head: Any
 
-    def loss_and_logits(
+    @can_return_tuple
+    def forward(
         self,
-        hidden: Tensor,
-        attention_mask: Tensor | None,
-        labels: Tensor | None,
-        logits_to_keep: int | Tensor,
-        options: dict[str, Any],
-    ) -> tuple[Tensor | None, Tensor]:
-        """What the model's `forward` does after its last layer.
-
-        Args:
-            hidden: (batch, seq, hidden), the last hidden state.
-            attention_mask: (batch, at least seq), 1 = real token; None where all are.
-            labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
-                before t. The last real token of this call predicts, over padding; where there is none, no label counts.
-            logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The
-                loss always counts all labels; if not all logits are kept, it is computed in pieces.
-            options: other arguments of `forward`. `shift_labels` (batch, seq) takes the place of `labels`:
-                `shift_labels[:, t]` is what comes after t. `num_items_in_batch` divides the summed loss; without it,
-                the number of labels does.
-
-        Returns:
-            The loss (scalar, nats, float32; None without labels), and logits (batch, positions kept, vocab_size).
-        """
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        past_key_values: Cache | None = None,
+        inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        logits_to_keep: int | Tensor = 0,
+        **kwargs: Any,
+    ) -> CausalLMOutputWithPast:
+        """Predict the next token at each position; arguments and outputs are those of the class's docstring."""
+        targets, items = kwargs.pop("shift_labels", None), kwargs.pop("num_items_in_batch", None)
+        inputs = {"attention_mask": attention_mask, "past_key_values": past_key_values, "inputs_embeds": inputs_embeds}
+        outputs = self.model(input_ids, **inputs, use_cache=use_cache, return_dict=True, **kwargs)
+        hidden, loss = outputs.last_hidden_state, None
         logits = self.lm_head(slice_logits_to_keep(hidden, logits_to_keep))
-        targets = options.get("shift_labels")
         if targets is None and labels is not None:
             targets = F.pad(labels[:, 1:], (0, 1), value=-100)
-        if targets is None:
-            return None, logits
-        complete = isinstance(logits_to_keep, int) and logits_to_keep == 0 and not has_own_loss(self.lm_head)
-        source, targets = gather_predicting_states(
-            logits if complete else hidden, targets, padding_mask(attention_mask, hidden)
+        if targets is not None:
+            all_logits = logits if isinstance(logits_to_keep, int) and logits_to_keep == 0 else None
+            loss = self._loss(hidden, all_logits, targets, padding_mask(attention_mask, hidden), items)
+        return CausalLMOutputWithPast(
+            loss=loss,
+            logits=logits,
+            past_key_values=outputs.past_key_values,
+            hidden_states=outputs.hidden_states,
+            attentions=outputs.attentions,
         )
-        if complete:
-            total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
-        else:
+
+    def _loss(
+        self, hidden: Tensor, logits: Tensor | None, targets: Tensor, real: Tensor | None, items: Tensor | int | None
+    ) -> Tensor:
+        if logits is None or has_own_loss(self.lm_head):
+            source, targets = gather_predicting_states(hidden, targets, real)
             total = linear_cross_entropy(source, self.lm_head, targets)
-        items = options.get("num_items_in_batch")
-        return total / ((targets != -100).sum().clamp(min=1) if items is None else items), logits
+        else:
+            source, targets = gather_predicting_states(logits, targets, real)
+            total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
+        return total / ((targets != -100).sum().clamp(min=1) if items is None else items)
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
@@ -210,24 +226,3 @@ def gather_predicting_states(source: Tensor, targets: Tensor, real: Tensor | Non
         rows = torch.arange(len(real), device=real.device)[:, None] * real.shape[1]
         source = source.index_select(0, (rows + last_token_index(real)).flatten())
     return source, targets.flatten()
-
-
-def check_tokenizer(model: Any, tokenizer: Any) -> None:
-    """Refuse a tokenizer that cannot belong to the model.
-
-    Raises:
-        ValueError: the tokenizer has more tokens than the model, or another end or beginning of text.
-    """
-    vocab_size = model.config.vocab_size
-    if len(tokenizer) > vocab_size:
-        raise ValueError(
-            f"the tokenizer has {len(tokenizer)} tokens but the model's vocab_size is {vocab_size}; "
-            "load the tokenizer that was saved with the model"
-        )
-    for name in ("bos_token_id", "eos_token_id"):
-        ours, theirs = getattr(model.config, name, None), getattr(tokenizer, name, None)
-        if ours is not None and theirs is not None and theirs not in (ours if isinstance(ours, list) else [ours]):
-            raise ValueError(
-                f"the tokenizer's {name} is {theirs} but the model's is {ours}; "
-                "load the tokenizer that was saved with the model"
-            )

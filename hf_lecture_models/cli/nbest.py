@@ -1,15 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture rank --scores`: n-best lists of a recogniser in, the same lists with a language model's help out."""
+"""`hf-lecture rank --scores`: n-best lists of a recogniser, ranked anew with a language model's log-probabilities."""
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForCausalLM
 
+from hf_lecture_models.cli.io import complete_groups, line_chunks, print_json, print_tokens
 from hf_lecture_models.evaluation.rescoring import (
     Hypothesis,
     Rescoring,
@@ -18,48 +18,46 @@ from hf_lecture_models.evaluation.rescoring import (
     word_error_rates,
 )
 from hf_lecture_models.evaluation.scoring import TextScore
-from hf_lecture_models.io.files import check_files
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
-from hf_lecture_models.terminal import complete_groups, line_chunks, print_json, print_tokens
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import split_words
 
 _List = list[tuple[float, str]]
 
 
-@dataclass(frozen=True)
-class NBestRequest:
-    """What to rank and how; without `weight` it is the best for `references`, one line per group."""
+def run(
+    name: str,
+    files: list[str],
+    references: Path | None,
+    weight: float | None,
+    length_bonus: float,
+    probability: str,
+    tokens: bool,
+    json: bool,
+    batch_size: int,
+) -> None:
+    """Print each group's hypotheses, best first, as soon as it is complete; with references, after the last group.
 
-    files: list[str]
-    references: Path | None
-    weight: float | None
-    length_bonus: float
-    probability: str
-    batch_size: int
-
-
-def rank_lists(name: str, request: NBestRequest, tokens: bool, json: bool) -> None:
-    """Print each group's hypotheses, best first, as soon as it is complete; with references, after the last.
+    Args:
+        references: a file with one correct sentence per group; gives word error rates.
+        weight: of the model's ln P; None: the best one for the references.
 
     Raises:
         ValueError: a line is damaged (file and line are named), nothing is there to rank, or the references do not fit.
     """
-    check_files([*request.files, *([str(request.references)] if request.references else [])])
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
-    batches: Iterable[list[_List]] = _read_lists(request)
-    if request.references:
+    batches: Iterable[list[_List]] = _read_lists(files, batch_size)
+    if references:
         batches = [list(chain.from_iterable(batches))]
     if not json:
         print(f"     {'total':>14} {'score':>12} {'log_prob':>12} {'words':>5}  sentence", file=sys.stderr)
     number = 0
     for lists in batches:
         groups = [[sentence for _, sentence in one] for one in lists]
-        options = {"probability": request.probability, "batch_size": request.batch_size}
-        scores = ranker.forward(ranker.preprocess(groups), **options)["scores"]
-        rescoring, rates = _rescoring(request, lists, scores)
+        scores = ranker.forward(ranker.preprocess(groups), probability=probability, batch_size=batch_size)["scores"]
+        rescoring, rates = _rescoring(lists, scores, references, weight, length_bonus)
         outputs = {"groups": groups, "outside": [[score for score, _ in one] for one in lists], "scores": scores}
         for ranking in ranker.postprocess(outputs, tokens, rescoring.weight, rescoring.length_bonus):
             _print_list(number, ranking, json)
@@ -70,9 +68,9 @@ def rank_lists(name: str, request: NBestRequest, tokens: bool, json: bool) -> No
         raise ValueError("nothing to rank: give lines of score<TAB>sentence, and a blank line between groups")
 
 
-def _read_lists(request: NBestRequest) -> Iterator[list[_List]]:
-    for file in request.files:
-        yield from complete_groups(_parsed(file, request.batch_size))
+def _read_lists(files: list[str], batch_size: int) -> Iterator[list[_List]]:
+    for file in files:
+        yield from complete_groups(_parsed(file, batch_size))
 
 
 def _parsed(file: str, batch_size: int) -> Iterator[list[tuple[float, str] | None]]:
@@ -90,18 +88,19 @@ def _parsed(file: str, batch_size: int) -> Iterator[list[tuple[float, str] | Non
 
 
 def _rescoring(
-    request: NBestRequest, lists: list[_List], scores: dict[str, TextScore]
+    lists: list[_List],
+    scores: dict[str, TextScore],
+    references: Path | None,
+    weight: float | None,
+    length_bonus: float,
 ) -> tuple[Rescoring, dict[str, float]]:
-    if request.references is None:
-        assert request.weight is not None
-        return Rescoring(request.weight, request.length_bonus), {}
-    references = list(read_texts(request.references))
+    if references is None:
+        assert weight is not None
+        return Rescoring(weight, length_bonus), {}
+    correct = list(read_texts(references))
     groups = [[Hypothesis(sentence, score, scores[sentence].log_prob) for score, sentence in one] for one in lists]
-    if request.weight is None:
-        rescoring = tune_weight(groups, references, request.length_bonus)
-    else:
-        rescoring = Rescoring(request.weight, request.length_bonus)
-    return rescoring, word_error_rates(groups, references, rescoring)
+    rescoring = tune_weight(groups, correct, length_bonus) if weight is None else Rescoring(weight, length_bonus)
+    return rescoring, word_error_rates(groups, correct, rescoring)
 
 
 def _print_list(number: int, ranking: list[dict[str, Any]], json: bool) -> None:
@@ -110,10 +109,10 @@ def _print_list(number: int, ranking: list[dict[str, Any]], json: bool) -> None:
         return
     if number:
         print()
-    for place, entry in enumerate(ranking, start=1):
+    for rank, entry in enumerate(ranking, start=1):
         words = len(split_words(entry["sequence"]))
         parts = f"{entry['total']:14.4f} {entry['score']:12.4f} {entry['log_prob']:12.4f} {words:5}"
-        print(f"{place:4} {parts}  {entry['sequence']}")
+        print(f"{rank:4} {parts}  {entry['sequence']}")
         print_tokens(entry.get("tokens", []))
 
 

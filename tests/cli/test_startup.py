@@ -12,11 +12,11 @@ import pytest
 
 import hf_lecture_models
 
-STARTUP = Path(hf_lecture_models.__file__).parent / "startup"
+STARTUP = Path(hf_lecture_models.__file__).parent / "cli" / "startup"
 
 
 def python(code: str, *folders: Path) -> str:
-    root = STARTUP.parents[1]
+    root = STARTUP.parents[2]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (STARTUP, *folders, root)))}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr

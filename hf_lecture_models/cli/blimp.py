@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture blimp`: what a language model knows of grammar, as a table, a file and a picture."""
+"""`hf-lecture blimp`: accuracy on minimal pairs of sentences, as a table, a file and a picture."""
 
 import sys
 import time
@@ -14,10 +14,10 @@ from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.loading import load_model
 
 
-def run_blimp(
+def run(
     name: str, data: Path | None, output: Path, text_form: str, probability: str, json: bool, batch_size: int
 ) -> None:
-    """Measure a model, print the table, and leave `blimp.json` and `blimp.png` in the folder `output`."""
+    """Measure a model, print the table, and write `blimp.json` and `blimp.png` into the folder `output`."""
     paradigms = load_blimp() if data is None else read_blimp(data)
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     start = time.perf_counter()

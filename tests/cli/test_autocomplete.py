@@ -10,11 +10,11 @@ import time
 
 import pytest
 
+from hf_lecture_cli import app
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.autocomplete import run_autocomplete
-from hf_lecture_models.cli import app
+from hf_lecture_models.cli import autocomplete
 
-COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()"]
 TEXTS = ["the cat saw the dog", "the cat ran", "a dog saw a cat"]
 
 
@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
 
 def answers(monkeypatch, capsys, folder, typed, number=2):
     monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-    run_autocomplete(str(folder), number)
+    autocomplete.run(str(folder), number)
     return capsys.readouterr().out.splitlines()
 
 

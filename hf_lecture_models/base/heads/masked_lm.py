@@ -1,0 +1,76 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The words that were masked, from what stands on both sides of them."""
+
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.modeling_outputs import MaskedLMOutput
+from transformers.utils.generic import can_return_tuple
+
+from hf_lecture_models.base.heads.inner_model import Head
+from hf_lecture_models.base.heads.losses import cross_entropy
+
+
+class MaskedLMHead(Head):
+    """logits = lm_head(last hidden state of the inner model); nothing is shifted, position t predicts its own token.
+
+    A model's own part is its modules:
+
+        class XForMaskedLM(MaskedLMHead, XPreTrainedModel):
+            _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
+
+            def __init__(self, config: XConfig):
+                super().__init__(config)
+                self.model = XModel(config)
+                self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
+                self.post_init()
+    """
+
+    lm_head: nn.Module
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> MaskedLMOutput:
+        """Predict the token at each position.
+
+        Args:
+            input_ids: (batch, seq), with masked tokens; or `inputs_embeds` (batch, seq, hidden_size) in their place.
+            attention_mask: (batch, seq), 1 = real token.
+            token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
+            num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
+                this batch's divided by this.
+            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+
+        Returns:
+            `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`
+            (batch, seq, vocab_size), and on request the inner model's `hidden_states` and `attentions`.
+
+        Raises:
+            ValueError: labels of another shape or outside the vocabulary, or an input that the inner model does not
+                read.
+        """
+        inputs = {
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
+            "token_type_ids": token_type_ids,
+            "position_ids": position_ids,
+            "inputs_embeds": inputs_embeds,
+        }
+        outputs = self.inner_outputs(inputs, kwargs)
+        logits = self.lm_head(outputs.last_hidden_state)
+        return MaskedLMOutput(
+            loss=None if labels is None else cross_entropy(logits, labels, num_items_in_batch),
+            logits=logits,
+            hidden_states=outputs.get("hidden_states"),
+            attentions=outputs.get("attentions"),
+        )

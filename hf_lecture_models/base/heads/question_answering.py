@@ -1,0 +1,128 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The part of a text that answers a question: where it begins and where it ends."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers.modeling_outputs import QuestionAnsweringModelOutput
+from transformers.utils.generic import can_return_tuple
+
+from hf_lecture_models.base.heads.inner_model import Head
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
+
+
+class QuestionAnsweringHead(Head):
+    """start_logits, end_logits = the two columns of qa_outputs(last hidden state of the inner model).
+
+    A model's own part is its modules:
+
+        class XForQuestionAnswering(QuestionAnsweringHead, XPreTrainedModel):
+            def __init__(self, config: XConfig):
+                super().__init__(config)
+                self.model = XModel(config)
+                self.qa_outputs = nn.Linear(config.hidden_size, 2)
+                self.post_init()
+
+    transformers' Trainer counts `labels` only, so it sends no `num_items_in_batch` here, and gives the micro-batches of
+    a step equal weights: right where all examples count.
+    """
+
+    qa_outputs: nn.Module
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        start_positions: Tensor | None = None,
+        end_positions: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> QuestionAnsweringModelOutput:
+        """Score each position as the first and as the last token of the answer.
+
+        Args:
+            input_ids: (batch, seq), question and text; or `inputs_embeds` (batch, seq, hidden_size) in their place.
+            attention_mask: (batch, seq), 1 = real token.
+            token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
+            num_items_in_batch: the examples of the whole training step that count; the loss is then the sum over this
+                batch's divided by this.
+            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+
+        Returns:
+            `loss` (scalar, nats, float32; None without positions), `start_logits` and `end_logits` (batch, seq), and on
+            request the inner model's `hidden_states` and `attentions`.
+
+        Raises:
+            ValueError: one of the positions without the other or of another shape, or an input that the inner model
+                does not read.
+        """
+        inputs = {
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
+            "token_type_ids": token_type_ids,
+            "position_ids": position_ids,
+            "inputs_embeds": inputs_embeds,
+        }
+        outputs = self.inner_outputs(inputs, kwargs)
+        logits = self.qa_outputs(outputs.last_hidden_state)  # (batch, seq, 2)
+        loss = None
+        if start_positions is not None or end_positions is not None:
+            positions = _both(start_positions, end_positions, logits)
+            loss = question_answering_loss(logits, positions, attention_mask, num_items_in_batch)
+        return QuestionAnsweringModelOutput(
+            loss=loss,
+            start_logits=logits[..., 0],
+            end_logits=logits[..., 1],
+            hidden_states=outputs.get("hidden_states"),
+            attentions=outputs.get("attentions"),
+        )
+
+
+def question_answering_loss(
+    logits: Tensor,
+    positions: Tensor,
+    attention_mask: Tensor | None = None,
+    num_items_in_batch: Tensor | int | None = None,
+) -> Tensor:
+    """Mean over examples of (-ln p(start) - ln p(end)) / 2, in float32.
+
+    Both are softmaxes over the example's real tokens: padding takes no probability. An example counts if both positions
+    are among them, so -100 and an answer that truncation has cut off do not. (transformers counts start and end apart
+    and takes a negative position for the first token.)
+
+    >>> uniform = torch.zeros(1, 4, 2)
+    >>> question_answering_loss(uniform, torch.tensor([[1, 2]]))  # ln 4
+    tensor(1.3863)
+
+    Args:
+        logits: (batch, seq, 2), for start and end.
+        positions: (batch, 2), integers.
+        attention_mask: (batch, seq), 1 = real token; None where all are.
+        num_items_in_batch: see `mean_over_items`; what counts is an example.
+    """
+    seq = logits.shape[1]
+    real = torch.ones(logits.shape[:2], dtype=torch.bool) if attention_mask is None else attention_mask.bool()
+    real = real.to(logits.device)
+    inside = (positions >= 0) & (positions < seq)
+    counted = (inside & real.gather(1, positions.where(inside, 0))).all(dim=1)  # (batch,)
+    targets = positions.masked_fill(~counted[:, None], NOT_COUNTED)
+    # Not -inf, which makes the gradient of a row of padding NaN.
+    scores = logits.float().masked_fill(~real[..., None], torch.finfo(torch.float32).min)
+    total = F.cross_entropy(scores, targets, ignore_index=NOT_COUNTED, reduction="sum") / 2  # classes are axis 1
+    return mean_over_items(total, counted.sum(), num_items_in_batch)
+
+
+def _both(start: Tensor | None, end: Tensor | None, logits: Tensor) -> Tensor:
+    batch = logits.shape[0]
+    for name, given in (("start_positions", start), ("end_positions", end)):
+        if given is None or given.numel() != batch or given.is_floating_point():
+            found = "missing" if given is None else f"{given.dtype} of shape {tuple(given.shape)}"
+            raise ValueError(f"{name} are {found}; start_positions and end_positions are integers of shape ({batch},)")
+    return torch.stack((start.reshape(batch), end.reshape(batch)), dim=1).long().to(logits.device)  # type: ignore[union-attr]

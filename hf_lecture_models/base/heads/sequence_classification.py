@@ -1,0 +1,160 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Texts to classes, to several classes at once, or to numbers."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.utils.generic import can_return_tuple
+
+from hf_lecture_models.base.heads.inner_model import TextVectorHead
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items
+
+
+class SequenceClassificationHead(TextVectorHead):
+    """logits = classifier(dropout(pool(outputs of the inner model))).
+
+    A model's own part is its modules, and how a text becomes a vector:
+
+        class XForSequenceClassification(SequenceClassificationHead, XPreTrainedModel):
+            def __init__(self, config: XConfig):
+                super().__init__(config)
+                self.model = XModel(config)
+                self.dropout = nn.Dropout(config.dropout)
+                self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+                self.post_init()
+
+            def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+                return outputs.pooler_output
+    """
+
+    dropout: nn.Module
+    classifier: nn.Module
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> SequenceClassifierOutput:
+        """Classify texts.
+
+        Args:
+            input_ids: (batch, seq); or `inputs_embeds` (batch, seq, hidden_size) in their place.
+            attention_mask: (batch, seq), 1 = real token.
+            token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            labels: see `sequence_classification_loss`.
+            num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
+            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+
+        Returns:
+            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the inner
+            model's `hidden_states` and `attentions`.
+
+        Raises:
+            ValueError: unusable labels, or an input that the inner model does not read.
+        """
+        inputs = {
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
+            "token_type_ids": token_type_ids,
+            "position_ids": position_ids,
+            "inputs_embeds": inputs_embeds,
+        }
+        outputs = self.inner_outputs(inputs, kwargs)
+        logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))
+        loss = None
+        if labels is not None:
+            loss = sequence_classification_loss(logits, labels, self.config.problem_type, num_items_in_batch)
+        return SequenceClassifierOutput(
+            loss=loss,
+            logits=logits,
+            hidden_states=outputs.get("hidden_states"),
+            attentions=outputs.get("attentions"),
+        )
+
+
+def sequence_classification_loss(
+    logits: Tensor,
+    labels: Tensor,
+    problem_type: str | None = None,
+    num_items_in_batch: Tensor | int | None = None,
+) -> Tensor:
+    """Mean loss per label, in float32; which loss, `problem_type` says.
+
+    - "single_label_classification": -ln softmax(logits)[label]; labels (batch,), integers.
+    - "multi_label_classification": -ln σ(logit) where the label is 1, -ln(1 - σ(logit)) where it is 0; labels (batch,
+      num_labels) from 0 to 1. With one logit this is logistic regression, whose labels may be (batch,).
+    - "regression": (logit - label)²; labels (batch, num_labels), or (batch,) with one logit.
+    - None: regression with one logit, else the first with labels of integers and the second with others, as
+      transformers chooses. The configuration keeps its None, and another call may have labels of another kind.
+
+    >>> logits = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
+    >>> sequence_classification_loss(logits, torch.tensor([0, 1]))
+    tensor(0.2201)
+    >>> sequence_classification_loss(logits, torch.tensor([[1.0, 1.0], [0.0, 1.0]]), "regression")
+    tensor(0.5000)
+
+    Args:
+        logits: (batch, num_labels).
+        labels: as above. One of -100 is not counted, but for regression, where it is a number.
+        num_items_in_batch: see `mean_over_items`; what counts is a label, so that a text may hold num_labels of them.
+
+    Raises:
+        ValueError: labels of another shape or type, or outside the values above.
+    """
+    if problem_type is None:
+        problem_type = _default_problem_type(logits, labels)
+    labels = _one_per_logit(labels.to(logits.device), logits, problem_type)
+    if problem_type == "single_label_classification":
+        return cross_entropy(logits, labels, num_items_in_batch)
+    logits, labels = logits.float(), labels.float()
+    counted = torch.ones_like(labels, dtype=torch.bool) if problem_type == "regression" else labels != NOT_COUNTED
+    if problem_type == "regression":
+        losses = (logits - labels).square()
+    else:
+        labels = labels.where(counted, 0.0)
+        _check_truth_values(labels)
+        losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    return mean_over_items(losses.where(counted, 0.0).sum(), counted.sum(), num_items_in_batch)
+
+
+def _default_problem_type(logits: Tensor, labels: Tensor) -> str:
+    if logits.shape[-1] == 1:
+        return "regression"
+    integers = not labels.is_floating_point() and labels.dtype != torch.bool
+    return "single_label_classification" if integers else "multi_label_classification"
+
+
+def _one_per_logit(labels: Tensor, logits: Tensor, problem_type: str) -> Tensor:
+    """The labels as (batch,) classes, or in the shape of the logits."""
+    batch, num_labels = logits.shape
+    needed = (batch,) if problem_type == "single_label_classification" else (batch, num_labels)
+    # One label for each text may come as a row or as a column.
+    if labels.shape == needed or (labels.numel() == batch == math.prod(needed) and labels.shape[0] == batch):
+        return labels.reshape(needed)
+    raise ValueError(
+        f"labels have shape {tuple(labels.shape)}; {problem_type} with num_labels={num_labels} needs {needed}: "
+        "correct the labels, or set num_labels or problem_type in the configuration"
+    )
+
+
+def _check_truth_values(labels: Tensor) -> None:
+    # Tracing cannot ask for values.
+    if torch.compiler.is_compiling() or labels.numel() == 0:
+        return
+    lowest, highest = (float(bound) for bound in labels.aminmax())
+    if lowest < 0 or highest > 1:
+        raise ValueError(
+            f"labels hold {lowest if lowest < 0 else highest}; multi_label_classification wants 0 or 1 for each label, "
+            f"or {NOT_COUNTED} where it is unknown: correct the labels, or set problem_type in the configuration"
+        )

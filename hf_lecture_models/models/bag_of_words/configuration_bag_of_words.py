@@ -1,0 +1,61 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Configuration of the bag of words."""
+
+from dataclasses import field
+from typing import Any, ClassVar
+
+from huggingface_hub.dataclasses import strict
+
+from hf_lecture_models.base.configuration import LectureConfig
+
+
+@strict
+class BagOfWordsConfig(LectureConfig):
+    """Shape of a bag-of-words classifier.
+
+    Args:
+        vocab_size: number of words, `len(tokenizer)`.
+        input_coding: "one_hot", a weight of its own for each word; or "integer", the words' ids as numbers.
+        hidden_sizes: widths of the hidden layers; none for the linear model.
+        hidden_act: activation of the hidden layers: "relu", "gelu" or "silu".
+        dropout: dropout probability in the output of each hidden layer.
+        initializer_range: standard deviation of the initial weights; those of the linear model start at 0.
+        bos_token_id, eos_token_id, pad_token_id: ids that are no words: they are left out of the bag.
+
+    Raises:
+        ValueError: an unknown value, or fields that contradict each other.
+    """
+
+    model_type = "lecture_bag_of_words"
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "input_coding": ("one_hot", "integer"),
+        "hidden_act": ("relu", "gelu", "silu"),
+    }
+    positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size",)
+
+    vocab_size: int = 10_000
+    input_coding: str = "one_hot"
+    hidden_sizes: list[int] = field(default_factory=list)
+    hidden_act: str = "relu"
+    dropout: float | int = 0.0
+    initializer_range: float | int = 0.02
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+    pad_token_id: int | None = None
+
+    @property
+    def input_width(self) -> int:
+        """Outputs of the layer that reads the words: the first hidden layer's, or one for each class."""
+        return self.hidden_sizes[0] if self.hidden_sizes else self.num_labels
+
+    def check_fields(self) -> None:
+        """Refuse impossible widths and dropouts, and a dropout that nothing would read."""
+        if not all(0 < width <= 2**20 for width in self.hidden_sizes):
+            raise ValueError(f"BagOfWordsConfig.hidden_sizes is {self.hidden_sizes}; widths are from 1 to {2**20}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"BagOfWordsConfig.dropout is {self.dropout}; it must be at least 0 and below 1")
+        if self.dropout and not self.hidden_sizes:
+            raise ValueError(
+                f"BagOfWordsConfig.dropout is {self.dropout} without hidden_sizes; it acts on hidden layers: set "
+                "hidden_sizes, for example [64], or dropout=0"
+            )

@@ -1,0 +1,156 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Each head on the smallest encoder: every check of model_tests.py, against plain torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.testing import assert_close
+from transformers import AutoModel, PreTrainedModel
+
+from hf_lecture_models.base.heads.inner_model import TextVectorHead
+from tests.model_tests import (
+    ClassifierTests,
+    MaskedLMTests,
+    ModelTests,
+    MultipleChoiceTests,
+    QuestionAnsweringTests,
+    TaggerTests,
+    Tensors,
+    token_inputs,
+)
+from tests.stand_in import (
+    EncoderConfig,
+    EncoderForMaskedLM,
+    EncoderForMultipleChoice,
+    EncoderForQuestionAnswering,
+    EncoderForSequenceClassification,
+    EncoderForTokenClassification,
+    EncoderModel,
+    encoder_tokenizer,
+)
+
+
+def states(model: PreTrainedModel, ids: Tensor) -> Tensor:
+    """The encoder's states (seq, hidden) for the ids (seq,) of one text without padding, from its weights by name."""
+    weights = {name.removeprefix("model."): parameter for name, parameter in model.named_parameters()}
+    vectors = weights["embed_tokens.weight"][ids] + weights["embed_types.weight"][0]
+    mixed = torch.softmax(vectors @ vectors.T, dim=1) @ vectors
+    return torch.tanh(vectors + F.linear(mixed, weights["block.projection.weight"], weights["block.projection.bias"]))
+
+
+def affine(model: PreTrainedModel, name: str, vectors: Tensor) -> Tensor:
+    return vectors @ model.get_parameter(f"{name}.weight").T + model.get_parameter(f"{name}.bias")
+
+
+class EncoderTests(ModelTests):
+    """Not collected by itself: what the encoder's heads declare in common."""
+
+    registered_by = "tests.stand_in"
+
+    def config(self) -> EncoderConfig:
+        return EncoderConfig(num_labels=3)
+
+
+class TestEncoderModel(EncoderTests):
+    model_class = EncoderModel
+    auto_class = AutoModel
+    sequence_inputs = ("input_ids", "attention_mask")
+
+    def make_inputs(self, batch: int, lengths: Any) -> Tensors:
+        return token_inputs(self.config(), lengths)
+
+    def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        return {"last_hidden_state": torch.stack([states(model, ids) for ids in inputs["input_ids"]])}
+
+
+class TestSequenceClassification(EncoderTests, ClassifierTests):
+    model_class = EncoderForSequenceClassification
+
+    def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        means = [states(model, ids).mean(dim=0) for ids in inputs["input_ids"]]
+        return {"logits": affine(model, "classifier", torch.stack(means))}
+
+    def processing_class(self) -> Any:
+        return encoder_tokenizer()
+
+
+class TestTokenClassification(EncoderTests, TaggerTests):
+    model_class = EncoderForTokenClassification
+
+    def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        return {"logits": torch.stack([affine(model, "classifier", states(model, ids)) for ids in inputs["input_ids"]])}
+
+    def processing_class(self) -> Any:
+        return encoder_tokenizer()
+
+
+class TestQuestionAnswering(EncoderTests, QuestionAnsweringTests):
+    model_class = EncoderForQuestionAnswering
+
+    def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        both = torch.stack([affine(model, "qa_outputs", states(model, ids)) for ids in inputs["input_ids"]])
+        return {"start_logits": both[:, :, 0], "end_logits": both[:, :, 1]}
+
+
+class TestMultipleChoice(EncoderTests, MultipleChoiceTests):
+    model_class = EncoderForMultipleChoice
+
+    def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        means = [[states(model, choice).mean(dim=0) for choice in choices] for choices in inputs["input_ids"]]
+        vectors = torch.stack([torch.stack(row) for row in means])
+        return {"logits": affine(model, "classifier", vectors)[:, :, 0]}
+
+
+class TestMaskedLM(EncoderTests, MaskedLMTests):
+    model_class = EncoderForMaskedLM
+
+    def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        return {"logits": torch.stack([affine(model, "lm_head", states(model, ids)) for ids in inputs["input_ids"]])}
+
+    def processing_class(self) -> Any:
+        return encoder_tokenizer()
+
+
+class Pools(TextVectorHead):
+    """A head whose author forgot to say how a text becomes a vector."""
+
+
+def test_no_way_of_pooling_is_assumed() -> None:
+    with pytest.raises(NotImplementedError, match="Pools must define pool"):
+        Pools().pool(None, None)
+
+
+def test_dropout_acts_in_front_of_the_classifier() -> None:
+    inputs = token_inputs(EncoderConfig(), (6, 6))
+    for head in (EncoderForSequenceClassification, EncoderForTokenClassification):
+        model = head(EncoderConfig(dropout=0.5)).train()
+        assert not torch.equal(model(**inputs).logits, model(**inputs).logits)
+        model.eval()
+        assert_close(model(**inputs).logits, model(**inputs).logits, rtol=0, atol=0)
+
+
+def test_a_head_compiles_in_one_piece_and_exports() -> None:
+    """Nothing of it, the refusal of inputs and the check of labels included, breaks the graph."""
+    model = EncoderForSequenceClassification(EncoderConfig(num_labels=3)).eval()
+    inputs, labels = token_inputs(model.config, (6, 4)), torch.tensor([2, 0])
+    compiled = torch.compile(model, fullgraph=True, backend="eager")
+    assert_close(compiled(**inputs, labels=labels).loss, model(**inputs, labels=labels).loss)
+    free = {name: {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO} for name in inputs}
+    exported = torch.export.export(model, (), kwargs=inputs, dynamic_shapes=free).module()
+    other = token_inputs(model.config, (3, 5, 2))
+    assert_close(exported(**other).logits, model(**other).logits)
+
+
+def test_the_inner_model_may_be_compiled() -> None:
+    model = EncoderForTokenClassification(EncoderConfig(num_labels=3)).eval()
+    inputs = token_inputs(model.config, (6, 4))
+    expected = model(**inputs).logits
+    model.model = torch.compile(model.model, backend="eager")
+    assert_close(model(**inputs).logits, expected)
+    with pytest.raises(ValueError, match="EncoderModel reads no position_ids"):
+        model(**inputs, position_ids=inputs["input_ids"])
