@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
+from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
@@ -192,6 +193,8 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long.
     """
     texts, pairs = _texts(data)
+    if len(tokenizer) > model.config.vocab_size:
+        raise ValueError(f"the tokenizer has {len(tokenizer)} tokens, but the model reads {model.config.vocab_size}")
     if tokenizer.pad_token is None:
         raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
     longest = _longest_input(model, tokenizer)
@@ -211,7 +214,7 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
 
 
 def _longest_input(model: Any, tokenizer: Any) -> float:
-    limits = (getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length)
+    limits = (input_limit(model), tokenizer.model_max_length)
     return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
 
 
