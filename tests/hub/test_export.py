@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.hub import export
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from tests.stand_in import StandInConfig, StandInForCausalLM, stand_in_tokenizer
 from tests.stand_in.tokenization_stand_in import DigitTokenizer
 
@@ -149,6 +150,7 @@ def test_card_is_written_with_facts(model: StandInForCausalLM, tmp_path: Path) -
         "name": "a stand-in",
         "model_type": "lecture_stand_in",
         "class": "StandInForCausalLM",
+        "task": CausalLM().describe(model, CausalLMRecipe()),
         "parameters": 1,
         "vocabulary": {"size": 20, "policy": "closed"},
         "data": {"name": "nothing"},
