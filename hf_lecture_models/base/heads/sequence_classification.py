@@ -49,9 +49,8 @@ class SequenceClassificationHead(TextVectorHead):
         """Classify texts.
 
         Args:
-            input_ids: (batch, seq); or `inputs_embeds` (batch, seq, hidden_size) in their place.
-            attention_mask: (batch, seq), 1 = real token.
-            token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
             labels: see `sequence_classification_loss`.
             num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
             kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
@@ -63,24 +62,13 @@ class SequenceClassificationHead(TextVectorHead):
         Raises:
             ValueError: unusable labels, or an input that the inner model does not read.
         """
-        inputs = {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
-            "token_type_ids": token_type_ids,
-            "position_ids": position_ids,
-            "inputs_embeds": inputs_embeds,
-        }
+        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
         outputs = self.inner_outputs(inputs, kwargs)
         logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))
         loss = None
         if labels is not None:
             loss = sequence_classification_loss(logits, labels, self.config.problem_type, num_items_in_batch)
-        return SequenceClassifierOutput(
-            loss=loss,
-            logits=logits,
-            hidden_states=outputs.get("hidden_states"),
-            attentions=outputs.get("attentions"),
-        )
+        return SequenceClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
 def sequence_classification_loss(
