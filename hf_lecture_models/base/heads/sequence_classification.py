@@ -106,14 +106,13 @@ def sequence_classification_loss(
     if problem_type == "single_label_classification":
         return cross_entropy(logits, labels, num_items_in_batch)
     logits, labels = logits.float(), labels.float()
-    counted = torch.ones_like(labels, dtype=torch.bool) if problem_type == "regression" else labels != NOT_COUNTED
     if problem_type == "regression":
-        losses = (logits - labels).square()
-    else:
-        labels = labels.where(counted, 0.0)
-        _check_truth_values(labels)
-        losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
-    return mean_over_items(losses.where(counted, 0.0).sum(), counted.sum(), num_items_in_batch)
+        return mean_over_items(F.mse_loss(logits, labels, reduction="sum"), labels.numel(), num_items_in_batch)
+    counted = labels != NOT_COUNTED
+    labels = labels.where(counted, 0.0)
+    _check_truth_values(labels)
+    losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none").where(counted, 0.0)
+    return mean_over_items(losses.sum(), counted.sum(), num_items_in_batch)
 
 
 def _default_problem_type(logits: Tensor, labels: Tensor) -> str:
@@ -128,7 +127,7 @@ def _one_per_logit(labels: Tensor, logits: Tensor, problem_type: str) -> Tensor:
     batch, num_labels = logits.shape
     needed = (batch,) if problem_type == "single_label_classification" else (batch, num_labels)
     # One label for each text may come as a row or as a column.
-    if labels.shape == needed or (labels.numel() == batch == math.prod(needed) and labels.shape[0] == batch):
+    if labels.shape == needed or (labels.shape in ((batch,), (batch, 1)) and math.prod(needed) == batch):
         return labels.reshape(needed)
     raise ValueError(
         f"labels have shape {tuple(labels.shape)}; {problem_type} with num_labels={num_labels} needs {needed}: "
