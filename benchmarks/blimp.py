@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from transformers import AutoModelForCausalLM
+
 from benchmarks.common import ROOT, data_folder, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -96,7 +98,7 @@ def main() -> None:
     titles = {name: title for title, name in NETWORKS.items()}
     for name, _, folder in (network.partition("=") for network in arguments.networks):
         path = arguments.output / f"{name}.json"
-        row = measure(*load_model(folder), paradigms, path, "wikitext")
+        row = measure(*load_model(folder, AutoModelForCausalLM), paradigms, path, "wikitext")
         rows[titles[name]] = timed_once(rows.get(titles[name], {}), row)
         print(f"{titles[name]}: {100 * rows[titles[name]]['accuracy']:.1f} %", flush=True)
     rows = {title: rows[title] for title in TITLES if title in rows}

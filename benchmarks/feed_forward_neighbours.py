@@ -33,8 +33,8 @@ from benchmarks.common import ROOT, data_folder, timed, write_results
 from hf_lecture_models import WordTokenizer, evaluate_language_model
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_table, special_ids
+from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.corpus import read_texts
-from hf_lecture_models.trainer.language_model import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.trainer.recipe import load_recipe
 from hf_lecture_models.trainer.tokens import token_stream
 

@@ -15,14 +15,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import transformers
 import yaml
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoTokenizer
 from transformers.utils import logging
 
 from benchmarks.common import ROOT
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
 from hf_lecture_models.hub.card import render_card
-from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.hub.facts import TASK_FILE, facts_of
 from hf_lecture_models.io.files import staged_file
 
 CARDS, RECIPES = ROOT / "hub_cards", ROOT / "training" / "recipes"
@@ -31,14 +32,16 @@ CARDS, RECIPES = ROOT / "hub_cards", ROOT / "training" / "recipes"
 def gather(name: str, folder: Path) -> None:
     """Write the facts of a recipe's card, and the picture of its learning curve, from the folder that it made."""
     logging.disable_progress_bar()
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     recipe = yaml.safe_load((RECIPES / f"{name}.yaml").read_text(encoding="utf-8"))
-    script = "fit_ngram" if "smoothing" in recipe else "train_causal_lm"
-    facts = facts_of(folder, model, tokenizer) | {
+    task = {"auto_class": "AutoModelForCausalLM", "script": "fit_ngram.py"}
+    if (folder / TASK_FILE).is_file():
+        task = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))
+    model = getattr(transformers, task["auto_class"]).from_pretrained(folder)
+    facts = facts_of(folder, model, AutoTokenizer.from_pretrained(folder)) | {
         "name": recipe["name"],
         "recipe": recipe,
         "licence": "apache-2.0",
-        "command": f"python training/{script}.py training/recipes/{name}.yaml",
+        "command": f"python training/{task['script']} training/recipes/{name}.yaml",
     }
     facts["data"] = {**recipe["data"], "split": facts["data"]["split"]}
     facts |= measured(name, facts)

@@ -31,9 +31,9 @@ from transformers import AutoTokenizer
 
 from benchmarks.common import ROOT, data_folder, write_results
 from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
+from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
-from hf_lecture_models.trainer.language_model import CausalLMRecipe, train_causal_lm
 
 FOLDER = ROOT / "runs" / "position_sweep"
 KINDS = ("sinusoidal", "learned", "relative", "alibi")

@@ -1,36 +1,55 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Loading a model with its tokenizer from wherever it is: a folder, the Hub, or an ARPA file."""
+"""Loading a model with its tokenizer or image processor from wherever it is: a folder, the Hub, or an ARPA file."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from huggingface_hub import get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    OfflineModeIsEnabled,
+    RemoteEntryNotFoundError,
+    RepositoryNotFoundError,
+)
+from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM, AutoTokenizer, PreTrainedConfig
+from transformers.models.auto import modeling_auto
 from transformers.utils import logging
 
 from hf_lecture_models.models.ngram import NGramForCausalLM
 
 
-def load_model(name: str) -> tuple[Any, Any]:
-    """Return the causal language model and its tokenizer from a folder, an ARPA file, or the Hub.
+def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
+    """Return a model and its processing class, a tokenizer or an image processor.
+
+        model, tokenizer = load_model("quickstart/lstm")
+
+    Args:
+        name: a folder that `save_pretrained` wrote, a name on the Hub, or an ARPA file.
+        auto_class: the Auto class to load by, such as `AutoModelForCausalLM`. None: that of the saved class, which
+            config.json names; a causal language model where it names none.
 
     Raises:
-        OSError: there is no such model.
-        ValueError: it is damaged, or lacks weights.
+        OSError: there is no such model, or the Hub cannot be reached.
+        ValueError: it is damaged, lacks weights, or is no model of `auto_class`.
     """
     be_quiet()
-    check_location(name)
+    local_only = check_location(name)
     if is_arpa_name(name):
+        _refuse_other_class(name, NGramForCausalLM.__name__, auto_class in (None, AutoModelForCausalLM), auto_class)
         return NGramForCausalLM.from_arpa(name)
-    try:
-        # transformers' annotation leaves out the pair that output_loading_info=True returns.
-        loaded: Any = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True)
-        model, info = loaded
-        _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
-        return model, AutoTokenizer.from_pretrained(name)
-    except OSError as error:
-        if Path(name).exists():
-            raise
-        raise OSError(f"there is no folder or ARPA file {name}, and the Hub does not give it: {error}") from error
+    config = AutoConfig.from_pretrained(name, local_files_only=local_only)
+    saved = ", ".join(config.architectures or ["a model without a class name"])
+    chosen = find_auto_class(config) if auto_class is None else auto_class
+    _refuse_other_class(name, saved, _has_class_for(chosen, config), chosen)
+    # transformers' annotation leaves out the pair that output_loading_info=True returns.
+    loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
+    model, info = loaded
+    _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
+    processing: Any = AutoImageProcessor if model.main_input_name == "pixel_values" else AutoTokenizer
+    return model, processing.from_pretrained(name, local_files_only=local_only)
 
 
 def be_quiet() -> None:
@@ -39,31 +58,105 @@ def be_quiet() -> None:
     logging.disable_progress_bar()
 
 
+def find_auto_class(config: PreTrainedConfig) -> Any:
+    """The Auto class with which the saved class is registered; `AutoModelForCausalLM` where none is known.
+
+    >>> from transformers import BertConfig
+    >>> find_auto_class(BertConfig(architectures=["BertForSequenceClassification"])).__name__
+    'AutoModelForSequenceClassification'
+    >>> find_auto_class(BertConfig()).__name__
+    'AutoModelForCausalLM'
+    """
+    for auto_class in (AutoModelForCausalLM, *_auto_classes()):
+        if {cls.__name__ for cls in _registered(auto_class, config)} & set(config.architectures or ()):
+            return auto_class
+    return AutoModelForCausalLM
+
+
+def _auto_classes() -> Iterator[Any]:
+    return (value for name, value in sorted(vars(modeling_auto).items()) if name.startswith("AutoModel"))
+
+
+def _registered(auto_class: Any, config: PreTrainedConfig) -> tuple[type, ...]:
+    """The classes that an Auto class may build from a configuration."""
+    mapping = auto_class._model_mapping
+    if type(config) not in mapping:
+        return ()
+    found = mapping[type(config)]
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _has_class_for(auto_class: Any, config: PreTrainedConfig) -> bool:
+    remote = getattr(config, "auto_map", None) or {}
+    return auto_class.__name__ in remote or bool(_registered(auto_class, config))
+
+
+def _refuse_other_class(name: str, saved: str, fits: bool, auto_class: Any) -> None:
+    if not fits:
+        raise ValueError(f"{name} holds {saved}, which {auto_class.__name__} cannot load; name a model of that kind")
+
+
 def _refuse_missing(name: str, kind: str, missing: list[str]) -> None:
     # transformers fills them with random numbers and goes on.
     if missing:
         shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        raise ValueError(
-            f"{name} lacks weights of {kind}, the causal model of its model_type: {shown}; "
-            f"name a folder that {kind}.save_pretrained wrote"
-        )
+        raise ValueError(f"{name} lacks weights of {kind}: {shown}; name a folder that {kind}.save_pretrained wrote")
 
 
-def check_location(name: str) -> None:
-    """Raise OSError, saying what to name instead, where `name` can be no model's folder, ARPA file or Hub name."""
+def check_location(name: str) -> bool:
+    """Raise an error that says what to name instead, where no model can be at `name`.
+
+    What is no path here is looked up on the Hub by one request, before transformers makes many and repeats each.
+
+    Returns:
+        Whether the model must come from local files: its path, or the Hub's cache where the Hub does not answer.
+
+    Raises:
+        OSError: no model's folder, ARPA file or name on the Hub; or the Hub cannot be reached, and its cache is empty.
+    """
     path = Path(name)
     if is_arpa_name(name):
         if not path.exists():
             raise FileNotFoundError(f"there is no ARPA file {name}")
         if path.is_dir():
             raise IsADirectoryError(f"{name} is a folder: name an ARPA file, or a folder without .arpa in its name")
-        return
+        return True
     if path.is_file():
         raise OSError(f"{name} is a file: name a model's folder, its name on the Hub, or a file ending in .arpa[.gz]")
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise OSError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
-    if not path.exists() and (name.count("/") > 1 or name.startswith((".", "/", "~"))):
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise OSError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
+        return True
+    if name.count("/") > 1 or name.startswith((".", "/", "~")):
         raise OSError(f"there is no folder {name}")
+    return not _is_on_hub(name)
+
+
+def _is_on_hub(name: str) -> bool:
+    """Whether the Hub has the model; False where it does not answer, but its cache has it."""
+    try:
+        get_hf_file_metadata(hf_hub_url(name, "config.json"))
+    except RemoteEntryNotFoundError:
+        pass  # there is a repository, and transformers says what it lacks
+    except HFValidationError as error:
+        raise OSError(f"there is no folder or ARPA file {name}, and the Hub has no such names: {error}") from None
+    except Exception as error:  # how a network fails differs from one HTTP library to the next
+        if isinstance(try_to_load_from_cache(name, "config.json"), str):
+            return False
+        raise OSError(f"there is no folder or ARPA file {name}, and {_hub_error(name, error)}") from None
+    return True
+
+
+def _hub_error(name: str, error: Exception) -> str:
+    if isinstance(error, GatedRepoError):
+        return f"{name} on the Hub asks for consent: give it on the model's page, then log in by `hf auth login`"
+    if isinstance(error, RepositoryNotFoundError):
+        return f"the Hub has no model {name}; if it is a private one, log in by `hf auth login`"
+    if isinstance(error, OfflineModeIsEnabled):
+        return "HF_HUB_OFFLINE keeps from asking the Hub"
+    if isinstance(error, HfHubHTTPError):
+        return f"the Hub does not give it: {error}"
+    return f"the Hub cannot be reached: {error}"
 
 
 def is_arpa_name(name: str | Path) -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_lecture_models.base.causal_lm import causal_lm_loss
+from hf_lecture_models.base.heads.causal_lm import causal_lm_loss
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.base.heads import test_heads

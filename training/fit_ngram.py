@@ -13,7 +13,7 @@ import dataclasses
 import logging
 import sys
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 from transformers.utils.logging import disable_progress_bar
@@ -24,62 +24,37 @@ from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.tokenization.byte import ByteTokenizer
-from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer.data import training_texts, validation_texts
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.factories import make_tokenizer
+from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts
 from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides, setting
-
-TOKENIZERS: dict[str, Any] = {"word": WordTokenizer, "byte": ByteTokenizer}
 
 
 @dataclasses.dataclass(kw_only=True)
-class NGramRecipe:
-    """What to estimate, from which texts, and where it goes."""
+class NGramRecipe(TextsRecipe):
+    """What to estimate, from which texts, and where it goes; without test data, the validation texts are measured."""
 
     order: int = setting(5, "words in the longest n-gram")
     smoothing: str = setting("modified_kneser_ney", "how unseen n-grams get their probability", choices=SMOOTHINGS)
     alpha: float = setting(1.0, "what add_alpha adds to every count")
     prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
-    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word or byte, and the arguments of its train()")
+    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
 
     output_dir: str = setting("ngram", "folder of the model")
     arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz)")
     name: str = setting("n-gram language model", "title of the card")
-    data: dict[str, str] = setting({}, "what the card says of the data: name, language, licence, source")
-
-    train_texts: list[str] = setting([], "texts written into the recipe itself, in place of files")
-    validation_texts: list[str] = setting([], "the same for validation; jelinek_mercer sets its weights by them")
-    train_files: list[str] = setting([], "local .txt (one text per line), .csv, .json, .jsonl or .parquet files")
-    validation_files: list[str] = setting([], "the same for validation")
-    test_files: list[str] = setting([], "the same for the results; without them, the validation texts are measured")
-    dataset_name: str = setting("", "data set on the Hub, in place of files")
-    dataset_config: str | None = setting(None, "its configuration")
-    dataset_revision: str = setting("", "its revision: a commit, so that the data stay the same")
-    train_split: str = setting("train", "its split to count")
-    validation_split: str = setting("validation", "its split to validate on")
-    test_split: str = setting("", "its split for the results")
-    text_column: str = setting("text", "column that holds the text")
-    streaming: ClassVar[bool] = False  # the counts are in memory, and larger than the texts
 
 
 def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
     """The split that the results are of, and its texts."""
-    if recipe.test_files or recipe.test_split:
-        test = dataclasses.replace(
-            recipe, validation_texts=[], validation_files=recipe.test_files, validation_split=recipe.test_split
-        )
-        return "test", validation_texts(test)
-    return "validation", validation_texts(recipe)
+    texts = read_part_texts(recipe, "test")
+    return ("test", texts) if texts is not None else ("validation", read_part_texts(recipe, "validation"))
 
 
 def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[str, Any]]:
     """The estimated model, its tokenizer, and what that took."""
     begin, begin_cpu = time.perf_counter(), time.process_time()
-    options = dict(recipe.tokenizer)
-    kind = options.pop("type", "word")
-    if kind not in TOKENIZERS:
-        raise ValueError(f"recipe: tokenizer.type must be one of {', '.join(TOKENIZERS)}, not {kind!r}")
-    tokenizer = TOKENIZERS[kind].train(texts, **options)
+    tokenizer = make_tokenizer(recipe.tokenizer, texts)
     model = NGramForCausalLM.fit(
         texts,
         tokenizer,
@@ -87,7 +62,7 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
         smoothing=recipe.smoothing,
         alpha=recipe.alpha,
         prune=recipe.prune,
-        held_out=validation_texts(recipe) if recipe.smoothing == "jelinek_mercer" else None,
+        held_out=read_part_texts(recipe, "validation") if recipe.smoothing == "jelinek_mercer" else None,
     )
     seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - begin_cpu
     return (
@@ -112,6 +87,7 @@ def measure(
         results,
         name=recipe.name,
         data={"name": "see the recipe", "split": split, **recipe.data},
+        task=CausalLM().describe(model, CausalLMRecipe()),
         recipe=dataclasses.asdict(recipe),
         training=training,
         command="python training/fit_ngram.py recipe.yaml",
@@ -129,7 +105,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("recipe", metavar="RECIPE.yaml")
     options, rest = parser.parse_known_args(arguments)
     recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
-    model, tokenizer, training = fit(recipe, training_texts(recipe))
+    model, tokenizer, training = fit(recipe, read_part_texts(recipe, "train"))
     sizes = ", ".join(f"{size:,}" for size in model.config.table_sizes or [])
     print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")
     facts = measure(recipe, model, tokenizer, training)

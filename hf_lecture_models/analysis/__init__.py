@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What one looks at: nearest neighbours of words, learning curves and tables of results."""
+"""Looking at models and runs: nearest neighbours of words, learning curves, tables of results."""
 
 from hf_lecture_models.analysis.learning_curve import save_learning_curve, save_table
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours

@@ -16,6 +16,8 @@ _CHANCE = 50.0
 def save_blimp_picture(results: Mapping[str, Any], path: str | os.PathLike[str], title: str) -> None:
     """Draw the accuracy of one model on each paradigm, grouped by phenomenon, coloured by field.
 
+        save_blimp_picture(evaluate_blimp(model, tokenizer, paradigms, "blimp.json"), "blimp.png", title="LSTM")
+
     Args:
         results: from `evaluate_blimp`.
         path: .png, .svg or .pdf; written beside and renamed.
@@ -50,7 +52,7 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
     with figure(path, width=8.5, height=1.6 + 0.36 * len(names)) as axes:
         for number, (model, summary) in enumerate(summaries.items()):
             values = {"all paradigms": summary["accuracy"]} | summary["phenomena"]
-            # Models stand one below the other within a row, so that equal values hide nobody.
+            # Models stand one below the other within a row, so that equal values stay visible.
             shift = (number - (len(summaries) - 1) / 2) * 0.11
             points = [(100 * values[name], place + shift) for place, name in enumerate(names) if name in values]
             axes.plot(

@@ -14,6 +14,9 @@ def save_learning_curve(
 ) -> None:
     """Draw training and validation loss, in nats per token, against optimiser steps.
 
+        history = [{"step": 10, "loss": 5.1}, {"step": 20, "loss": 4.2}, {"step": 20, "validation_perplexity": 81.0}]
+        save_learning_curve(history, "learning_curve.png")
+
     Args:
         history: rows with `step` and either `loss` (training, nats per token) or measures named `validation_...`, of
             which the perplexity is drawn as its logarithm: the same unit as the loss.
@@ -44,6 +47,8 @@ def save_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], path: str | os.PathLike[str], title: str, left: int = 1
 ) -> None:
     """Draw a table of text cells as a picture; arguments and errors as in `save_learning_curve`.
+
+        save_table(["model", "perplexity"], [["trigram", "120.1"], ["LSTM", "63.9"]], "table.png", title="WikiText-2")
 
     Args:
         left: so many columns are aligned to the left, the others to the right.

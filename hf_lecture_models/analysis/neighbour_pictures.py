@@ -30,6 +30,8 @@ def save_neighbours(
 ) -> None:
     """Draw the table of `neighbour_rows` as a picture (.png, .svg or .pdf).
 
+        save_neighbours(nearest_neighbours(model, tokenizer, ["is", "has"], k=3), "neighbours.png")
+
     Raises:
         ImportError: matplotlib is not installed.
         ValueError: as `neighbour_rows`.
@@ -47,6 +49,8 @@ def save_neighbour_map(
     title: str = "words and their nearest neighbours",
 ) -> None:
     """Draw words and their neighbours on the plane of their two principal components.
+
+        save_neighbour_map(model, nearest_neighbours(model, tokenizer, ["is", "has"]), "map.png")
 
     Args:
         model_or_embeddings, which, metric: as given to `nearest_neighbours`; under the cosine, vectors of length 1 are

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Nearest neighbours of words in a model's embeddings: what a language model holds to be alike (slide Y:288-305).
+"""Nearest neighbours of words in a model's embeddings: which words it treats alike (slide Y:288-305).
 
 The input embeddings R are the rows that the model reads, the output embeddings the rows of its last layer, with which
 it compares a history. Cosine: u·v / (|u| |v|); Euclidean: |u - v|.
@@ -8,13 +8,6 @@ A word is looked up as it stands in a text, after a space, and else as it begins
 vocabulary: neither special ones nor the word itself unless asked for, no row of the table without a token, and under
 the cosine no row of zeros, which has no direction. Similarities that agree to twelve decimals are equal: the lower id
 comes first.
-
->>> from hf_lecture_models.tokenization.word import WordTokenizer
->>> tokenizer = WordTokenizer.from_words(["is", "was", "cat"])
->>> vectors = torch.tensor([[0, 0], [1, 0], [4, 3], [0, 2], [0, 0], [0, 0], [0, 0]]).float()
->>> [found] = nearest_neighbours(vectors, tokenizer, ["is"], k=2)
->>> [(neighbour.word, neighbour.similarity) for neighbour in found.neighbours]
-[('was', 0.8), ('cat', 0.0)]
 """
 
 from __future__ import annotations
@@ -33,7 +26,7 @@ METRICS = ("cosine", "euclidean")
 
 # Words compared at once, and elements of the vocabulary's block that they are compared with (32 MB in float64).
 _WORDS, _ELEMENTS = 256, 2**22
-# Rounding errors of float64 must not order what is equal.
+# Rounding errors of float64 must not order equal similarities.
 _DECIMALS = 12
 
 
@@ -84,7 +77,14 @@ def nearest_neighbours(
     include_special: bool = False,
     include_itself: bool = False,
 ) -> list[WordNeighbours]:
-    """Find the `k` tokens whose embeddings are nearest to that of each word; the module says what may be near.
+    """Find the `k` tokens whose embeddings are nearest to that of each word; the module says which tokens may be found.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.from_words(["is", "was", "cat"])
+    >>> vectors = torch.tensor([[0, 0], [1, 0], [4, 3], [0, 2], [0, 0], [0, 0], [0, 0]]).float()
+    >>> [found] = nearest_neighbours(vectors, tokenizer, ["is"], k=2)
+    >>> [(neighbour.word, neighbour.similarity) for neighbour in found.neighbours]
+    [('was', 0.8), ('cat', 0.0)]
 
     Args:
         model_or_embeddings: any model of transformers, or a table (vocab, hidden).
@@ -116,6 +116,9 @@ def nearest_neighbours(
 def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input") -> Tensor:
     """A model's input or output embeddings, or the table itself: (vocab, hidden), detached, on its device.
 
+    >>> embedding_table(torch.zeros(9, 4)).shape
+    torch.Size([9, 4])
+
     Raises:
         ValueError: the model has no such table.
     """
@@ -144,7 +147,12 @@ def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input
 
 
 def special_ids(tokenizer: Any) -> set[int]:
-    """Ids of `<s>`, `<unk>`, `<pad>` and whatever else is no piece of text."""
+    """Ids of `<s>`, `<unk>`, `<pad>` and all other tokens that are no text.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> sorted(special_ids(WordTokenizer.from_words(["is", "was"])))
+    [0, 3, 4, 5]
+    """
     added = getattr(tokenizer, "added_tokens_decoder", {})
     return {*tokenizer.all_special_ids, *(id_ for id_, token in added.items() if token.special)}
 
@@ -153,6 +161,10 @@ def neighbour_rows(
     results: Sequence[WordNeighbours] | Mapping[str, Sequence[WordNeighbours]], similarities: bool = False
 ) -> tuple[list[str], list[list[str]]]:
     """Columns and rows as on the slide: word and frequency, model, neighbours.
+
+    >>> found = WordNeighbours("is", ids=(1,), count=7, neighbours=(Neighbour("was", 2, 0.8), Neighbour("cat", 3, 0.1)))
+    >>> neighbour_rows([found])
+    (['word (freq.)', 'nearest neighbours'], [['is (7)', 'was cat']])
 
     Args:
         results: of one model; or of several by name, all for the same words: their rows stand together word by word.
@@ -180,14 +192,21 @@ def neighbour_rows(
 def neighbour_table(
     results: Sequence[WordNeighbours] | Mapping[str, Sequence[WordNeighbours]], similarities: bool = False
 ) -> str:
-    """The rows of `neighbour_rows` as a Markdown table; a word's own signs are escaped."""
+    """The rows of `neighbour_rows` as a Markdown table, with Markdown's own characters escaped.
+
+    >>> found = WordNeighbours("is", ids=(1,), count=None, neighbours=(Neighbour("was", 2, 0.8),))
+    >>> print(neighbour_table({"LSTM": [found]}, similarities=True))
+    | word (freq.) | model | nearest neighbours |
+    | --- | --- | --- |
+    | is | LSTM | was 0.80 |
+    """
     columns, rows = neighbour_rows(results, similarities)
     lines = [columns, ["---"] * len(columns), *([_escape(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def shown(word: str) -> str:
-    r"""The word with what could not be seen otherwise made visible: its spaces, or all of it quoted.
+    r"""The word with invisible characters made visible: its spaces as ␣, or all of it quoted.
 
     >>> shown("was"), shown(" was"), shown("\n")
     ('was', '␣was', "'\\n'")

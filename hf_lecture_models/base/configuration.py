@@ -29,13 +29,12 @@ class LectureConfig(PreTrainedConfig):
     """Field -> the values that it may take."""
     positive_fields: ClassVar[tuple[str, ...]] = ()
     """Integer fields that must be at least 1 (None, where the type admits it, passes)."""
+    dropout_fields: ClassVar[tuple[str, ...]] = ()
+    """Dropout probabilities: at least 0 and below 1."""
     largest_values: ClassVar[dict[str, int]] = {
         "num_hidden_layers": 1024,
         "vocab_size": 2**31 - 1,
         "hidden_size": 2**20,
-        "embedding_size": 2**20,
-        "projection_size": 2**20,
-        "output_projection_size": 2**20,
     }
     """Field -> a bound that no honest configuration reaches, checked before anything is allocated."""
     if TYPE_CHECKING:
@@ -100,6 +99,8 @@ class LectureConfig(PreTrainedConfig):
         if name in self.allowed_values and value not in self.allowed_values[name]:
             allowed = ", ".join(repr(choice) for choice in self.allowed_values[name])
             raise ValueError(f"{type(self).__name__}.{name} is {value!r}; it must be one of {allowed}")
+        if name in self.dropout_fields and not 0 <= value < 1:
+            raise ValueError(f"{type(self).__name__}.{name} is {value}; it must be at least 0 and below 1")
         if name.endswith("_token_id"):
             self._check_token_id(name, value)
         elif name in ("id2label", "problem_type"):

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What language models with a choice of output layers share: checks of the configuration, and token counts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,6 +10,15 @@ from transformers import initialization as init
 
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
+
+OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
+    "softmax": lambda config: nn.Linear(config.output_size, config.vocab_size),
+    "adaptive": lambda config: AdaptiveSoftmax(config.output_size, config.vocab_size, config.adaptive_cutoffs),
+    "noise_contrastive": lambda config: NoiseContrastiveLinear(
+        config.output_size, config.vocab_size, config.noise_samples
+    ),
+}
+"""`config.output_layer` -> the module from the last hidden state to logits."""
 
 
 def check_output_layer(config: Any) -> None:

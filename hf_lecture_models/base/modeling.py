@@ -1,22 +1,123 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The base of every model: saving whole and under our own names, loading nothing silently wrong."""
+"""The base of every model: what surrounds its equations in a forward pass, and saving and loading with checks."""
 
 import os
-from typing import Any
+from collections.abc import Callable
+from functools import partial, wraps
+from inspect import Parameter, signature
+from typing import Any, ClassVar
 
 import torch
 from safetensors import SafetensorError
 from torch import nn
-from transformers import initialization as init
+from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils.checkpoint import checkpoint
 from transformers.modeling_utils import PreTrainedModel
+from transformers.utils.generic import merge_with_config_defaults
+from transformers.utils.output_capturing import capture_outputs
 
 from hf_lecture_models.io.files import staged_folder
 
 _WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
+# What programs hand to any model, whether it has something to show or not.
+_FLAGS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
+
+
+def model_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate the `forward` of a model without a head; an argument of None counts as left out.
+
+    - `use_cache`: the configuration's unless given.
+    - `output_hidden_states`, `output_attentions` (keyword, or of the configuration): the outputs also hold what the
+      modules named in `_can_record_outputs` gave: the first one's input and each one's output, the last one being
+      `last_hidden_state`; and the attention weights.
+    - `return_dict=False`: a tuple comes back.
+
+    Raises:
+        TypeError: at a call, for an argument that `forward` does not name.
+    """
+    known = frozenset(signature(forward).parameters)
+    recorded = merge_with_config_defaults(capture_outputs(forward))
+
+    @wraps(forward)
+    def checked_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return recorded(self, *args, **given_arguments(self, kwargs, known))
+
+    return checked_forward
+
+
+def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """The keyword arguments of a call that are not None.
+
+    Raises:
+        TypeError: for one that is not in `known`; what programs hand to any model (`output_attentions`, ...) passes.
+    """
+    given = {name: value for name, value in kwargs.items() if value is not None}
+    if unknown := sorted(given.keys() - known - _FLAGS):
+        raise TypeError(f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}")
+    return given
+
+
+class ModelHead:
+    """What all heads share: `forward` names the arguments of the model below. Put it before the pre-trained base class.
+
+    A head's `forward` hands on the keywords that it does not know, so that one `forward` serves all models. Which these
+    are, `generate()` and `Trainer` read in the signature: `position_ids`, `token_type_ids`, ...
+    """
+
+    base_model_class: ClassVar[type[PreTrainedModel]]
+    """The model that the head reads; a subclass with a head of its own sets it."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "base_model_class" in vars(cls):
+            cls.forward = _with_arguments_of(cls.base_model_class.forward, cls.forward)  # type: ignore[attr-defined]
+
+
+def _with_arguments_of(inner: Callable[..., Any], forward: Callable[..., Any]) -> Callable[..., Any]:
+    *own, keywords = signature(forward).parameters.values()
+    names = {parameter.name for parameter in own}
+    handed_on = [
+        parameter.replace(kind=Parameter.KEYWORD_ONLY)
+        for parameter in signature(inner).parameters.values()
+        if parameter.name not in names and parameter.kind is not Parameter.VAR_KEYWORD
+    ]
+
+    @wraps(forward)
+    def named_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return forward(self, *args, **kwargs)
+
+    named_forward.__signature__ = signature(forward).replace(parameters=[*own, *handed_on, keywords])  # type: ignore
+    return named_forward
 
 
 class LecturePreTrainedModel(PreTrainedModel):
-    """`PreTrainedModel` with atomic saves, checked loads, and initial values for the recurrent modules of torch."""
+    """`PreTrainedModel` with atomic saves and checked loads."""
+
+    _skip_keys_device_placement = ["past_key_values"]
+
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens that the model can read at once; None where it has no bound."""
+        return None
+
+    def attention_implementation(self, output_attentions: bool | None = None) -> str:
+        """The name of what computes attention in a call: "eager" where the weights are to be shown."""
+        shown = self.config.output_attentions if output_attentions is None else output_attentions
+        return "eager" if shown else self.config._attn_implementation
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        # A cache of keys and values is no state of a recurrent model.
+        return not cls._is_stateful
+
+    def _set_gradient_checkpointing(
+        self,
+        enable: bool = True,
+        gradient_checkpointing_func: Callable[..., Any] = checkpoint,
+        every_n_layers: int = 1,
+    ) -> None:
+        recompute = partial(_checkpoint_leaves, gradient_checkpointing_func)
+        super()._set_gradient_checkpointing(enable, recompute, every_n_layers)
 
     def save_pretrained(  # type: ignore[override]
         self, save_directory: str | os.PathLike[str], is_main_process: bool = True, **kwargs: Any
@@ -43,8 +144,9 @@ class LecturePreTrainedModel(PreTrainedModel):
         """Load as transformers does, and refuse what would be silently wrong.
 
         Raises:
-            ValueError: the checkpoint is of another model type; its weights are damaged, of other shapes, all missing,
-                or, although it was saved by this very class, some are missing or unknown; or they are NaN or infinite.
+            ValueError: the checkpoint is of another model type; its weights are damaged or of other shapes; some of the
+                model below the head are missing; although it was saved by this very class, some are missing or
+                unknown; or they are NaN or infinite.
         """
         with_info = kwargs.pop("output_loading_info", False)
         any_shape = kwargs.pop("ignore_mismatched_sizes", False)
@@ -58,24 +160,23 @@ class LecturePreTrainedModel(PreTrainedModel):
         model, info = loaded
         if not any_shape:
             _refuse_other_shapes(info, source)
-        same_class = getattr(model.config, "architectures", None) == [cls.__name__]
-        if (
-            same_class
-            or set(info["missing_keys"]) >= model.state_dict().keys() - (model._tied_weights_keys or {}).keys()
-        ):
+        if getattr(model.config, "architectures", None) != [cls.__name__]:
+            # Another class saved it: a head may be new, what it reads may not.
+            below = model.base_model.state_dict().keys()
+            names = {name: name.removeprefix(f"{cls.base_model_prefix}.") for name in info["missing_keys"]}
+            info_below = {"missing_keys": [name for name in names if names[name] in below], "unexpected_keys": []}
+            _refuse_differences(info_below, source)
+        else:
             _refuse_differences(info, source)
         _refuse_non_finite(model, source)
         _align(model)
         return (model, info) if with_info else model
 
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        if isinstance(module, nn.RNNBase | nn.RNNCellBase):
-            # torch's own rule: uniform within 1/sqrt(hidden).
-            bound = module.hidden_size**-0.5
-            for parameter in module.parameters(recurse=False):
-                init.uniform_(parameter, -bound, bound)
+
+def _checkpoint_leaves(checkpoint: Callable[..., Any], function: Callable[..., Any], *args: Any) -> Any:
+    # With use_reentrant=True, gradients flow to tensors among the arguments only, not to those within a tuple.
+    leaves, structure = tree_flatten(args)
+    return checkpoint(lambda *leaves: function(*tree_unflatten(leaves, structure)), *leaves)
 
 
 def _align(model: nn.Module) -> None:

@@ -15,7 +15,7 @@ import torch
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.scoring import TextScore, score_texts
-from hf_lecture_models.terminal import complete
+from hf_lecture_models.generation.completion import complete
 
 MAX_CHARACTERS = 5_000
 MAX_SENTENCES = 50
@@ -45,7 +45,7 @@ class NextToken:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How each token is chosen; without `sample` the likeliest."""
+    """How each token is chosen: sampled, or else greedily, the most probable one."""
 
     max_new_tokens: int = 30
     sample: bool = True
@@ -83,30 +83,30 @@ class Sampling:
 
 @dataclass(frozen=True)
 class TokenSpan:
-    """A stretch of a text with the surprisal of all its tokens; `end` is where its last sign stands, plus 1."""
+    """A span of a text with the surprisal of all its tokens; `end` is the position after its last visible character."""
 
     text: str
     bits: float
     end: int | None = None
-    """None for blanks alone, and for what ends the text."""
+    """None for white space alone, and for the end of the text."""
     unknown: bool = False
 
 
 @dataclass(frozen=True)
 class ScoredText:
-    """A text as one model sees it: its pieces, the end of the text last, and its measures.
+    """A text scored by one model: its spans, the end of the text last, and its measures.
 
-    A text that a closed vocabulary cannot encode has no pieces, and probability 0.
+    A text that a closed vocabulary cannot encode has no spans, and probability 0.
     """
 
     text: str
-    pieces: list[TokenSpan]
+    spans: list[TokenSpan]
     measures: dict[str, Any]
 
     @property
     def possible(self) -> bool:
         """Whether the model's vocabulary can spell the text at all."""
-        return bool(self.pieces)
+        return bool(self.spans)
 
     @property
     def bits(self) -> float:
@@ -143,12 +143,12 @@ def checked_sentences(text: str) -> list[str]:
 
 
 @torch.no_grad()
-def next_tokens(speaker: LoadedModel, text: str, number: int = SHOWN_TOKENS) -> list[NextToken]:
-    """Return the likeliest tokens after `text`, with the probability that the model gives to each."""
-    model, tokenizer = speaker.model, speaker.tokenizer
+def next_tokens(loaded: LoadedModel, text: str, number: int = SHOWN_TOKENS) -> list[NextToken]:
+    """Return the most probable tokens after `text`, with their probabilities."""
+    model, tokenizer = loaded.model, loaded.tokenizer
     start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     ids = torch.tensor([tokenizer(checked_text(text))["input_ids"] or [start]], device=model.device)
-    # Only the last row of logits is asked for where the model can be told so.
+    # Only the last row of logits is computed where the model takes `logits_to_keep`.
     options = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
     logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), **options).logits[0, -1]  # (vocab,)
     likeliest = logits.float().softmax(0).topk(min(number, logits.numel()))
@@ -160,16 +160,16 @@ def next_tokens(speaker: LoadedModel, text: str, number: int = SHOWN_TOKENS) -> 
 
 
 def _spelling(tokenizer: Any, id_: int) -> str:
-    # A piece of a character has no text of its own; its name in the vocabulary says more than a replacement sign.
+    # A byte of a longer character has no text of its own; its name in the vocabulary says more than U+FFFD.
     text = tokenizer.decode([id_])
     return tokenizer.convert_ids_to_tokens(id_) if not text or "\ufffd" in text else text
 
 
-def continue_text(speaker: LoadedModel, text: str, sampling: Sampling) -> dict[str, Any]:
-    """Continue a text; the result is one of `complete`. Other draws of random numbers do not notice it."""
+def continue_text(loaded: LoadedModel, text: str, sampling: Sampling) -> dict[str, Any]:
+    """Continue a text; the result is one of `complete`. The global random state stays as it was."""
     options = sampling.options()
-    longest = getattr(speaker.model.config, "max_position_embeddings", None) or math.inf
-    length = len(speaker.tokenizer(checked_text(text))["input_ids"])
+    longest = getattr(loaded.model.config, "max_position_embeddings", None) or math.inf
+    length = len(loaded.tokenizer(checked_text(text))["input_ids"])
     if length + sampling.max_new_tokens > longest:
         raise ValueError(
             f"the text has {length} tokens and {sampling.max_new_tokens} are to follow, but this model takes {longest} "
@@ -178,71 +178,71 @@ def continue_text(speaker: LoadedModel, text: str, sampling: Sampling) -> dict[s
     with torch.random.fork_rng(enabled=sampling.sample):
         if sampling.sample:
             torch.seed() if sampling.seed is None else torch.manual_seed(sampling.seed)
-        return complete(speaker.model, speaker.tokenizer, [text], **options)[0]
+        return complete(loaded.model, loaded.tokenizer, [text], **options)[0]
 
 
-def rank(speaker: LoadedModel, sentences: Sequence[str], per_token: bool = False) -> list[ScoredText]:
-    """Sentences token by token, the likeliest first: by the whole probability, or by its mean logarithm per token."""
+def rank(loaded: LoadedModel, sentences: Sequence[str], per_token: bool = False) -> list[ScoredText]:
+    """Score sentences token by token, the most probable first: by ln P, or by ln P per token."""
 
-    def place(judged: ScoredText) -> float:
-        return judged.bits / judged.measures["tokens"] if per_token else judged.bits
+    def surprisal(scored: ScoredText) -> float:
+        return scored.bits / scored.measures["tokens"] if per_token else scored.bits
 
-    return sorted((_judged(speaker, score) for score in _scores(speaker, sentences)), key=place)
+    return sorted((_scored_text(loaded, score) for score in _scores(loaded, sentences)), key=surprisal)
 
 
-def compare(speakers: Sequence[LoadedModel], text: str) -> list[ScoredText]:
-    """One text as each model sees it, cut into the same pieces for all.
+def compare(models: Sequence[LoadedModel], text: str) -> list[ScoredText]:
+    """One text scored by each model, cut into the same spans for all.
 
-    A piece ends where every tokenizer ends a token; in a text with white space, only where a word ends too.
+    A span ends where every tokenizer ends a token; in a text with white space, only where a word ends too.
     """
-    judged = [_judged(speaker, _scores(speaker, [checked_text(text)])[0]) for speaker in speakers]
-    ends = [{piece.end for piece in one.pieces} - {None} for one in judged if one.possible]
+    scored = [_scored_text(loaded, _scores(loaded, [checked_text(text)])[0]) for loaded in models]
+    ends = [{span.end for span in one.spans} - {None} for one in scored if one.possible]
     cuts = set.intersection(*ends) if ends else set()
     words = {match.end() for match in _WORD_END.finditer(text)}
     if len(words) > 1:
         cuts &= words
-    return [ScoredText(text, _joined(one.pieces, cuts), one.measures) for one in judged]
+    return [ScoredText(text, _joined(one.spans, cuts), one.measures) for one in scored]
 
 
-def _joined(pieces: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
-    """Pieces that end at `cuts`, and a last one for what comes after."""
+def _joined(spans: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
+    """Spans that end at `cuts`, and a last one for the rest."""
     joined: list[TokenSpan] = []
     group: list[TokenSpan] = []
-    for piece in pieces:
-        group.append(piece)
-        if piece.end in cuts or piece is pieces[-1]:
+    for span in spans:
+        group.append(span)
+        if span.end in cuts or span is spans[-1]:
             text, bits = "".join(one.text for one in group), math.fsum(one.bits for one in group)
-            joined.append(TokenSpan(text, bits, piece.end, any(one.unknown for one in group)))
+            joined.append(TokenSpan(text, bits, span.end, any(one.unknown for one in group)))
             group = []
     return joined
 
 
-def _scores(speaker: LoadedModel, texts: Sequence[str]) -> list[TextScore]:
-    return score_texts(speaker.model, speaker.tokenizer, texts, batch_size=16)
+def _scores(loaded: LoadedModel, texts: Sequence[str]) -> list[TextScore]:
+    return score_texts(loaded.model, loaded.tokenizer, texts, batch_size=16)
 
 
-def _judged(speaker: LoadedModel, score: TextScore) -> ScoredText:
-    tally = PerplexityAccumulator(speaker.model, speaker.tokenizer)
-    tally.add(score)
-    pieces = _pieces(speaker.tokenizer, score) if score.encoded.possible else []
-    return ScoredText(score.encoded.text, pieces, tally.measures())
+def _scored_text(loaded: LoadedModel, score: TextScore) -> ScoredText:
+    sums = PerplexityAccumulator(loaded.model, loaded.tokenizer)
+    sums.add(score)
+    spans = _spans(loaded.tokenizer, score) if score.encoded.possible else []
+    return ScoredText(score.encoded.text, spans, sums.measures())
 
 
-def _pieces(tokenizer: Any, score: TextScore) -> list[TokenSpan]:
-    """Each token with the blanks before it (tokens of one character together), and one piece for the text's end."""
+def _spans(tokenizer: Any, score: TextScore) -> list[TokenSpan]:
+    """Each token with the white space before it (tokens of one character together), and a span for the text's end."""
     text = score.encoded.text
     options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
     ends = [end for _, end in tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]]
     *bits, last = (-score.log_probs / math.log(2)).tolist()
     unknown = set(score.encoded.unknown_tokens)
-    pieces: list[TokenSpan] = []
+    spans: list[TokenSpan] = []
     start = 0
     # Bytes of one character end at the same place.
     for end, tokens in groupby(enumerate(ends), key=itemgetter(1)):
         places = [place for place, _ in tokens]
-        stretch = text[start:end]
-        visible_end = start + len(stretch.rstrip()) if stretch.strip() else None
+        covered = text[start:end]
+        visible_end = start + len(covered.rstrip()) if covered.strip() else None
         total = math.fsum(bits[place] for place in places)
-        pieces.append(TokenSpan(stretch, total, visible_end, not unknown.isdisjoint(places)))
+        spans.append(TokenSpan(covered, total, visible_end, not unknown.isdisjoint(places)))
         start = end
-    return [*pieces, TokenSpan(text[start:], last)]
+    return [*spans, TokenSpan(text[start:], last)]

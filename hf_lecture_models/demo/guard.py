@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What stands between the network and the page: it serves what the page needs, and the browser may go nowhere else.
+"""A filter between the network and the page: it serves what the page needs, and keeps the browser on this server.
 
-The server of gradio also takes in files, hands files out and fetches addresses. A page of texts needs none of it.
+The server of gradio also accepts uploads, serves files and fetches addresses. A page of texts needs none of it.
 """
 
 import json
@@ -21,8 +21,8 @@ _READ_EXACTLY = {
     "/gradio_api/queue/data",
     "/gradio_api/startup-events",
 }
-_QUESTION = "/gradio_api/queue/join"
-_WRITE = {_QUESTION, "/gradio_api/cancel", "/gradio_api/reset"}
+_REQUEST = "/gradio_api/queue/join"
+_WRITE = {_REQUEST, "/gradio_api/cancel", "/gradio_api/reset"}
 
 # The page carries its scripts inside itself and builds its templates from text, hence "unsafe". Nothing may be fetched
 # from, or sent to, another machine.
@@ -44,11 +44,11 @@ Send = Callable[[Message], Awaitable[None]]
 class Guard:
     """ASGI middleware that answers 403 to what the page does not need, 413 to what is too large.
 
-    A question may hold texts and numbers only: gradio would follow what looks like a file, to a path or an address.
+    A request may hold texts and numbers only: gradio would open what looks like a file, a path or an address.
 
     Args:
-        hosts: names by which the page may be asked for, so that no web site can reach it by a name of its own that it
-            lets point to this machine; None: any.
+        hosts: names by which the page may be requested, so that no web site can reach it by a domain of its own that
+            resolves to this machine (DNS rebinding); None: any.
     """
 
     def __init__(self, app: Any, hosts: frozenset[str] | None) -> None:
@@ -63,10 +63,10 @@ class Guard:
         if refusal:
             await _refuse(send, *refusal)
             return
-        if scope["path"].rstrip("/") == _QUESTION:
+        if scope["path"].rstrip("/") == _REQUEST:
             body = await _read(receive)
             if not _is_plain(body):
-                await _refuse(send, 403, "a question holds texts and numbers only")
+                await _refuse(send, 403, "a request holds texts and numbers only")
                 return
             receive = _again(body, receive)
 
@@ -123,7 +123,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 def _is_plain(body: bytes) -> bool:
-    """Whether a question's data have no parts.
+    """Whether the data of a request are texts and numbers only.
 
     >>> _is_plain(b'{"data": ["the cat", 30, null]}'), _is_plain(b'{"data": [{"path": "/etc/passwd"}]}')
     (True, False)

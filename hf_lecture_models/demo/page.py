@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from transformers import AutoModelForCausalLM
+
 from hf_lecture_models.demo import rendering
 from hf_lecture_models.demo.answers import (
     MAX_CHARACTERS,
@@ -35,16 +37,16 @@ _MAX_WAITING = 32
 _ORDERS = ("the whole sentence", "the average token")
 
 
-def load_speakers(names: Sequence[str]) -> list[LoadedModel]:
-    """Load models, named by the last part of their path: the page tells nothing else about this machine's folders."""
-    speakers = []
+def load_models(names: Sequence[str]) -> list[LoadedModel]:
+    """Load models, named by the last part of their path: the page shows nothing else of this machine's folders."""
+    models = []
     for letter, name in zip("AB", names, strict=False):
-        model, tokenizer = load_model(name)
+        model, tokenizer = load_model(name, AutoModelForCausalLM)
         model.eval()
         path = Path(name)
         shown = path.resolve().name if path.exists() else name
-        speakers.append(LoadedModel(f"{letter}: {shown}" if len(names) > 1 else shown, model, tokenizer))
-    return speakers
+        models.append(LoadedModel(f"{letter}: {shown}" if len(names) > 1 else shown, model, tokenizer))
+    return models
 
 
 def serve(names: Sequence[str], host: str = "127.0.0.1", port: int | None = None, browser: bool = False) -> None:
@@ -60,7 +62,7 @@ def serve(names: Sequence[str], host: str = "127.0.0.1", port: int | None = None
         OSError: a model is not there, or the port is taken.
     """
     refuse_missing_gradio()
-    page = build_page(load_speakers(names))
+    page = build_page(load_models(names))
     address = launch(page, host, port)
     if not is_loopback(host):
         print(f"hf-lecture demo: everybody who can reach {host} can use this page", file=sys.stderr)
@@ -125,7 +127,7 @@ def launch(page: Any, host: str = "127.0.0.1", port: int | None = None) -> str:
 
 
 def answered(answer: Callable[..., tuple[str, ...]], outputs: int) -> Callable[..., list[str] | str]:
-    """`answer` as gradio wants it, with what goes wrong shown as one line in the first of its outputs."""
+    """`answer` as a function for gradio, which shows an error as one line in the first of its outputs."""
 
     def run(*inputs: Any) -> list[str] | str:
         shown = attempt(*inputs)
@@ -144,38 +146,38 @@ def answered(answer: Callable[..., tuple[str, ...]], outputs: int) -> Callable[.
     return run
 
 
-def build_page(speakers: Sequence[LoadedModel]) -> Any:
+def build_page(models: Sequence[LoadedModel]) -> Any:
     """The page as a `gradio.Blocks`, not yet served."""
     # Read when gradio is imported.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     import gradio
 
     with gradio.Blocks(analytics_enabled=False, title="Language models") as page:
-        names = rendering.escaped(", ".join(speaker.name for speaker in speakers))
+        names = rendering.escaped(", ".join(loaded.name for loaded in models))
         _html(gradio, f'<div class="hfl"><h1>Language models</h1><p class="note">{names}</p></div>')
         with gradio.Tab("Continue"):
-            _continue_tab(gradio, speakers)
+            _continue_tab(gradio, models)
         with gradio.Tab("Rank"):
-            _rank_tab(gradio, speakers)
+            _rank_tab(gradio, models)
         with gradio.Tab("Compare"):
-            _compare_tab(gradio, speakers)
+            _compare_tab(gradio, models)
     return page
 
 
-def _continue_tab(gradio: Any, speakers: Sequence[LoadedModel]) -> None:
+def _continue_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     def answer(which: int, text: str, *choices: Any) -> tuple[str, ...]:
         new, way, temperature, top_k, top_p, seed = choices
         seed = None if seed is None else int(seed)
-        sampling = Sampling(int(new), way == "drawn", float(temperature), int(top_k), float(top_p), seed)
-        result = continue_text(speakers[which], text, sampling)
-        return rendering.render_continuation(result), rendering.render_next_tokens(next_tokens(speakers[which], text))
+        sampling = Sampling(int(new), way == "sampled", float(temperature), int(top_k), float(top_p), seed)
+        result = continue_text(models[which], text, sampling)
+        return rendering.render_continuation(result), rendering.render_next_tokens(next_tokens(models[which], text))
 
-    which = _choice_of_model(gradio, speakers)
+    which = _choice_of_model(gradio, models)
     text = gradio.Textbox(label="Text", lines=3, placeholder=f"At most {MAX_CHARACTERS:,} characters", elem_id="prompt")
     with gradio.Row():
         new = gradio.Slider(1, MAX_NEW_TOKENS, 30, step=1, label="New tokens")
-        way = gradio.Radio(["likeliest", "drawn"], value="drawn", label="Each token is")
-    with gradio.Accordion("Drawing", open=False), gradio.Row():
+        way = gradio.Radio(["greedy", "sampled"], value="sampled", label="Each token is")
+    with gradio.Accordion("Sampling", open=False), gradio.Row():
         temperature = gradio.Slider(0.1, 3, 1, step=0.05, label="Temperature", info="below 1 sharper, above 1 flatter")
         top_k = gradio.Slider(0, 200, 0, step=1, label="Top-k", info="among the k likeliest only; 0: all")
         top_p = gradio.Slider(0.01, 1, 1, step=0.01, label="Top-p", info="among the likeliest that reach p only")
@@ -184,23 +186,23 @@ def _continue_tab(gradio: Any, speakers: Sequence[LoadedModel]) -> None:
     _button(gradio, "Continue", answer, inputs, ["continuation", "next-tokens"])
 
 
-def _rank_tab(gradio: Any, speakers: Sequence[LoadedModel]) -> None:
+def _rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     def answer(which: int, text: str, order: str) -> tuple[str, ...]:
-        ranking = rank(speakers[which], checked_sentences(text), per_token=order == _ORDERS[1])
+        ranking = rank(models[which], checked_sentences(text), per_token=order == _ORDERS[1])
         return (rendering.render_ranking(ranking),)
 
-    which = _choice_of_model(gradio, speakers)
+    which = _choice_of_model(gradio, models)
     hint = f"At most {MAX_SENTENCES} sentences, one per line"
     text = gradio.Textbox(label="Sentences", lines=5, placeholder=hint, elem_id="sentences")
     order = gradio.Radio(_ORDERS, value=_ORDERS[0], label="Best first by the probability of")
     _button(gradio, "Rank", answer, [which, text, order], ["ranking"])
 
 
-def _compare_tab(gradio: Any, speakers: Sequence[LoadedModel]) -> None:
+def _compare_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     def answer(text: str) -> tuple[str, ...]:
-        return (rendering.render_comparison([speaker.name for speaker in speakers], compare(speakers, text)),)
+        return (rendering.render_comparison([loaded.name for loaded in models], compare(models, text)),)
 
-    if len(speakers) < 2:
+    if len(models) < 2:
         _html(gradio, '<div class="hfl"><p>Start the page with two models: hf-lecture demo MODEL MODEL2</p></div>')
         return
     hint = f"At most {MAX_CHARACTERS:,} characters"
@@ -208,8 +210,8 @@ def _compare_tab(gradio: Any, speakers: Sequence[LoadedModel]) -> None:
     _button(gradio, "Compare", answer, [text], ["comparison"])
 
 
-def _choice_of_model(gradio: Any, speakers: Sequence[LoadedModel]) -> Any:
-    names = [speaker.name for speaker in speakers]
+def _choice_of_model(gradio: Any, models: Sequence[LoadedModel]) -> Any:
+    names = [loaded.name for loaded in models]
     return gradio.Radio(names, value=names[0], type="index", label="Model", visible=len(names) > 1)
 
 

@@ -11,7 +11,7 @@ from hf_lecture_models.demo.answers import NextToken, ScoredText, TokenSpan
 from hf_lecture_models.demo.style import STEPS, step, step_name
 
 _KINDS = {"end": "end of the text", "unknown": "an unknown word"}
-# The page puts values into a template of its own, in which these would mean something.
+# The page puts values into a template of its own, in which these characters have a meaning.
 _TEMPLATE_SIGNS = str.maketrans({sign: f"&#{ord(sign)};" for sign in "${}`"})
 
 
@@ -76,29 +76,29 @@ def _sentence(place: int, one: ScoredText) -> str:
     tokens = one.measures["tokens"]
     if not one.possible:
         return f'<div class="sentence"><b>{place}.</b> {_impossible(one)}</div>'
-    pieces = "".join(map(_piece, one.pieces))
+    spans = "".join(map(_span, one.spans))
     return (
         f'<div class="sentence"><b>{place}.</b> <b class="bits">{_bits(one.bits)} bits</b>, '
-        f'{_bits(one.bits / tokens)} per token, {tokens} tokens<div class="pieces">{pieces}</div></div>'
+        f'{_bits(one.bits / tokens)} per token, {tokens} tokens<div class="pieces">{spans}</div></div>'
     )
 
 
-def _piece(piece: TokenSpan) -> str:
+def _span(span: TokenSpan) -> str:
     return (
-        f'<span class="piece step{step(piece.bits)}"><span{_unknown(piece)}>{_label(piece)}</span>'
-        f"<small>{_bits(piece.bits)}</small></span>"
+        f'<span class="piece step{step(span.bits)}"><span{_unknown(span)}>{_label(span)}</span>'
+        f"<small>{_bits(span.bits)}</small></span>"
     )
 
 
-def render_comparison(names: Sequence[str], judged: Sequence[ScoredText]) -> str:
-    """A table of measures, and each piece of the text with its surprisal under each model."""
+def render_comparison(names: Sequence[str], scored: Sequence[ScoredText]) -> str:
+    """A table of measures, and each span of the text with its surprisal under each model."""
     rows = {
-        "bits of the whole text": [_bits(one.bits) for one in judged],
-        "bits per byte": [_number(one.measures["bits_per_byte"]) for one in judged],
-        "perplexity per word": [_number(one.measures["word_perplexity"]) for one in judged],
-        "perplexity per token": [_number(one.measures["perplexity"]) for one in judged],
-        "tokens": [str(one.measures["tokens"]) for one in judged],
-        "unknown words": [str(one.measures["unknown"]) for one in judged],
+        "bits of the whole text": [_bits(one.bits) for one in scored],
+        "bits per byte": [_number(one.measures["bits_per_byte"]) for one in scored],
+        "perplexity per word": [_number(one.measures["word_perplexity"]) for one in scored],
+        "perplexity per token": [_number(one.measures["perplexity"]) for one in scored],
+        "tokens": [str(one.measures["tokens"]) for one in scored],
+        "unknown words": [str(one.measures["unknown"]) for one in scored],
     }
     head = "".join(f'<th class="number name">{escaped(name)}</th>' for name in names)
     body = "".join(
@@ -107,28 +107,30 @@ def render_comparison(names: Sequence[str], judged: Sequence[ScoredText]) -> str
     )
     note = (
         '<p class="note">Below each word its bits under the first model, then under the second; fewer is better. '
-        "Bits per byte charge for unknown words and compare any two models; perplexities per token only models of "
-        "the same vocabulary.</p>"
+        "Bits per byte count the spelling of unknown words and compare any two models; perplexities per token only "
+        "models of the same vocabulary.</p>"
     )
-    return _page(f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{note}{_pairs(judged)}")
+    return _page(f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{note}{_pairs(scored)}")
 
 
-def _pairs(judged: Sequence[ScoredText]) -> str:
-    refusals = "".join(f"<p>{_impossible(one)}</p>" for one in judged if not one.possible)
-    aligned = [one.pieces for one in judged if one.possible]
+def _pairs(scored: Sequence[ScoredText]) -> str:
+    refusals = "".join(f"<p>{_impossible(one)}</p>" for one in scored if not one.possible)
+    aligned = [one.spans for one in scored if one.possible]
     pairs = "".join(
-        f'<span class="pair"><span class="word">{_label(pieces[0])}</span>{"".join(map(_small, pieces))}</span>'
-        for pieces in zip(*aligned, strict=True)
+        f'<span class="pair"><span class="word">{_label(spans[0])}</span>{"".join(map(_small, spans))}</span>'
+        for spans in zip(*aligned, strict=True)
     )
     return f'{_legend()}{refusals}<div class="pieces">{pairs}</div>'
 
 
-def _small(piece: TokenSpan) -> str:
-    return f'<small class="step{step(piece.bits)}"><span{_unknown(piece)}>{_bits(piece.bits)}</span></small>'
+def _small(span: TokenSpan) -> str:
+    return f'<small class="step{step(span.bits)}"><span{_unknown(span)}>{_bits(span.bits)}</span></small>'
 
 
 def _impossible(one: ScoredText) -> str:
-    return f'<span class="word">{escaped(one.text)}</span>: probability 0, for a closed vocabulary lacks a word of it'
+    return (
+        f'<span class="word">{escaped(one.text)}</span>: probability 0: a word of it is outside the closed vocabulary'
+    )
 
 
 def _legend() -> str:
@@ -139,15 +141,15 @@ def _legend() -> str:
     )
 
 
-def _unknown(piece: TokenSpan) -> str:
-    return ' class="unknown" title="unknown to this model"' if piece.unknown else ""
+def _unknown(span: TokenSpan) -> str:
+    return ' class="unknown" title="unknown to this model"' if span.unknown else ""
 
 
-def _label(piece: TokenSpan) -> str:
-    if piece.end is None and not piece.text.strip():
-        blanks = piece.text.replace("\n", "⏎").replace(" ", "␣")
+def _label(span: TokenSpan) -> str:
+    if span.end is None and not span.text.strip():
+        blanks = span.text.replace("\n", "⏎").replace(" ", "␣")
         return escaped(blanks) or '<span class="special">end</span>'
-    return escaped(piece.text.strip())
+    return escaped(span.text.strip())
 
 
 def _bits(value: float) -> str:

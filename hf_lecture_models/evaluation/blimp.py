@@ -47,6 +47,17 @@ class Paradigm:
 def read_blimp(folder: str | Path) -> list[Paradigm]:
     """Read a folder of `PARADIGM.jsonl` or `PARADIGM.jsonl.gz` files, as BLiMP's authors publish them.
 
+        paradigms = read_blimp("blimp/data")
+
+    >>> import tempfile
+    >>> pair = {"sentence_good": "She sleeps.", "sentence_bad": "She sleep.", "UID": "agreement", "field": "morphology"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     line = json.dumps(pair | {"linguistics_term": "subject_verb_agreement"})
+    ...     _ = Path(folder, "agreement.jsonl").write_text(line, encoding="utf-8")
+    ...     [paradigm] = read_blimp(folder)
+    >>> paradigm.name, paradigm.good, paradigm.bad
+    ('agreement', ['She sleeps.'], ['She sleep.'])
+
     Raises:
         OSError: the folder is missing, holds no such file, or one is damaged.
         ValueError: a line is no minimal pair; file and line are named.
@@ -87,6 +98,9 @@ def _paradigm(name: str, pairs: Sequence[Mapping[str, str]]) -> Paradigm:
 def load_blimp() -> list[Paradigm]:
     """Load all paradigms from the Hub, at a fixed revision.
 
+    >>> len(load_blimp())  # doctest: +SKIP
+    67
+
     Raises:
         ImportError: `datasets` is not installed.
         OSError: the Hub cannot be reached, and the data are not in its cache.
@@ -125,6 +139,14 @@ def measure_paradigm(
     batch_size: int = 64,
 ) -> dict[str, Any]:
     """Accuracy of a causal language model on one paradigm.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> texts = ["she sleeps", "they sleep"]
+    >>> tokenizer = WordTokenizer.train(texts)
+    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
+    >>> paradigm = Paradigm("agreement", "morphology", "agreement", good=["they sleep"], bad=["they sleeps"])
+    >>> measure_paradigm(model, tokenizer, paradigm)["accuracy"]
+    1.0
 
     Args:
         model: any causal language model of transformers, with its `tokenizer`.
@@ -199,14 +221,24 @@ def evaluate_blimp(
     batch_size: int = 64,
     report: Callable[[int, str, Mapping[str, Any]], None] = lambda done, name, row: None,
 ) -> dict[str, Any]:
-    """Measure all paradigms and write what is done to `path` after each; the same call goes on where it was cut off.
+    """Measure all paradigms and write the finished ones to `path` after each; an interrupted call continues there.
+
+    >>> import tempfile
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["she sleeps", "they sleep"])
+    >>> model = NGramForCausalLM.fit(["she sleeps", "they sleep"], tokenizer, order=2, smoothing="add_alpha")
+    >>> paradigm = Paradigm("agreement", "morphology", "agreement", good=["they sleep"], bad=["they sleeps"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = evaluate_blimp(model, tokenizer, [paradigm], Path(folder, "blimp.json"))
+    >>> results["summary"]["accuracy"], results["summary"]["fields"]
+    (1.0, {'morphology': 1.0})
 
     Args:
         model: any causal language model of transformers, with its `tokenizer`.
         paradigms: from `read_blimp` or `load_blimp`.
-        path: a JSON file; each state of it is whole.
+        path: a JSON file, written beside and renamed.
         text_form: as for `measure_paradigm`; likewise `probability` and `batch_size`.
-        report: called with how many are done, the name and the row of each.
+        report: called after each paradigm with the number done, its name and its row.
 
     Returns:
         What the file holds: {"settings", "summary" (see `summarise`), "paradigms": {name: row of `measure_paradigm`}}.
@@ -230,7 +262,7 @@ def evaluate_blimp(
 
 
 def _fingerprint(model: Any, tokenizer: Any) -> str:
-    """Tells models apart: what is measured again must not be taken for what was measured."""
+    """Of weights and vocabulary: results of one model must not be taken for those of another."""
     digest = hashlib.sha256(repr(sorted(tokenizer.get_vocab().items())).encode())
     for name, tensor in model.state_dict().items():
         digest.update(name.encode())

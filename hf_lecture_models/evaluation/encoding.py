@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Texts as token ids, with what the measures must know of their words: how many, and which are unknown."""
+"""Texts as token ids, with what the measures need of their words: how many, and which are unknown."""
 
 import re
 from bisect import bisect_right
@@ -40,12 +40,16 @@ class EncodedText:
 
     @property
     def oov_spelling_bits(self) -> int:
-        """Bits that spell out the unknown words: 8 per byte, and one end byte for each word."""
+        """Bits that spell out the unknown (out-of-vocabulary) words: 8 per byte, and one end byte for each word."""
         return sum(8 * (len(word.encode()) + 1) for word in self.unknown_words)
 
 
 def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     """Encode texts as data: a special token's spelling in a text is an ordinary word, never the special token.
+
+    >>> encoded = encode_texts(WordTokenizer.from_words(["the", "cat"]), ["the cat", "the zebra"])
+    >>> [one.ids.tolist() for one in encoded], encoded[1].unknown_words, encoded[1].oov_spelling_bits
+    ([[1, 2], [1, 0]], ('zebra',), 48)
 
     Raises:
         TypeError: `texts` is one str, or holds something else than str.

@@ -2,8 +2,8 @@
 """Perplexity and bits per byte of a causal language model, comparable across vocabularies.
 
 Perplexity (slide Y:60-75) is the exponential of the mean negative log-likelihood per token, so it depends on what a
-token is. Bits per byte do not: they are the length of a code for the text, in which a word that the vocabulary
-lacks is spelled out and paid for.
+token is. Bits per byte do not: they are the length of a code for the text, in which a word outside the vocabulary (OOV)
+is spelled out, and its spelling counted.
 """
 
 import math
@@ -21,7 +21,17 @@ _CHUNK = 4096
 
 
 class PerplexityAccumulator:
-    """Sums over scored texts, from which all measures follow; `measures` says what they are."""
+    """Sums over scored texts, from which all measures follow: for callers that get their scores one by one.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
+    >>> model = NGramForCausalLM.fit(["the cat sat", "the cat ran"], tokenizer, order=2, smoothing="maximum_likelihood")
+    >>> sums = PerplexityAccumulator(model, tokenizer)
+    >>> for score in score_texts(model, tokenizer, ["the cat sat", "the cat ran"]):
+    ...     sums.add(score)
+    >>> sums.measures()["tokens"], round(sums.measures()["perplexity"], 4)
+    (8, 1.1892)
+    """
 
     def __init__(self, model: Any, tokenizer: Any, stream: bool = False) -> None:
         self.vocab_size, self.unk_token = model.config.vocab_size, tokenizer.unk_token
@@ -73,7 +83,7 @@ class PerplexityAccumulator:
             "words": self.words,
             "bytes": self.bytes,
             "unknown": self.unknown,
-            "bits_per_byte_uncharged": bits / self.bytes,
+            "bits_per_byte_excluding_oov": bits / self.bytes,
             "texts": self.texts,
             "log_prob": -self.nats,
             "vocab_size": self.vocab_size,
@@ -105,6 +115,14 @@ def evaluate_language_model(
 ) -> dict[str, Any]:
     """Measure a causal language model on texts.
 
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> texts = ["the cat sat", "the cat ran"]
+    >>> tokenizer = WordTokenizer.train(texts)
+    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
+    >>> measures = evaluate_language_model(model, tokenizer, ["the cat sat", "the dog sat"])
+    >>> {key: round(measures[key], 3) for key in ("perplexity", "bits_per_byte", "tokens", "unknown")}
+    {'perplexity': 3.812, 'bits_per_byte': 1.977, 'tokens': 8, 'unknown': 1}
+
     Args:
         model: any causal language model of transformers.
         tokenizer: the tokenizer that belongs to it.
@@ -116,8 +134,9 @@ def evaluate_language_model(
     Returns:
         - `perplexity`, `word_perplexity`: exp(negative log-likelihood / tokens, / words split at white space), one
           `</s>` per text among both; `..._without_unk` leave the positions of unknown words out of sum and count;
-        - `bits_per_byte`: of a code for the UTF-8 of each text and its end; each unknown word is charged 8 bits per
-          byte plus one end byte, whatever its class. `bits_per_byte_uncharged` leaves that out and is no code length;
+        - `bits_per_byte`: of a code for the UTF-8 of each text and its end; the spelling of each unknown word, whatever
+          its class, adds 8 bits per byte and one end byte. `bits_per_byte_excluding_oov` leaves these bits out, so it
+          is no code length;
         - `tokens`, `words`, `bytes`, `texts`, `unknown` (words that the tokenizer maps to an unknown id or a class of
           unknown words; a literal `<unk>` in a text is an ordinary word), `log_prob` (natural, of all texts);
         - what the figures depend on: `vocab_size`, `unk_token`, `unk_classes` (their number, None where there are
@@ -129,12 +148,12 @@ def evaluate_language_model(
     """
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got one text; write [text]")
-    tally = PerplexityAccumulator(model, tokenizer, stream)
+    sums = PerplexityAccumulator(model, tokenizer, stream)
     score = score_stream if stream else score_texts
     for chunk in [list(texts)] if stream else _chunks(texts):
         for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):
-            tally.add(one)
-    return tally.measures()
+            sums.add(one)
+    return sums.measures()
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

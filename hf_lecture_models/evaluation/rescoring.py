@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-best lists: the hypotheses of a recogniser (speech, OCR, spelling) ranked with a language model's help (Y:10).
+"""n-best lists: the hypotheses of a recogniser (speech, OCR, spelling) ranked with a language model (slide Y:10).
 
     total(w) = score(w) + weight * ln P(w) + length_bonus * words(w)
 
-`score` is the recogniser's own, its logarithm of P(signal | w) or any other number that is larger for the better;
-`weight` brings the language model to its scale, and the bonus makes up for what ln P takes from long sentences.
+`score` is the recogniser's, ln P(signal | w) or any other number that is larger for better hypotheses; `weight` scales
+the language model's log-probability to it, and the bonus makes up for the lower ln P of long sentences.
 """
 
 import math
@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Rescoring:
-    """How the parts of the total are added."""
+    """The weights of the total's parts."""
 
     weight: float
     length_bonus: float = 0.0
@@ -43,7 +43,7 @@ class Rescoring:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One sentence of an n-best list with both opinions of it."""
+    """One sentence of an n-best list, the recogniser's score and the language model's ln P."""
 
     sentence: str
     score: float
@@ -71,6 +71,9 @@ def parse_hypothesis(line: str) -> tuple[float, str]:
 def checked_score(score: float) -> float:
     """Return the score; minus infinity is one, an impossible hypothesis.
 
+    >>> checked_score(-12.5)
+    -12.5
+
     Raises:
         ValueError: it is NaN or infinite.
     """
@@ -80,7 +83,7 @@ def checked_score(score: float) -> float:
 
 
 def word_errors(sentence: str, reference: str) -> int:
-    """Least number of words to insert, delete or replace to come from one to the other (Levenshtein 1966).
+    """Edit distance in words: the fewest insertions, deletions and replacements (Levenshtein 1966).
 
     >>> word_errors("the cat sat down", "a cat sat")
     2
@@ -98,7 +101,12 @@ def word_errors(sentence: str, reference: str) -> int:
 
 
 def best_of(group: Sequence[Hypothesis], rescoring: Rescoring) -> Hypothesis:
-    """Return the hypothesis with the largest total, of equals the first."""
+    """Return the hypothesis with the largest total, the first of equal ones.
+
+    >>> group = [Hypothesis("grey tape", -1.2, log_prob=-7.0), Hypothesis("great ape", -1.0, log_prob=-9.0)]
+    >>> best_of(group, Rescoring(weight=0.0)).sentence, best_of(group, Rescoring(weight=0.5)).sentence
+    ('great ape', 'grey tape')
+    """
     return max(group, key=lambda one: rescoring.total(one.score, one.log_prob, one.sentence))
 
 
@@ -107,9 +115,13 @@ def word_error_rates(
 ) -> dict[str, float]:
     """Word errors over words of the references, in percent.
 
+    >>> group = [Hypothesis("grey tape", -1.2, log_prob=-7.0), Hypothesis("great ape", -1.0, log_prob=-9.0)]
+    >>> word_error_rates([group], ["grey tape"], Rescoring(weight=0.5))
+    {'word_error_rate': 0.0, 'word_error_rate_without_model': 100.0, 'lowest_word_error_rate': 0.0}
+
     Returns:
-        `word_error_rate` of what `rescoring` puts first; `word_error_rate_without_model` at weight 0;
-        `lowest_word_error_rate`, that of the best hypothesis of each group, below which no ranking can come.
+        `word_error_rate` of the hypotheses that `rescoring` ranks first; `word_error_rate_without_model` at weight 0;
+        `lowest_word_error_rate`, that of the best hypothesis of each group, which no ranking can go below.
 
     Raises:
         ValueError: there are not as many references as groups, or they hold no word.
@@ -129,11 +141,15 @@ def word_error_rates(
 def tune_weight(
     groups: Sequence[Sequence[Hypothesis]], references: Sequence[str], length_bonus: float = 0.0
 ) -> Rescoring:
-    """Find the weight above 0 of least word errors, exactly (the line search of Och 2003).
+    """Find the weight above 0 with the fewest word errors, exactly (the line search of Och 2003).
 
-    As the weight grows, the total of each hypothesis runs along a line, so what stands first changes only where two
-    lines cross. Between two crossings nothing changes: one look into each interval sees all weights. Of the best
-    interval, and of equals the one nearest to 0, the middle is taken; of the last, which has no end, twice its begin.
+    The total of each hypothesis is a linear function of the weight, so the ranking changes only where two lines cross:
+    one weight between each two crossings stands for all weights there. The result is the middle of the best interval
+    (of equally good ones, the one nearest to 0); of the last interval, which has no end, twice its beginning.
+
+    >>> group = [Hypothesis("grey tape", -1.2, log_prob=-7.0), Hypothesis("great ape", -1.0, log_prob=-9.0)]
+    >>> round(tune_weight([group], ["grey tape"]).weight, 3)
+    0.2
 
     Raises:
         ValueError: there are not as many references as groups, or they hold no word.
@@ -159,7 +175,7 @@ def _errors_by_weight(
     group: Sequence[Hypothesis], reference: str, length_bonus: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positive weights (n,) where lines cross, ascending, and (n + 1,) word errors of the first between them."""
-    # At any positive weight an impossible hypothesis is behind all possible ones.
+    # At any positive weight an impossible hypothesis ranks behind all possible ones.
     possible = [one for one in group if math.isfinite(one.log_prob) and math.isfinite(one.score)] or list(group[:1])
     errors = np.array([word_errors(one.sentence, reference) for one in possible])
     starts = np.array([one.score + length_bonus * len(split_words(one.sentence)) for one in possible])
@@ -168,8 +184,8 @@ def _errors_by_weight(
         where = (starts[:, None] - starts) / (slopes - slopes[:, None])
     crossings = np.unique(where[np.isfinite(where) & (where > 0)])
     edges = np.concatenate([[0.0], crossings, [2 * crossings[-1] if len(crossings) else 1.0]])
-    looks = (edges[:-1] + edges[1:]) / 2
-    first = [int(np.argmax(starts + look * slopes)) for look in looks]
+    weights = (edges[:-1] + edges[1:]) / 2
+    first = [int(np.argmax(starts + weight * slopes)) for weight in weights]
     return crossings, errors[first]
 
 

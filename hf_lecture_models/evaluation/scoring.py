@@ -18,13 +18,14 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
-from hf_lecture_models.base.causal_lm import CausalLMMixin, check_tokenizer, score_from_logits
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, score_from_logits
+from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts
 
 PROBABILITIES = ("terminated", "prefix")
 
-# At most so many logits are laid out at once (float32: 64 MB, and as much again in the softmax).
+# At most so many logits are computed at once (float32: 64 MB, and as much again in the softmax).
 _MAX_LOGITS = 2**24
 # The window of a model that names no longest input and carries no state.
 _DEFAULT_WINDOW = 2048
@@ -99,20 +100,21 @@ class ContextLimit:
         """Read it off the model: recurrent, of fixed order, or with a longest input (then half of it is context)."""
         config = model.config
         if getattr(model, "_is_stateful", False) and "past_key_values" in inspect.signature(model.forward).parameters:
-            # A segment that hands its state on lays out its logits, whatever `score` does.
+            # A segment that hands on its state computes all logits, whatever `score` does.
             return cls(longest=max(2, _MAX_LOGITS // config.vocab_size), overlap=0, exact=True, carries_state=True)
         fits = max(2, _MAX_LOGITS // _logits_per_token(model))
         if getattr(config, "order", None):
             context = max(1, config.order - 1)
             return cls(longest=max(fits, 2 * context), overlap=context, exact=True)
-        longest = getattr(config, "max_position_embeddings", None) or _DEFAULT_WINDOW
+        # A model without a limit is given windows of the length that it was trained on, if it names one.
+        longest = input_limit(model) or getattr(config, "max_position_embeddings", None) or _DEFAULT_WINDOW
         if longest < 2:
             raise ValueError(f"max_position_embeddings is {longest}: the model cannot see a token and the one before")
         return cls(longest=longest, overlap=longest // 2, exact=False)
 
 
 def _logits_per_token(model: Any) -> int:
-    # A model with a score of its own (the n-gram) looks its probabilities up and lays out no row of the vocabulary;
+    # A model with a score of its own (the n-gram) looks its probabilities up and computes no row of the vocabulary;
     # it still holds some tens of numbers per token. Compared by name, since published folders hold a copy of the mixin.
     own_score = getattr(type(model), "score", CausalLMMixin.score)
     return model.config.vocab_size if own_score.__qualname__ == CausalLMMixin.score.__qualname__ else 64
@@ -127,6 +129,15 @@ def score_texts(
     progress: bool = False,
 ) -> list[TextScore]:
     """Log-probabilities of texts, each one on its own, in their order.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> texts = ["the cat sat", "the cat ran"]
+    >>> tokenizer = WordTokenizer.train(texts)
+    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
+    >>> [round(score.log_prob, 2) for score in score_texts(model, tokenizer, ["the cat sat", "sat cat the"])]
+    [-4.6, -8.18]
+    >>> [token["token"] for token in score_texts(model, tokenizer, ["the cat"])[0].tokens(tokenizer)]
+    ['the', 'cat', '</s>']
 
     Args:
         model: any causal language model of transformers.
@@ -145,7 +156,7 @@ def score_texts(
     encoded = encode_texts(tokenizer, texts)
     rows = [_row(tokenizer, one, probability == "terminated") if one.possible else None for one in encoded]
     _check_tokenizer(model, tokenizer)
-    # Equal rows go through the model once: rounding must not part what is equally probable.
+    # Equal rows go through the model once: rounding must not separate equal probabilities.
     distinct = {row.tobytes(): row for row in rows if row is not None}
     with _evaluating(model):
         scores = _score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
@@ -161,8 +172,14 @@ def score_stream(
 ) -> list[TextScore]:
     """Log-probabilities of texts that follow each other in one stream, `<s> ... </s> <s> ... </s>`.
 
-    State and context reach across the texts; `<s>` is input and never predicted. A text that a closed vocabulary
+    State and context carry across the texts; `<s>` is input and never predicted. A text that a closed vocabulary
     cannot encode has probability 0 and is left out of the stream. Arguments and errors as in `score_texts`.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
+    >>> model = NGramForCausalLM.fit(["the cat sat", "the cat ran"], tokenizer, order=2, smoothing="add_alpha")
+    >>> [len(score.ids) for score in score_stream(model, tokenizer, ["the cat sat", "sat"])]
+    [4, 2]
     """
     _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
@@ -174,7 +191,7 @@ def score_stream(
         if not len(stream):
             log_probs = np.zeros(0)
         elif limit.carries_state:
-            log_probs = score_with_state(model, stream, limit.longest, progress)
+            log_probs = _score_with_state(model, stream, limit.longest, progress)
         else:
             log_probs = _score_rows(model, [stream], limit, batch_size, progress)[0]
     ends = np.cumsum([len(row) for row in rows])
@@ -227,7 +244,7 @@ def _score_rows(
 ) -> list[np.ndarray]:
     """Per row float64 (len(row) - 1,): ln p of each token but the first given all (or a window's worth) before it.
 
-    What a row begins with in common with another is scored once: the hypotheses of a list share most of it.
+    A beginning that two rows share is scored once: the hypotheses of an n-best list share most of theirs.
     """
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
@@ -237,7 +254,7 @@ def _score_rows(
         if length <= limit.longest:
             jobs.append(Window(index, 0, length, scored_from=max(1, shared)))
         elif limit.carries_state:
-            results[index] = score_with_state(model, rows[index], limit.longest, progress=False)
+            results[index] = _score_with_state(model, rows[index], limit.longest, progress=False)
         else:
             jobs += windows(length, limit.longest, limit.overlap, index)
     bar = tqdm(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", disable=not progress)
@@ -294,13 +311,13 @@ def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> 
     ids = ids.to(model.device)
     if not hasattr(model, "score"):
         return _checked(score_from_logits(model, ids, mask))
-    # The context of a window costs no softmax where the model can be told so.
+    # The context of a window costs no softmax where the model takes `wanted`.
     options = {"wanted": wanted} if "wanted" in inspect.signature(model.score).parameters else {}
     return _checked(model.score(ids, mask, **options))
 
 
-def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
-    """Float64 (len(row) - 1,): as `_score_rows`, the row fed in segments whose state is carried on."""
+def _score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
+    """Float64 (len(row) - 1,): as `_score_rows`, the row fed in segments that hand on the model's state."""
     pieces: list[np.ndarray] = []
     cache, before = None, None
     for start in tqdm(range(0, len(row), segment), unit="segment", desc="scoring", disable=not progress):

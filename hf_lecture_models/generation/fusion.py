@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Shallow fusion: a language model's opinion of each next token added to that of the model that generates.
+"""Shallow fusion: the log-probabilities of a language model are added to those of the model that generates.
 
     s(w | h) = ln p(w | h) + weight * ln p_LM(w | h)
 
 (C. Gulcehre et al., On Using Monolingual Corpora in Neural Machine Translation, 2015.) In greedy search and sampling,
-transformers hands over logits, which differ from ln p by one number per row and so change no choice; in beam search it
-hands over ln p, and sums s as it stands. `generate(renormalize_logits=True)` normalises s after each step.
+transformers passes logits, which differ from ln p by one number per row and so change no choice; in beam search it
+passes ln p, and sums s without normalising it. `generate(renormalize_logits=True)` normalises s after each step.
 """
 
 import inspect
@@ -21,15 +21,24 @@ from transformers import LogitsProcessor
 class NGramLogitsProcessor(LogitsProcessor):
     """Adds weight * ln p of an n-gram model, or any causal language model over the same vocabulary.
 
-        generate(**prompt, logits_processor=[NGramLogitsProcessor(ngram, tokenizer, weight=0.3)])
+        model.generate(**prompt, logits_processor=[NGramLogitsProcessor(ngram, tokenizer, weight=0.3)])
 
-    It computes from `input_ids` alone and keeps nothing from call to call, so beams may change places. A model of fixed
-    order looks at its last tokens only; any other reads the whole row again at each step. Padding in front of a row is
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["a cat ran", "a dog sat"])
+    >>> ngram = NGramForCausalLM.fit(["a cat ran"], tokenizer, order=2, smoothing="add_alpha")
+    >>> a, cat, dog = tokenizer.convert_tokens_to_ids(["a", "cat", "dog"])
+    >>> processor = NGramLogitsProcessor(ngram, tokenizer, weight=0.5)
+    >>> scores = processor(torch.tensor([[tokenizer.bos_token_id, a]]), torch.zeros(1, len(tokenizer)))
+    >>> bool(scores[0, cat] > scores[0, dog])
+    True
+
+    It computes from `input_ids` alone and keeps nothing from call to call, so beams may be reordered. A model of fixed
+    order reads the last tokens only; any other reads the whole row again at each step. Padding in front of a row is
     no context. A token of p_LM = 0 is excluded.
 
     Args:
         model: the language model that is added; it is put into evaluation mode.
-        tokenizer: of the model that generates; where it has no padding, its beginning stands for it.
+        tokenizer: of the model that generates; where it has no padding token, its beginning of text is one.
         weight: 0 and above; 0 changes nothing.
         model_tokenizer: of `model`, to be compared with `tokenizer`; left out, `model` was trained with `tokenizer`.
 
@@ -54,7 +63,7 @@ class NGramLogitsProcessor(LogitsProcessor):
         self.padding_begins = self.pad_token_id == begin
         order = getattr(model.config, "order", None)
         self.context_size = None if order is None else max(1, order - 1)
-        self.names_positions = "position_ids" in inspect.signature(model.forward).parameters
+        self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
 
     @torch.no_grad()
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
@@ -80,19 +89,19 @@ class NGramLogitsProcessor(LogitsProcessor):
         if self.context_size is not None:
             ids, real = ids[:, -self.context_size :], real[:, -self.context_size :]
         options: dict[str, Any] = {"attention_mask": real.long(), "logits_to_keep": 1, "use_cache": False}
-        if self.names_positions:
+        if self.takes_positions:
             options["position_ids"] = (real.cumsum(1) - 1).clamp(min=0)
         return self.model(input_ids=ids, **options).logits[:, -1].float().log_softmax(-1)
 
     def _without_padding(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Ids, and which of them are real: all but the padding in front.
 
-        Padding behind an end stays: generation listens to nothing that is said there.
+        Padding after an end stays: generation ignores the scores there.
         """
         if self.pad_token_id is None:
             return ids, torch.ones_like(ids, dtype=torch.bool)
         if self.padding_begins:
-            # One token for both (GPT-2): how many stand in front says nothing, and each row begins with one.
+            # One token for both (GPT-2): any number of them in front means one beginning, so each row gets one.
             ids = functional.pad(ids, (1, 0), value=self.pad_token_id)
         real = (ids != self.pad_token_id).cumsum(1) > 0
         if self.padding_begins:

@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The likeliest next words of a text, for any causal language model, whatever its tokens are.
 
-A word is what stands between white space. Its probability is that of its tokens, times that of what may come next where
-no token says that the word is over: P(word | text before). A word whose beginning is typed already is spelled anew from
-its first letter, so that "the ca" finds "cat" though its tokens be other ones than those of "ca". Characters that a
-model spells in bytes are not found.
+A word is what stands between white space. Its probability P(word | text before) is that of its tokens, times, where no
+token marks the end of a word, that of the tokens that may follow a whole word. A word whose beginning is already typed
+is spelled again from its first letter, so that "the ca" finds "cat" even where its tokens are not those of "ca".
+Characters that a model spells in bytes are not found.
 """
 
 import math
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 
-# Tokens of one word at most; a search of letters meets no longer words.
+# Tokens of a word at most, so that a search over letters ends.
 _LONGEST_WORD = 24
 _BEAMS_PER_WORD = 4
 
@@ -29,7 +29,7 @@ class NextWords:
     begun: str
     """The letters of the word that the text ends in; empty where a new word begins."""
     words: list[tuple[str, float]]
-    """Whole words with their probability, the likeliest first; all begin with `begun`."""
+    """Whole words with their probability, the most probable first; all begin with `begun`."""
     end: float | None
     """The probability that the text ends here; None where a word is begun."""
 
@@ -44,6 +44,13 @@ class _Beam:
 
 class NextWordFinder:
     """Finds next words by a search over tokens; it keeps tables of the tokenizer, and nothing of the texts.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> texts = ["the cat sat", "the cow sat", "the cat ran"]
+    >>> tokenizer = WordTokenizer.train(texts)
+    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="maximum_likelihood")
+    >>> [(word, round(probability, 3)) for word, probability in NextWordFinder(model, tokenizer).find("the c").words]
+    [('cat', 0.667), ('cow', 0.333)]
 
     Raises:
         ValueError: the tokenizer has no end of text.
@@ -60,11 +67,11 @@ class NextWordFinder:
         self._probe(range(size))
 
     def _probe(self, tokens: range) -> None:
-        """Find out by decoding what each token adds, whether a word ends with it, and whether it begins another."""
+        """Find out, by decoding, what text each token adds, whether it ends a word, and whether it begins one."""
         decode = self.tokenizer.batch_decode
         alone = decode([[token] for token in tokens])
         visible = [token for token in tokens if self.usable[token] and alone[token][:1].isalnum()]
-        # A token that joins its like is what stands within words; where words are the tokens there is none.
+        # A token that can follow itself without a space stands within words; where words are the tokens there is none.
         doubled = decode([[token, token] for token in visible])
         inner = next((t for t, text in zip(visible, doubled, strict=True) if not re.search(r"\s", text)), None)
         ends, added = [True] * len(alone), alone
@@ -76,11 +83,11 @@ class NextWordFinder:
         self.begins = torch.tensor([text[:1].isspace() for text in added])
         self.pieces = [text.strip() for text in added]
         self.blank = torch.tensor([piece == "" for piece in self.pieces])
-        # A byte of a longer character has no spelling of its own.
+        # A byte of a longer character has no text of its own.
         self.usable &= torch.tensor(["\ufffd" not in piece for piece in self.pieces])
 
     def find(self, text: str, number: int = 5) -> NextWords:
-        """Return the `number` likeliest words that `text` may go on with, or that its last letters begin."""
+        """Return the `number` most probable words that may follow `text`, or that its last letters begin."""
         before, begun = re.fullmatch(r"(.*?)(\S*)", text, flags=re.DOTALL).groups()  # type: ignore[union-attr]
         context = self._context(before.rstrip())
         beams, end = [_Beam(0.0)], None
@@ -90,7 +97,7 @@ class NextWordFinder:
             if step == 0 and not begun:
                 end = math.exp(float(log_probs[0, self.tokenizer.eos_token_id]))
             for beam, row in zip(beams, log_probs, strict=True):
-                # Where tokens say themselves that they end a word, only they do.
+                # Where tokens mark the beginning of a word, such a token or the end of the text ends the word before.
                 if len(beam.spelled) >= max(1, len(begun)) and self.begins.any():
                     over = row[: len(self.begins)][self.begins].logsumexp(0).logaddexp(row[self.tokenizer.eos_token_id])
                     _add(found, beam.spelled, beam.log_prob + float(over))
@@ -117,7 +124,7 @@ class NextWordFinder:
         return self.model(input_ids=ids, logits_to_keep=1).logits[:, -1].float().log_softmax(-1).cpu()
 
     def _grow(self, context: list[int], beams: list[_Beam], log_probs: Tensor, begun: str, width: int) -> list[_Beam]:
-        """The likeliest beams of one token more that spell, or go on from, what was begun."""
+        """The most probable beams with one more token that spell, or continue, the letters typed so far."""
         scores = log_probs[:, : len(self.pieces)] + torch.tensor([[beam.log_prob] for beam in beams])
         for row, beam in enumerate(beams):
             scores[row, ~self._allowed(context, beam, begun)] = -math.inf

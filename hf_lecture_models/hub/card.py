@@ -5,7 +5,7 @@ import ast
 import math
 import os
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,31 +19,12 @@ PACKAGE = "hf_lecture_models"
 LEARNING_CURVE = "learning_curve.png"
 # An assumption that every card names: what one busy core of a server draws, memory and power supply included.
 WATTS_PER_CORE = 10
-# In the order of the table: what `evaluate_language_model` calls it, and what a reader does.
-_METRICS = {
-    "perplexity": "perplexity per token",
-    "perplexity_without_unk": "perplexity per token, unknown ones left out",
-    "word_perplexity": "perplexity per word",
-    "word_perplexity_without_unk": "perplexity per word, unknown ones left out",
-    "bits_per_byte": "bits per byte",
-    "bits_per_byte_uncharged": "bits per byte, unknown words not charged (no real code length)",
-}
-# A measure that says nothing beside another one, where the two are equal.
-_VARIANTS = {
-    "perplexity_without_unk": "perplexity",
-    "word_perplexity": "perplexity",
-    "word_perplexity_without_unk": "perplexity_without_unk",
-    "bits_per_byte_uncharged": "bits_per_byte",
-}
-_COUNTS = ("texts", "tokens", "words", "bytes", "unknown")
 # What `training_record` calls it, and what a reader does.
 _TRAINING = {
     "steps": "optimizer steps",
-    "tokens": "tokens read",
     "run_seconds": "seconds of the clock in all, evaluation and saving included",
     "seconds": "seconds of the clock",
     "cpu_seconds": "CPU seconds of learning alone",
-    "tokens_per_second": "tokens per second of learning",
     "processes": "processes",
     "device": "device",
 }
@@ -72,42 +53,82 @@ def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, sel
         self_contained: the folder holds the model's code, as `export` writes it.
 
     Raises:
-        ValueError: a needed fact is missing, or no result is a measure that the card knows.
+        ValueError: a needed fact is missing, or no result is one that the task measures.
     """
     results = facts.get("results") or {}
-    for needed in ("name", "model_type", *(("data",) if results else ())):
+    for needed in ("name", "model_type", "task", *(("data",) if results else ())):
         if not facts.get(needed):
             raise ValueError(f"the facts of a model card lack {needed!r}; gather them with hub.facts.collect_facts")
-    measured = _measured(results)
+    measured = _measured(results, facts["task"].get("measures", ()))
     if results and not measured:
-        raise ValueError(f"the facts of a model card hold no result; evaluate_language_model gives {list(_METRICS)}")
-    template = files(PACKAGE).joinpath("hub", "model_card.md.jinja").read_text(encoding="utf-8")
-    return ModelCard.from_template(
-        _metadata(facts, measured),
-        template_str=template,
+        keys = [measure["key"] for measure in facts["task"].get("measures", ())]
+        raise ValueError(f"the facts of a model card hold no result that their task measures; it measures {keys}")
+    content = _template(facts["task"]).render(
+        card_data=_metadata(facts, measured).to_yaml(),
         facts=facts,
-        about=_lecture_page(facts["model_type"]),
-        rows=[(_METRICS[key], _shown(value)) for key, value in measured.items()],
-        counts={key: results[key] for key in _COUNTS if key in results},
-        protocol=_protocol(results),
+        task=facts["task"],
+        results=results,
+        ours=_is_ours(facts),
+        about=_lecture_page(facts["model_type"]) if _is_ours(facts) else {},
+        rows=[(label, _shown(value)) for label, value in measured.values()],
         recipe=_as_yaml(facts.get("recipe") or {}),
-        training=[
-            (_TRAINING.get(key, key.replace("_", " ")), value) for key, value in facts.get("training", {}).items()
-        ],
+        training=_training_rows(facts),
         energy=_energy(facts.get("training") or {}),
         learning_curve=learning_curve,
-        self_contained=self_contained,
+        remote_usage=usage_code(facts, remote=True) if self_contained else None,
     )
+    return ModelCard(content)
 
 
-def _measured(results: Mapping[str, Any]) -> dict[str, float]:
-    """The measures that there are, without those that repeat another.
+def usage_code(facts: Mapping[str, Any], remote: bool = False) -> str:
+    """The code on a card that uses the model.
 
-    >>> _measured({"perplexity": 4.5, "word_perplexity": 4.5, "bits_per_byte": 0.5, "tokens": 36})
-    {'perplexity': 4.5, 'bits_per_byte': 0.5}
+    Args:
+        remote: the package is absent, and the code beside the weights serves.
     """
-    there = {key: results[key] for key in _METRICS if results.get(key) is not None and not math.isnan(results[key])}
-    return {key: value for key, value in there.items() if key not in _VARIANTS or value != there.get(_VARIANTS[key])}
+    template = _template(facts["task"])
+    context = template.new_context({"facts": facts, "task": facts["task"], "ours": _is_ours(facts), "remote": remote})
+    return "".join(template.blocks["usage"](context)).strip()
+
+
+def _template(task: Mapping[str, Any]) -> Any:
+    """The template of the task's kind, or else the one that they all extend."""
+    from jinja2 import Environment, FileSystemLoader
+
+    # The Markdown of a card is no page: nothing is escaped.
+    templates = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=False)
+    return templates.select_template([f"{task['pipeline_tag'].replace('-', '_')}.md.jinja", "model_card.md.jinja"])
+
+
+def _measured(results: Mapping[str, Any], measures: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, float]]:
+    """By key, the label and value of each measure that there is, without those that repeat another one.
+
+    >>> measures = [{"key": "a", "label": "A"}, {"key": "b", "label": "B", "variant_of": "a"}]
+    >>> _measured({"a": 4.5, "b": 4.5, "tokens": 36}, measures)
+    {'a': ('A', 4.5)}
+    """
+    there = {
+        measure["key"]: (measure, results[measure["key"]])
+        for measure in measures
+        if results.get(measure["key"]) is not None and not math.isnan(results[measure["key"]])
+    }
+    return {
+        key: (measure["label"], value)
+        for key, (measure, value) in there.items()
+        if measure.get("variant_of") not in there or there[measure["variant_of"]][1] != value
+    }
+
+
+def _is_ours(facts: Mapping[str, Any]) -> bool:
+    """Whether the model's class is one of this package."""
+    return facts.get("library", PACKAGE) == PACKAGE
+
+
+def _training_rows(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What the training took, as readers call it."""
+    items = facts["task"].get("items", "items")
+    labels = {**_TRAINING, items: f"{items} read", f"{items}_per_second": f"{items} per second of learning"}
+    return [(labels.get(key, key.replace("_", " ")), value) for key, value in (facts.get("training") or {}).items()]
 
 
 def _as_yaml(recipe: Mapping[str, Any]) -> str:
@@ -116,38 +137,30 @@ def _as_yaml(recipe: Mapping[str, Any]) -> str:
     return yaml.safe_dump(chosen, sort_keys=False, allow_unicode=True).strip() if chosen else ""
 
 
-def _metadata(facts: Mapping[str, Any], measured: Mapping[str, float]) -> ModelCardData:
+def _metadata(facts: Mapping[str, Any], measured: Mapping[str, tuple[str, float]]) -> ModelCardData:
     data = facts.get("data") or {}
     results = [
         EvalResult(
-            task_type="text-generation",
+            task_type=facts["task"]["pipeline_tag"],
             dataset_type=str(data["name"]).lower().replace(" ", "-"),
             dataset_name=data["name"],
             dataset_split=data.get("split"),
             metric_type=key,
-            metric_name=_METRICS[key],
+            metric_name=label,
             metric_value=float(f"{value:.6g}"),
         )
-        for key, value in measured.items()
+        for key, (label, value) in measured.items()
         if math.isfinite(value)
     ]
     return ModelCardData(
         language=data.get("language"),
         license=facts.get("licence") or "unknown",
         library_name="transformers",
-        pipeline_tag="text-generation",
-        tags=[PACKAGE, facts["model_type"]],
+        pipeline_tag=facts["task"]["pipeline_tag"],
+        tags=[*([PACKAGE] if _is_ours(facts) else []), facts["model_type"]],
         model_name=facts["name"] if results else None,
         eval_results=results or None,
     )
-
-
-def _protocol(results: Mapping[str, Any]) -> str:
-    """What the figures depend on beside the vocabulary."""
-    sentence = "One stream: state and context carry from text to text" if results.get("stream") else "Each text alone"
-    if results.get("window"):
-        sentence += f"; windows of {results['window']} tokens, {results['stride']} apart"
-    return sentence + "."
 
 
 def _shown(value: float) -> str:

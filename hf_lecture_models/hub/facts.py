@@ -11,22 +11,28 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from transformers.pipelines import PIPELINE_REGISTRY
 
+from hf_lecture_models.hub.card import PACKAGE
+from hf_lecture_models.hub.export import registered_classes
 from hf_lecture_models.io.files import staged_file
 
 # Beside the model and its card: what the card was rendered from.
 FACTS = "facts.json"
+# Beside the weights that a training run kept: what it trained for, as `tasks` describes it.
+TASK_FILE = "task.json"
 # Fields of a recipe that name places on the machine of whoever trained.
-_PLACES = ("output_dir", "arpa", "train_files", "validation_files", "test_files")
+_PLACES = ("output_dir", "arpa", "train_files", "validation_files", "test_files", "from_pretrained")
 
 
 def collect_facts(
     model: Any,
-    tokenizer: Any,
+    processor: Any,
     results: Mapping[str, Any],
     *,
     name: str,
     data: Mapping[str, Any],
+    task: Mapping[str, Any] | None = None,
     recipe: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
     command: str | None = None,
@@ -35,11 +41,12 @@ def collect_facts(
     """Everything that a card says, as plain values that JSON can hold.
 
     Args:
-        model: a causal language model of this package.
-        tokenizer: its tokenizer.
-        results: what `evaluate_language_model` returned; its plain values are taken. Empty: nothing was measured.
+        model: a model of this package, or of transformers.
+        processor: its tokenizer or image processor.
+        results: what the evaluation of its task returned; its plain values are taken. Empty: nothing was measured.
         name: the card's title.
         data: "name" and "split" of the evaluation data; as far as known, "language" (ISO code), "licence", "source".
+        task: what the task's `describe` gives, for results; None: what transformers' tables say of the model's class.
         recipe: the training recipe, or the arguments of `fit`. Of absolute paths only the last part is kept.
         training: measured values by name, as `training_record` gives them.
         command: what reproduces the model.
@@ -47,9 +54,10 @@ def collect_facts(
     """
     return {
         "name": name,
-        **_model_facts(model, tokenizer),
-        "vocabulary": {"size": len(tokenizer), "policy": vocabulary_policy(tokenizer)},
-        "prompt": _known_word(tokenizer),
+        **_model_facts(model),
+        "library": "transformers" if type(model).__module__.startswith("transformers.") else PACKAGE,
+        "task": dict(task or plain_task(model)),
+        **(_vocabulary_facts(processor) if hasattr(processor, "get_vocab") else {}),
         "data": dict(data),
         "results": {key: value for key, value in results.items() if isinstance(value, int | float | str | None)},
         "recipe": strip_local_paths(json.loads(json.dumps(dict(recipe or {}), default=str))),
@@ -60,38 +68,61 @@ def collect_facts(
     }
 
 
-def facts_of(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> dict[str, Any]:
+def facts_of(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict[str, Any]:
     """The facts that lie in a model's folder: those of its card, or else what training recorded.
-
-    A folder that `training/train_causal_lm.py` left gives the validation results of the weights that were kept; one
-    without any record gives facts without results, recipe and training.
 
     Raises:
         ValueError: a record is damaged, or belongs to another model.
     """
+    path = Path(folder) / FACTS
+    if not path.is_file():
+        return facts_of_training(folder, model, processor)
+    facts = _read_json(path)
+    for key, value in _model_facts(model).items():
+        if facts.get(key) != value:
+            raise ValueError(f"{path} is of another model: its {key} is {facts.get(key)}, not {value}; remove the file")
+    return facts
+
+
+def facts_of_training(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict[str, Any]:
+    """What the training scripts left in a folder: the validation results of the weights that were kept, and the recipe.
+
+    A folder without any record gives facts without results, recipe and training.
+
+    Raises:
+        ValueError: a record is damaged.
+    """
     folder = Path(folder)
-    if (folder / FACTS).is_file():
-        facts = _read_json(folder / FACTS)
-        for key, value in _model_facts(model, tokenizer).items():
-            if facts.get(key) != value:
-                raise ValueError(
-                    f"{folder / FACTS} is of another model: its {key} is {facts.get(key)}, not {value}; remove the file"
-                )
-        return facts
     path = folder / "recipe.yaml"
     recipe = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    path = folder / "training.json"
-    record = _read_json(path) if path.is_file() else {}
+    records = {name: folder / f"{name}.json" for name in ("training", "task")}
+    training, task = (_read_json(path) if path.is_file() else {} for path in records.values())
+    script = task.pop("script", None)
     return collect_facts(
         model,
-        tokenizer,
-        _best_validation(record, stream=recipe.get("layout", "texts") != "texts"),
+        processor,
+        _best_validation(training) if task else {},
         name=recipe.get("name") or folder.resolve().name,
-        data={**_data_of(recipe), **({"split": "validation"} if record else {})},
+        data={**_data_of(recipe), **({"split": "validation"} if training else {})},
+        task=task,
         recipe=recipe,
-        training=training_record(record),
-        command="accelerate launch training/train_causal_lm.py recipe.yaml" if recipe else None,
+        training=training_record(training, task.get("items", "items")),
+        command=f"accelerate launch training/{script} recipe.yaml" if script and recipe else None,
     )
+
+
+def plain_task(model: Any) -> dict[str, Any]:
+    """What a model is for, as transformers' tables have it: the Auto class that gives it, and the pipeline of that.
+
+    >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
+    >>> plain_task(RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=2)))
+    {'name': 'text-generation', 'auto_class': 'AutoModelForCausalLM', 'pipeline_tag': 'text-generation'}
+    """
+    classes = registered_classes(type(model.config))
+    auto = next((name for name, cls in classes.items() if cls is type(model)), "AutoModel")
+    pipelines = PIPELINE_REGISTRY.supported_tasks.items()
+    tag = next((tag for tag, entry in pipelines if auto in (cls.__name__ for cls in entry["pt"])), "feature-extraction")
+    return {"name": tag, "auto_class": auto, "pipeline_tag": tag}
 
 
 def write_facts(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
@@ -100,8 +131,8 @@ def write_facts(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Non
         path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def training_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Time and amount of a training run, from its `training.json`.
+def training_record(record: Mapping[str, Any], items: str = "tokens") -> dict[str, Any]:
+    """Time and amount of a training run, from its `training.json`; `items` are what its loss is a mean over.
 
     CPU seconds are those of the optimizer steps, of one process: where several trained, nobody counted all.
     """
@@ -109,10 +140,10 @@ def training_record(record: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     named = {
         "steps": record.get("step"),
-        "tokens": record.get("items"),
+        items: record.get("items"),
         "run_seconds": record.get("seconds"),
         "cpu_seconds": record.get("step_cpu_seconds") if record.get("num_processes") == 1 else None,
-        "tokens_per_second": record.get("tokens_per_second"),
+        f"{items}_per_second": record.get(f"{items}_per_second"),
         "processes": record.get("num_processes"),
         "device": record.get("device"),
     }
@@ -122,7 +153,7 @@ def training_record(record: Mapping[str, Any]) -> dict[str, Any]:
 def missing_facts(facts: Mapping[str, Any]) -> list[str]:
     """What the card cannot say, each with its mend."""
     missing = {
-        "results": "results: --evaluate FILE measures the model on a text file",
+        "results": "results: --evaluate FILE measures the model on a file",
         "recipe": "how the model was made: there is no recipe.yaml beside it",
         "licence": "the licence of the weights: --licence NAME states it",
     }
@@ -131,20 +162,19 @@ def missing_facts(facts: Mapping[str, Any]) -> list[str]:
 
 def vocabulary_policy(tokenizer: Any) -> str:
     """What happens to a word that the tokenizer does not know, in one sentence."""
-    unknown, kind = getattr(tokenizer, "unk_token", None), type(tokenizer).__name__.lower()
+    unknown = getattr(tokenizer, "unk_token", None)
+    # transformers' own tokenizers are known by the model of the Rust library.
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    kind = f"{type(tokenizer).__name__} {type(getattr(backend, 'model', None)).__name__}".lower()
     unknown_words = getattr(tokenizer, "unknown_words", None)
     if unknown_words == "spelled":
         return "open; a word outside the vocabulary is spelled in letters, and letters outside it in bytes"
     if unknown_words == "classes":
-        return (
-            f"closed; every other word is read as its class or as `{unknown}`, and bits per byte charge for spelling it"
-        )
-    if "bpe" in kind and unknown is not None:
-        return (
-            f"pieces of words; a letter outside the vocabulary makes `{unknown}`, and bits per byte charge for its word"
-        )
+        return f"closed; every other word is read as its class or as `{unknown}`"
+    if ("bpe" in kind or "wordpiece" in kind) and unknown is not None:
+        return f"pieces of words; a letter outside the vocabulary makes `{unknown}`"
     if unknown is not None:
-        return f"closed; every other word is read as `{unknown}`, and bits per byte charge for spelling it"
+        return f"closed; every other word is read as `{unknown}`"
     if "bpe" in kind or "byte" in kind or "char" in kind:
         return "open; any text can be spelled, in bytes where need be"
     return "closed, without an unknown word: a text with any other word has probability 0"
@@ -190,7 +220,7 @@ def checked_out_commit() -> str | None:
         return None
 
 
-def _model_facts(model: Any, tokenizer: Any) -> dict[str, Any]:
+def _model_facts(model: Any) -> dict[str, Any]:
     return {
         "model_type": model.config.model_type,
         "class": type(model).__name__,
@@ -206,15 +236,13 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not JSON: {error}") from error
 
 
-def _best_validation(record: Mapping[str, Any], stream: bool) -> dict[str, Any]:
+def _best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
     """The measures of the weights that the run kept; {} where it measured nothing."""
     metric = f"validation_{record.get('metric')}"
     for row in record.get("history", ()):
         if metric in row and row[metric] == record.get("best_metric"):
             prefix = "validation_"
-            return {key.removeprefix(prefix): value for key, value in row.items() if key.startswith(prefix)} | {
-                "stream": stream
-            }
+            return {key.removeprefix(prefix): value for key, value in row.items() if key.startswith(prefix)}
     return {}
 
 
@@ -225,6 +253,13 @@ def _data_of(recipe: Mapping[str, Any]) -> dict[str, Any]:
     files = [Path(name).name for name in recipe.get("train_files") or ()]
     name = recipe.get("dataset_name") or ", ".join(files) or ("sentences of the recipe" if recipe else "")
     return {**recipe.get("data", {}), **({"name": name} if name else {})}
+
+
+def _vocabulary_facts(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocabulary": {"size": len(tokenizer), "policy": vocabulary_policy(tokenizer)},
+        "prompt": _known_word(tokenizer),
+    }
 
 
 def _known_word(tokenizer: Any) -> str:

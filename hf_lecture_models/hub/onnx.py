@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.io.files import staged_file
 
 # One file of the format holds no more.
@@ -95,7 +96,7 @@ def _largest_difference(logits: Any, path: Path) -> float:
 
     session = InferenceSession(str(path), providers=["CPUExecutionProvider"])
     config, largest = logits.model.config, torch.zeros(())
-    longest = getattr(config, "max_position_embeddings", None) or 19
+    longest = input_limit(logits.model) or 19
     for rows, length in ((1, 1), (3, min(7, longest)), (4, min(19, longest))):
         ids = torch.arange(rows * length).view(rows, length) % config.vocab_size
         # The first row has padding on the left, the second on the right.

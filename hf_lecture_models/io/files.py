@@ -1,13 +1,30 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Writing beside and renaming into place, so that a crash or a full disk leaves the old state or the new."""
+"""Files: checked before they are read; written beside and renamed, so that a crash leaves the old state or the new."""
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
+
+
+def check_files(files: Sequence[str], advice: str = "text itself goes to standard input") -> None:
+    """Refuse files that cannot be read, before any work is done; `-`, standard input, is no file.
+
+    Raises:
+        OSError: a file is missing (the message ends in `advice`), is a folder, or may not be read.
+    """
+    for file in files:
+        if file == "-":
+            continue
+        if Path(file).is_dir():
+            raise IsADirectoryError(f"{file} is a folder: name text files")
+        if not Path(file).exists():
+            raise FileNotFoundError(f"there is no file {file}; {advice}")
+        if not os.access(file, os.R_OK):
+            raise PermissionError(f"the file {file} may not be read; change its permissions")
 
 
 def _fsync(path: Path) -> None:

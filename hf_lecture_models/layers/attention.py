@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Multi-head self-attention (Vaswani et al., "Attention is all you need", 2017, 3.2; slides R:780-860, Y:490-515).
+"""Multi-head attention (Vaswani et al., "Attention is all you need", 2017, 3.2; slides R:780-860, Y:490-515).
 
 With the rows h_1 ... h_T of an input, and for each head matrices of its own,
 
@@ -9,119 +9,167 @@ With the rows h_1 ... h_T of an input, and for each head matrices of its own,
 
 and the heads' o_t, side by side, go through W_o. Slide Y:495-514 scales by √d and takes the softmax over columns; right
 is the width of the keys, and over the keys.
+
+There are three kinds. Causal self-attention: s ≤ t. Bidirectional self-attention: all s. Cross-attention: k_s and v_s
+are those of another sequence, the source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-from transformers.cache_utils import Cache
-
-# Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
-_SHORT = 1024
+from transformers.cache_utils import Cache, EncoderDecoderCache
 
 AttentionFunction = Callable[..., tuple[Tensor, Tensor | None]]
 
 
-class SelfAttention(nn.Module):
-    """Queries, keys and values by one matrix product, attention by a function that is handed in, and W_o.
+class AttentionKernel(NamedTuple):
+    """How the positions of one call attend, the same for all layers (`layers/attention_kernels.py` makes it).
+
+    A tuple: programs that move or cast the inputs of a layer, as accelerate and FSDP do, find the tensors in it.
+    """
+
+    function: AttentionFunction
+    """An attention function of transformers, or `eager_attention`."""
+    mask: Any
+    """What `layers.masks` gives for that function."""
+    is_causal: bool
+    """Whether a position attends to no later one; without a mask, the function must know."""
+    position_bias: Tensor | None = None
+    """(batch or 1, heads, seq, keys), added to the scores."""
+
+
+class MultiHeadAttention(nn.Module):
+    """What the three kinds share: the heads, the weights and their dropout; a subclass has the matrices.
 
     Args:
         hidden_size: width of input and output; `num_heads` must divide it.
         num_heads: heads, of head_dim = hidden_size / num_heads each.
+        dropout: dropout probability of the attention weights.
         layer_index: this layer's place in the cache.
-        dropout: share of the attention weights zeroed in training.
     """
 
     # What the attention functions of transformers read off the module.
-    is_causal = True
+    is_causal: ClassVar[bool]
     num_key_value_groups = 1
 
-    def __init__(self, hidden_size: int, num_heads: int, layer_index: int, dropout: float = 0.0):
+    o_proj: nn.Linear
+
+    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
         super().__init__()
         self.num_heads, self.head_dim = num_heads, hidden_size // num_heads
         self.scaling = self.head_dim**-0.5
         self.layer_idx = layer_index
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
+
+    def split_heads(self, projected: Tensor, parts: int) -> Tensor:
+        """(batch, seq, parts * hidden) -> (parts, batch, heads, seq, head_dim)."""
+        batch, seq, _ = projected.shape
+        return projected.view(batch, seq, parts, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, attention: AttentionKernel) -> tuple[Tensor, Tensor | None]:
+        """W_o [o_t of each head], (batch, seq, hidden), and the weights (batch, heads, seq, keys) if they are shown.
+
+        Raises:
+            ValueError: `attention` was made for the other direction.
+        """
+        if attention.is_causal != self.is_causal:
+            raise ValueError(
+                f"{type(self).__name__} was handed an attention kernel with is_causal={not self.is_causal}"
+            )
+        options = {} if attention.position_bias is None else {"position_bias": attention.position_bias}
+        dropout = self.dropout.p if self.dropout.training else 0.0
+        output, weights = attention.function(
+            self, q, k, v, attention.mask, dropout=dropout, scaling=self.scaling, **options
+        )
+        return self.o_proj(output.flatten(2)), weights
+
+
+class SelfAttention(MultiHeadAttention):
+    """The matrices of the two kinds of self-attention: q, k and v by one product."""
+
+    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
+        super().__init__(hidden_size, num_heads, dropout, layer_index)
         self.qkv_proj = nn.Linear(hidden_size, 3 * hidden_size)
         self.o_proj = nn.Linear(hidden_size, hidden_size)
 
+
+class CausalSelfAttention(SelfAttention):
+    """Attention to the position itself and those before it: o_t = Σ_{s ≤ t} a_t[s] v_s."""
+
+    is_causal = True
+
     def forward(
-        self,
-        hidden: Tensor,
-        attention_function: AttentionFunction,
-        mask: Any = None,
-        cache: Cache | None = None,
-        position_bias: Tensor | None = None,
+        self, hidden: Tensor, attention: AttentionKernel, cache: Cache | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """AttentionFunction.
+        """Multi-head self-attention.
 
         Args:
             hidden: (batch, seq, hidden).
-            attention_function: an attention function of transformers, or `eager_attention`.
-            mask: what `layers.masks.causal_mask` gives for it.
+            attention: from `causal_attention`.
             cache: keys and values of the tokens before; those of this call are added to it.
-            position_bias: (batch or 1, heads, seq, seen + seq), added to the scores.
 
         Returns:
-            (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if `attention_function` gives them.
+            (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if the kernel shows them.
         """
-        batch, seq, width = hidden.shape
-        qkv = self.qkv_proj(hidden).view(batch, seq, 3, self.num_heads, self.head_dim)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # (batch, heads, seq, head_dim) each
+        q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
         if cache is not None:
             k, v = cache.update(k, v, self.layer_idx)
-        dropout = self.dropout if self.training else 0.0
-        options = {} if position_bias is None else {"position_bias": position_bias}
-        output, weights = attention_function(self, q, k, v, mask, dropout=dropout, scaling=self.scaling, **options)
-        return self.o_proj(output.reshape(batch, seq, width)), weights
+        return self.attend(q, k, v, attention)
 
 
-def select_attention_kernel(implementation: str, hidden: Tensor, materializes_scores: bool) -> str:
-    """The name to take in place of "sdpa" where torch's kernel for it is slow or cannot be exported; others stay.
+class BidirectionalSelfAttention(SelfAttention):
+    """Attention to all positions: o_t = Σ_s a_t[s] v_s."""
 
-    On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
-    does, with more steps. And its backward pass in half precision took 5 times as long as eager's, at 128 positions.
-    Under `torch.export`, what it lays out depends on the kernel that is chosen, anew at each later step: ONNX failed.
+    is_causal = False
 
-    Args:
-        implementation: a name that transformers knows.
-        hidden: (batch, seq, hidden), what is attended to.
-        materializes_scores: the weights are dropped out, or a bias among the scores is trained.
-    """
-    if implementation == "sdpa" and torch.compiler.is_exporting():
-        return "eager"
-    if implementation != "sdpa" or hidden.device.type != "cpu" or not torch.is_grad_enabled():
-        return implementation
-    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden.dtype
-    # Long inputs keep the kernel, whose memory does not grow with the square of the length.
-    slow = dtype.itemsize == 2 and hidden.shape[1] <= _SHORT
-    return "eager" if materializes_scores or slow else implementation
+    def forward(self, hidden: Tensor, attention: AttentionKernel) -> tuple[Tensor, Tensor | None]:
+        """Multi-head self-attention.
+
+        Args:
+            hidden: (batch, seq, hidden).
+            attention: from `bidirectional_attention`.
+
+        Returns:
+            (batch, seq, hidden), and the weights (batch, heads, seq, seq) if the kernel shows them.
+        """
+        q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
+        return self.attend(q, k, v, attention)
 
 
-def eager_attention(
-    module: nn.Module,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    dropout: float = 0.0,
-    scaling: float = 1.0,
-    position_bias: Tensor | None = None,
-    **kwargs: Any,
-) -> tuple[Tensor, Tensor]:
-    """The equations as they stand, every score laid out: (batch, seq, heads, head_dim) and the weights.
+class CrossAttention(MultiHeadAttention):
+    """Attention to another sequence: q_t of the target, k_s and v_s of the source (Vaswani et al., 3.2.3)."""
 
-    `q` is (batch, heads, seq, head_dim), `k` and `v` (batch, heads, keys, head_dim); `mask` is added to the scores.
-    """
-    scores = (q * scaling) @ k.transpose(2, 3)  # (batch, heads, seq, keys)
-    # Added up first: both are small as a rule, being the same for all rows or all heads.
-    added = [given for given in (position_bias, mask) if given is not None]
-    if added:
-        scores = scores + sum(added)
-    weights = F.dropout(torch.softmax(scores, dim=-1), dropout, training=module.training)
-    return (weights @ v).transpose(1, 2), weights
+    is_causal = False
+
+    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
+        super().__init__(hidden_size, num_heads, dropout, layer_index)
+        self.q_proj = nn.Linear(hidden_size, hidden_size)
+        self.kv_proj = nn.Linear(hidden_size, 2 * hidden_size)
+        self.o_proj = nn.Linear(hidden_size, hidden_size)
+
+    def forward(
+        self, hidden: Tensor, source: Tensor, attention: AttentionKernel, cache: EncoderDecoderCache | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Multi-head cross-attention.
+
+        Args:
+            hidden: (batch, seq, hidden), the target.
+            source: (batch, source, hidden).
+            attention: from `bidirectional_attention`, given the source.
+            cache: keeps keys and values of the source: computed in the first call, read in all later ones.
+
+        Returns:
+            (batch, seq, hidden), and the weights (batch, heads, seq, source) if the kernel shows them.
+        """
+        (q,) = self.split_heads(self.q_proj(hidden), 1)
+        if cache is not None and cache.is_updated.get(self.layer_idx):
+            layer: Any = cache.cross_attention_cache.layers[self.layer_idx]
+            return self.attend(q, layer.keys, layer.values, attention)
+        k, v = self.split_heads(self.kv_proj(source), 2)
+        if cache is not None:
+            k, v = cache.cross_attention_cache.update(k, v, self.layer_idx)
+            cache.is_updated[self.layer_idx] = True
+        return self.attend(q, k, v, attention)

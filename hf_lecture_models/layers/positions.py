@@ -5,7 +5,7 @@ Each is a module with one call, `encoding(words, positions, key_positions)`:
 
     words: (batch, seq, hidden), the word vectors of this call.
     positions: (batch or 1, seq), each token's place among the real tokens of its row, counted from 0
-        (`layers.masks.token_positions`).
+        (`layers.inputs.token_positions`).
     key_positions: (batch or 1, seen + seq), the same for all that they may attend to; the last seq are `positions`.
 
 It returns what goes into the first layer, (batch, seq, hidden), and what every layer adds to its attention scores,
@@ -18,6 +18,8 @@ import math
 
 import torch
 from torch import Tensor, nn
+
+from hf_lecture_models.layers.inputs import check_positions
 
 
 class SinusoidalPositions(nn.Module):
@@ -35,7 +37,7 @@ class SinusoidalPositions(nn.Module):
         self.hidden_size = hidden_size
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
-        """See above."""
+        """√hidden w + p_t, (batch, seq, hidden), and no bias."""
         even = torch.arange(0, self.hidden_size, 2, device=words.device)
         frequencies = torch.exp(even * (-math.log(10_000.0) / self.hidden_size))
         angles = positions[..., None] * frequencies  # (batch or 1, seq, hidden / 2)
@@ -56,18 +58,14 @@ class LearnedPositions(nn.Module):
         self.embed_positions = nn.Embedding(num_positions, hidden_size)
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
-        """See above.
+        """w + p_t, (batch, seq, hidden), and no bias.
 
         Raises:
             ValueError: a position that has no vector.
         """
-        limit = self.embed_positions.num_embeddings
-        # Asking for values waits for a GPU: only where they could be too large. Tracing cannot ask at all.
-        if key_positions.shape[1] > limit and not torch.compiler.is_compiling() and int(positions.max()) >= limit:
-            raise ValueError(
-                f"the input reaches position {int(positions.max())}, but the model has trained positions 0 to "
-                f"{limit - 1} only (max_position_embeddings={limit}); shorten or cut the input"
-            )
+        # Asking for values waits for a GPU: it is done only where they could be too large.
+        if key_positions.shape[1] > self.embed_positions.num_embeddings:
+            check_positions(positions, self.embed_positions.num_embeddings)
         return words + self.embed_positions(positions), None
 
 
@@ -90,7 +88,7 @@ class RelativePositions(nn.Module):
         self.bias = nn.Embedding(num_buckets, num_heads)
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor]:
-        """See above."""
+        """The word vectors as they are, and b[bucket(t - s)] of each head: (batch or 1, heads, seq, seen + seq)."""
         distances = positions[:, :, None] - key_positions[:, None, :]
         bias = self.bias(causal_buckets(distances, self.num_buckets, self.max_distance))
         return words, bias.permute(0, 3, 1, 2)  # (batch or 1, heads, seq, seen + seq)
@@ -125,7 +123,7 @@ class AlibiPositions(nn.Module):
         self.slopes = alibi_slopes(num_heads)
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor]:
-        """See above."""
+        """The word vectors as they are, and -m_head (t - s): (batch or 1, heads, seq, seen + seq)."""
         slopes = torch.tensor(self.slopes, device=words.device)
         distances = positions[:, None, :, None] - key_positions[:, None, None, :]
         return words, (-slopes[:, None, None] * distances).to(words.dtype)  # (batch or 1, heads, seq, seen + seq)

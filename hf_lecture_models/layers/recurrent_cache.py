@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -118,3 +118,36 @@ class RecurrentCache(Cache):
 
     def _mapped(self, change: Callable[[Any], Any]) -> list[State | None]:
         return [None if state is None else tuple(change(tensor) for tensor in state) for state in self.states]
+
+
+def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[State | None]:
+    """The states to start from, one per layer: those of `cache`, or None where there is none.
+
+    Args:
+        cache: what a model was given as `past_key_values`.
+        shapes: of each layer, the shapes of its tensors, batch first.
+
+    Raises:
+        TypeError: the cache is no `RecurrentCache`.
+        ValueError: it holds other tensors.
+
+    >>> carried_states(None, [[(2, 3)], [(2, 3)]])
+    [None, None]
+    """
+    if cache is None:
+        return [None] * len(shapes)
+    if not isinstance(cache, RecurrentCache):
+        raise TypeError(
+            f"past_key_values is a {type(cache).__name__}, but this model's state is a RecurrentCache: pass the one "
+            "that an earlier call returned, or None"
+        )
+    if len(cache) != len(shapes):
+        raise ValueError(f"past_key_values is of another model: it holds {len(cache)} layers, not {len(shapes)}")
+    for layer, (state, expected) in enumerate(zip(cache.states, shapes, strict=True)):
+        found = [tuple(tensor.shape) for tensor in state or ()]
+        if state is not None and found != list(expected):
+            raise ValueError(
+                f"past_key_values is of another model or batch: its layer {layer} holds tensors of shapes {found}, "
+                f"but this model and input need {list(expected)}"
+            )
+    return cache.states

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
+from transformers import initialization as init
 
 from hf_lecture_models.layers.recurrent_cells import cell_from_kernel
 
@@ -31,11 +32,16 @@ class RecurrentLayer(nn.Module):
     """A forward-reading layer around `kernel`: a one-layer, batch-first `nn.RNN`, `nn.GRU` or `nn.LSTM`.
 
     The state is a tuple of tensors (batch, size): (h,), or (h, c) for an LSTM; `state_sizes` holds the sizes.
+
+    Args:
+        kernel: the module of torch.
+        dropout: dropout probability in the outputs, never in the state.
     """
 
-    def __init__(self, kernel: nn.RNNBase):
+    def __init__(self, kernel: nn.RNNBase, dropout: float = 0.0):
         super().__init__()
         self.rnn = kernel
+        self.dropout = nn.Dropout(dropout)
         # Told now: an adapter may later stand around the kernel.
         size = kernel.hidden_size
         self.state_sizes = (kernel.proj_size or size, size) if isinstance(kernel, nn.LSTM) else (size,)
@@ -44,17 +50,19 @@ class RecurrentLayer(nn.Module):
         """Read the sequences from left to right.
 
         Args:
-            hidden: (batch, seq, input_size).
+            hidden: (batch, seq, input_size), of at least one token.
             state: the state before the first step; None for zeros.
-            mask: (batch, seq) bool, True = real token; None where all are real.
+            mask: (batch, seq) bool, True = real token; None where all are.
 
         Returns:
             The outputs (batch, seq, output_size) and the state after each row's last real token.
         """
+        outputs, state = self._read(hidden, state, mask)
+        return self.dropout(outputs), state
+
+    def _read(self, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
         if torch.compiler.is_exporting():
             return _run_traced(self.rnn, hidden, state, mask)
-        if hidden.shape[1] == 0:
-            raise ValueError(f"the input has shape {tuple(hidden.shape[:2])}: it needs at least one token per row")
         if mask is not None:
             return _run_packed(self.rnn, hidden, state, mask)
         if hidden.shape[1] == 1 and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
@@ -63,12 +71,20 @@ class RecurrentLayer(nn.Module):
 
 
 class BidirectionalLayer(nn.Module):
-    """Two layers, one of which reads backwards; their outputs side by side: [h→; h←] (slide R:613, Y:442)."""
+    """Two layers, one of which reads backwards; their outputs side by side: [h→; h←] (slide R:613, Y:442).
 
-    def __init__(self, forwards: RecurrentLayer, backwards: RecurrentLayer):
+    Args:
+        forwards, backwards: the two layers.
+        dropout: dropout probability in the outputs.
+    """
+
+    state_sizes = ()
+
+    def __init__(self, forwards: RecurrentLayer, backwards: RecurrentLayer, dropout: float = 0.0):
         super().__init__()
         self.forwards = forwards
         self.backwards = backwards
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None) -> tuple[Tensor, State]:
         """Read the sequences both ways.
@@ -81,7 +97,14 @@ class BidirectionalLayer(nn.Module):
         ahead, _ = self.forwards(hidden, None, mask)
         # Flipped, the last real token of a row comes first, whatever padding stands before it.
         back, _ = self.backwards(hidden.flip(1), None, None if mask is None else mask.flip(1))
-        return torch.cat((ahead, back.flip(1)), -1), ()
+        return self.dropout(torch.cat((ahead, back.flip(1)), -1)), ()
+
+
+def init_kernel(kernel: nn.RNNBase) -> None:
+    """Initial weights and biases of torch's own rule: uniform within 1/√hidden. Loaded tensors stay as they are."""
+    bound = kernel.hidden_size**-0.5
+    for parameter in kernel.parameters(recurse=False):
+        init.uniform_(parameter, -bound, bound)
 
 
 def _run(kernel: nn.RNNBase, inputs: Tensor | PackedSequence, state: State | None) -> tuple[Tensor, State]:

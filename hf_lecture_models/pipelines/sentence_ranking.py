@@ -15,9 +15,17 @@ TASK = "sentence-ranking"
 class SentenceRankingPipeline(Pipeline):
     """Order sentences by the probability that a causal language model gives to them, best first.
 
-        ranking = pipeline("sentence-ranking", model=folder)
-        ranking(["A", "B"])             # [{"index", "sequence", "log_prob", "log_prob_per_token"}, ...]
-        ranking([["A", "B"], ["C"]])    # many groups: a list of rankings
+        rank = pipeline("sentence-ranking", model=folder)
+        rank(["A", "B"])             # [{"index", "sequence", "log_prob", "log_prob_per_token"}, ...]
+        rank([["A", "B"], ["C"]])    # many groups: a list of rankings
+
+    >>> from transformers import pipeline
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["grey tape", "great ape"])
+    >>> model = NGramForCausalLM.fit(["grey tape", "great ape"], tokenizer, order=2, smoothing="add_alpha")
+    >>> rank = pipeline("sentence-ranking", model=model, tokenizer=tokenizer)
+    >>> [(entry["sequence"], round(entry["log_prob"], 2)) for entry in rank(["grey ape", "great ape"])]
+    [('great ape', -3.89), ('grey ape', -4.58)]
 
     `index` is the place in the input, `log_prob` the natural logarithm; equals keep the order of the input. Options,
     at construction or per call:
@@ -25,9 +33,9 @@ class SentenceRankingPipeline(Pipeline):
     - `probability`: "terminated" (default; the sentence ends here) or "prefix" (it may go on);
     - `return_tokens`: add `tokens`, a list of {"token", "id", "log_prob"};
     - `batch_size`: sentences per batch (64);
-    - `scores` (per call), `weight`, `length_bonus` (0): the sentences are the n-best list of a recogniser, `scores` its
-      opinion of them, nested as they are. They are ranked by `total`, score + weight * log_prob + length_bonus * words,
-      which each entry then holds beside its `score`.
+    - `scores` (per call), `weight`, `length_bonus` (0): the sentences are the n-best list of a recogniser, which gave
+      them these `scores`, nested as they are. They are ranked by `total`, score + weight * log_prob + length_bonus *
+      words, which each entry then holds beside its `score`.
 
     Raises:
         TypeError: the input is neither a list of str nor a list of lists of str, or there is no such option.

@@ -17,8 +17,8 @@ from hf_lecture_models.tokenization.splitting import refuse_surrogates
 
 SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
 
-# A chat as plain text. Each message is a line; an answer ends its text, and what is said next begins another. Names of
-# roles are left out: they would be unknown words to many a vocabulary, and no model here was trained on them.
+# A chat as plain text. Each message is a line; an answer ends its text, and the next message begins another. Names of
+# roles are left out: they would be unknown words in many vocabularies, and no model here was trained on them.
 CHAT_TEMPLATE = """\
 {%- for message in messages -%}
     {{- bos_token if loop.first or loop.previtem['role'] == 'assistant' else '\\n' -}}
@@ -124,7 +124,7 @@ class LectureTokenizer(TokenizersBackend):
             raise
 
     def is_unmodified(self) -> bool:
-        """Whether nobody changed the backend, so that the corpus paths that go round it give its ids."""
+        """Whether the backend is unchanged, so that `encode_corpus` may bypass it and give its ids."""
         backend = self.backend_tokenizer
         return (
             backend.normalizer is None
@@ -141,7 +141,7 @@ class LectureTokenizer(TokenizersBackend):
         refuse_surrogates(text)
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
-        # Every way of encoding a text leads through here: tokenizer(...), encode, tokenize, batches, split words.
+        # Every way of encoding a text ends here: tokenizer(...), encode, tokenize, batches, split words.
         try:
             return super()._encode_plus(text, text_pair=text_pair, **kwargs)
         except Exception:

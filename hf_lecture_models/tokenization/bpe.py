@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Byte-pair encoding: frequent words stay whole, rare ones fall into pieces (slide Y:370-395; Sennrich et al. 2016).
+"""Byte-pair encoding: frequent words stay whole, rare ones are split (slide Y:370-395; Sennrich et al. 2016).
 
 Deviations: both forms of each character, within and at the end of a word, are symbols from the start, so that no word
 of known characters is ever unknown; and no pair becomes a symbol that decoding could take for something else, a special
@@ -35,7 +35,7 @@ from hf_lecture_models.tokenization.splitting import (
     refuse_surrogates,
 )
 
-# GPT-2's pattern never reaches from a visible character into the white space behind it: no token crosses a stretch.
+# GPT-2's pattern never joins a visible character and the white space after it, so no token crosses such a border.
 _STRETCH = re.compile(f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+")
 
 
@@ -206,7 +206,7 @@ class BpeTokenizer(LectureTokenizer):
         return [tuple(pair) for pair in json.loads(self.backend_tokenizer.to_str())["model"]["merges"]]
 
     def is_unmodified(self) -> bool:
-        """Whether nobody changed the backend, so that `code` and `encode_words` give its ids."""
+        """Whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""
         split = self.backend_tokenizer.pre_tokenizer
         ours = isinstance(split, WhitespaceSplit) or (
             isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
@@ -224,7 +224,7 @@ class BpeTokenizer(LectureTokenizer):
         return _index_stretches(texts) if self.form == "bytes" else index_words(texts)
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Encode the `words` of `code` as plain text, never as special tokens.
+        """Encode the words of `index_words` as plain text, never as special tokens.
 
         Returns:
             Their ids, word after word, int32; and how many each one has, (words,) int64.
@@ -235,7 +235,7 @@ class BpeTokenizer(LectureTokenizer):
         model, split = self.backend_tokenizer.model, self.backend_tokenizer.pre_tokenizer
         if model.dropout:
             raise ValueError(
-                "a corpus is encoded once for all, which BPE-dropout is not for; leave the block of "
+                "a corpus is encoded once for all epochs, which BPE-dropout is not for; leave the block of "
                 "tokenizer.dropout(...), or encode the texts of each batch by tokenizer(texts)"
             )
         rows = [
@@ -305,9 +305,9 @@ def _choose_form(form: str, end_of_word: str | None, options: dict[str, Any]) ->
 def _count(texts: Iterable[str], form: _Form, progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
-        coded = form.index_words(chunk)
-        occurrences = np.bincount(coded.codes, minlength=len(coded.words)).tolist()
-        counts.update(dict(zip(coded.words, occurrences, strict=True)))
+        index = form.index_words(chunk)
+        occurrences = np.bincount(index.codes, minlength=len(index.words)).tolist()
+        counts.update(dict(zip(index.words, occurrences, strict=True)))
     return counts
 
 
@@ -342,10 +342,10 @@ def _until_full(
 
 
 def _index_stretches(texts: list[str]) -> WordIndex:
-    r"""Do what `index_words` does, but keep the white space in front of each word, and what ends a text.
+    r"""As `index_words`, but with the white space in front of each word, and at the end of a text, kept.
 
-    >>> coded = _index_stretches(["a b a\n", "a"])
-    >>> coded.words, coded.codes.tolist(), coded.lengths.tolist()
+    >>> index = _index_stretches(["a b a\n", "a"])
+    >>> index.words, index.codes.tolist(), index.lengths.tolist()
     (['a', ' b', ' a', '\n'], [0, 1, 2, 3, 0], [4, 1])
     """
     positions: defaultdict[str, int] = defaultdict()

@@ -21,12 +21,18 @@ _CODE_POINTS = 0x110000
 
 
 class CharTokenizer(LectureTokenizer):
-    """Characters (code points), white space like any other; see `train`.
+    """Characters (code points), white space among them; those that were not in the training texts in bytes.
 
-    The ids 0 to 255 are the bytes `<0x00>` to `<0xFF>`, by whose UTF-8 a character outside the vocabulary is spelled.
-    So nothing is unknown, and every text comes back exactly; `<0x41>` written in a text is six characters. Offsets
-    count characters: all bytes of one character have its place. With `is_split_into_words=True` the words are joined
-    without a space. Bytes that are no UTF-8, as a model may generate, are decoded to U+FFFD.
+    >>> tokenizer = CharTokenizer.train(["a cat", "a dog"], progress=False)
+    >>> tokenizer.tokenize("a €")
+    ['a', ' ', '<0xE2>', '<0x82>', '<0xAC>']
+    >>> tokenizer.decode(tokenizer("a €").input_ids, skip_special_tokens=True)
+    'a €'
+
+    The ids 0 to 255 are the bytes `<0x00>` to `<0xFF>`, which spell the characters outside the vocabulary. So nothing
+    is unknown, and every text comes back exactly; `<0x41>` written in a text is six characters. Offsets count
+    characters: all bytes of one character have its place. With `is_split_into_words=True` the words are joined without
+    a space. Bytes that are no UTF-8, as a model may generate, are decoded to U+FFFD.
     """
 
     model_class = BPE

@@ -50,7 +50,7 @@ def encode_corpus(
     """Encode `texts` with any tokenizer of transformers, without special tokens and in bounded memory.
 
     The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. The classes of this
-    package encode each distinct word once, or go past the Rust library, with the same ids.
+    package encode each distinct word once, or bypass the Rust library, with the same ids.
 
     >>> encode_corpus(ByteTokenizer(), ["ab", "", "<s>"])
     EncodedCorpus(ids=array([ 97,  98,  60, 115,  62], dtype=int32), lengths=array([2, 0, 3]))
@@ -116,9 +116,9 @@ def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     return ids, np.fromiter(map(len, rows), np.int64, len(rows))
 
 
-def _encode_distinct(tokenizer: Any, coded: WordIndex) -> tuple[np.ndarray, np.ndarray]:
+def _encode_distinct(tokenizer: Any, index: WordIndex) -> tuple[np.ndarray, np.ndarray]:
     """Encode each distinct word, or what stands for one, once."""
-    return coded.expand(*tokenizer.encode_words(coded.words))
+    return index.expand(*tokenizer.encode_words(index.words))
 
 
 def _encode_any(tokenizer: Any, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:

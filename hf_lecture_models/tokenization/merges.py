@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Learning the merges of byte-pair encoding (Sennrich et al. 2016, section 3.2; slide Y:370-395).
 
-"Repeat till done: merge most frequent bigram into new compound symbol." Counting all pairs anew for every merge would
-take hours on a real corpus. Here every pair knows its count and its places, so that one merge costs as much as it has
-places; a heap gives the most frequent pair.
+"Repeat till done: merge most frequent bigram into new compound symbol." Counting all pairs again for every merge would
+take hours on a real corpus. Here the count and the positions of every pair are kept up to date, so that a merge costs
+as many steps as the pair has positions; a heap gives the most frequent pair.
 
-No symbol is made in two ways. Where one stands, no merge crossed its borders, so what happened inside is what would
-have happened to it alone. Hence no pair is learned twice, and the words end up as encoding will split them.
+No symbol arises in two ways: no earlier merge crossed its borders, so the merges inside it are those of its characters
+alone. Hence no pair is learned twice, and the words end up as encoding will split them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 Pair = tuple[int, int]
 
-# What stands between words, and what a merge leaves of its right half.
+# Stands between words, and in place of the right half of a merged pair.
 _NONE = -1
 
 
@@ -38,8 +38,8 @@ TIE_RULES: dict[str, Callable[[str], Any]] = {"lexicographic": str, "reverse_lex
 class _Words:
     """The distinct words as linked symbols, with the count and the places of every pair of neighbours.
 
-    All words lie in one list, each behind a `_NONE`. A place is the position of a pair's left symbol. Places are noted
-    and never crossed out: whether a pair still stands there is seen when it is merged.
+    All words are in one list, each after a `_NONE`. A place is the position of a pair's left symbol. Places are added
+    and never removed: whether the pair is still there is checked when it is merged.
     """
 
     def __init__(self, words: Mapping[tuple[str, ...], int], key: Callable[[str], Any]) -> None:
@@ -91,7 +91,7 @@ class _Words:
             if (symbols[place], symbols[second]) != pair:
                 continue
             before, after = left[place], right[second]
-            # At the edge of a word these are counts of no pair, which nobody asks for.
+            # At the edge of a word these count no pair, and are never read.
             counts[symbols[before], pair[0]] -= self.weights[place]
             counts[pair[1], symbols[after]] -= self.weights[place]
             symbols[place], symbols[second] = merged, _NONE
@@ -124,8 +124,8 @@ def learn_merges(
         allowed: says of a pair's two symbols whether they may become one.
     """
     state = _Words(words, TIE_RULES[tie_break])
-    # A count that has fallen since its entry was made is put right when the entry comes up; one that has risen gets
-    # another entry at once.
+    # A count that fell after its entry was made is corrected when the entry comes up; one that rose gets another
+    # entry at once.
     heap = [state.entry(pair) for pair in state.counts]
     heapq.heapify(heap)
     while heap and -heap[0][0] >= min_count:

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Texts to words at white space: the Rust library's `WhitespaceSplit`, rebuilt for whole corpora.
 
-Three ways lead to the same words, which the tests prove over all of Unicode: the Rust pre-tokenizer inside a
+Three implementations give the same words, as tests over all of Unicode show: the Rust pre-tokenizer inside a
 tokenizer, `split_words` in Python, and Arrow's compute kernels, which are several times faster and used by
 `index_words` where pyarrow is installed.
 """
@@ -25,7 +25,7 @@ _BEYOND_ASCII = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f
 _ASCII_SEPARATORS = ("\x1c", "\x1d", "\x1e", "\x1f")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-# Each chunk pays anew for its distinct words, so few large chunks are fast; this one needs about 150 MB.
+# Each chunk encodes its distinct words again, so few large chunks are fast; one of this size needs about 150 MB.
 CHUNK_CHARACTERS = 1 << 24
 # Below this many characters, importing Arrow would cost more than it saves.
 ARROW_CHARACTERS = 1 << 16
@@ -46,10 +46,10 @@ class WordIndex:
     lengths: np.ndarray
 
     def expand(self, ids: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Put the tokens of each distinct word in all its places.
+        """Put the tokens of each distinct word wherever it occurs.
 
-        >>> coded = WordIndex(["b", "a"], np.array([0, 1, 0]), np.array([2, 0, 1]))
-        >>> coded.expand(np.array([7, 8, 9]), np.array([2, 1]))
+        >>> index = WordIndex(["b", "a"], np.array([0, 1, 0]), np.array([2, 0, 1]))
+        >>> index.expand(np.array([7, 8, 9]), np.array([2, 1]))
         (array([7, 8, 9, 7, 8]), array([3, 0, 2]))
 
         Args:
@@ -131,8 +131,8 @@ def chunk_texts(
 def index_words(texts: list[str]) -> WordIndex:
     r"""Split `texts` and number their distinct words: long texts through Arrow where it is installed, else in Python.
 
-    >>> coded = index_words(["b a b", "", "a\n"])
-    >>> coded.words, coded.codes.tolist(), coded.lengths.tolist()
+    >>> index = index_words(["b a b", "", "a\n"])
+    >>> index.words, index.codes.tolist(), index.lengths.tolist()
     (['b', 'a'], [0, 1, 0, 1], [3, 0, 1])
 
     Raises:
@@ -162,8 +162,8 @@ def _index_with_arrow(texts: list[str]) -> WordIndex:
     # Arrow's ASCII kernel knows exactly Rust's six ASCII spaces; the others, none of them printable, become one first.
     texts = [text if text.isascii() or text.isprintable() else _BEYOND_ASCII.sub(" ", text) for text in texts]
     pieces = arrow().compute.ascii_split_whitespace(arrow().array(texts, arrow().large_string()))
-    coded = pieces.flatten().dictionary_encode()
-    words, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy()
+    index = pieces.flatten().dictionary_encode()
+    words, codes = index.dictionary.to_pylist(), index.indices.to_numpy()
     bounds = pieces.offsets.to_numpy().astype(np.int64)
     if "" in words:
         # A text that is empty, or begins or ends with white space, has an empty piece there: it is no word.

@@ -52,12 +52,12 @@ class UnknownWordError(ValueError):
         self.word = word
 
     def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str]]:
-        # An exception is pickled with its message as argument; worker processes must hand on the word.
+        # An exception is pickled with its message as argument; that of a worker process must carry the word.
         return type(self), (self.word,)
 
 
 class WordTokenizer(LectureTokenizer):
-    """Words split at white space, from a closed vocabulary; `unknown_words` says what becomes of all others.
+    """Words split at white space, from a closed vocabulary; `unknown_words` says how all others are encoded.
 
     "token": the unknown word, `<unk>`; where there is none, they are refused.
 
@@ -189,7 +189,7 @@ class WordTokenizer(LectureTokenizer):
 
     @property
     def unknown_words(self) -> str:
-        """What becomes of unknown words: "token", "classes" or "spelled", as for `train`, or "refused"."""
+        """How unknown words are encoded: "token", "classes" or "spelled", as for `train`, or "refused"."""
         if _spells(self.backend_tokenizer.model):
             return "spelled"
         if is_class_normalizer(self.backend_tokenizer.normalizer):
@@ -197,7 +197,7 @@ class WordTokenizer(LectureTokenizer):
         return "refused" if self.unk_token is None else "token"
 
     def is_unmodified(self) -> bool:
-        """Whether nobody changed the backend, so that `encode_words` gives its ids."""
+        """Whether the backend is unchanged, so that `encode_words` gives its ids."""
         backend, policy = self.backend_tokenizer, self.unknown_words
         if policy == "spelled":
             splits = is_spelling_pre_tokenizer(backend.pre_tokenizer)
@@ -313,9 +313,9 @@ def _check_room(vocab_size: int | None, special: set[str], letters: list[str] | 
 def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
-        coded = index_words(chunk)
-        occurrences = np.bincount(coded.codes, minlength=len(coded.words)).tolist()
-        counts.update(dict(zip(coded.words, occurrences, strict=True)))
+        index = index_words(chunk)
+        occurrences = np.bincount(index.codes, minlength=len(index.words)).tolist()
+        counts.update(dict(zip(index.words, occurrences, strict=True)))
     return counts
 
 

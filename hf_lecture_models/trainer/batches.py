@@ -28,7 +28,7 @@ class Batches(Protocol):
 
     steps_per_epoch: int  # 0: not known (data that are streamed)
 
-    def set_shard(self, rows: "RowShard") -> None:
+    def set_shard(self, shard: "RowShard") -> None:
         """Take the share of one process; called once, before all else."""
 
     def next_step(self) -> list[Batch]:
@@ -87,33 +87,33 @@ class ShuffledBatches:
         self.num_rows, self.collate, self.batch_size = num_rows, collate, batch_size
         self.seed, self.fingerprint = seed, fingerprint
         self.steps_per_epoch = -(-num_rows // batch_size)
-        self.rows = RowShard(batch_size)
+        self.shard = RowShard(batch_size)
         self.epoch = self.position = 0
         self.order = self._shuffled()
 
-    def set_shard(self, rows: RowShard) -> None:
-        """See `Batches`."""
-        self.rows = rows
+    def set_shard(self, shard: RowShard) -> None:
+        """Take the share of one process."""
+        self.shard = shard
 
     def next_step(self) -> list[Batch]:
-        """See `Batches`."""
+        """The micro-batches of this process in the next optimizer step, on its device."""
         if self.position == self.steps_per_epoch:
             self.epoch, self.position = self.epoch + 1, 0
             self.order = self._shuffled()
         step = self.order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
         self.position += 1
-        batches = [self.collate(step[rows]) for rows in self.rows.micro_batches]
-        return [Batch({k: v.to(self.rows.device) for k, v in b.inputs.items()}, b.num_items) for b in batches]
+        batches = [self.collate(step[part]) for part in self.shard.micro_batches]
+        return [Batch({k: v.to(self.shard.device) for k, v in b.inputs.items()}, b.num_items) for b in batches]
 
     def on_step_outputs(self, index: int, outputs: Any) -> None:
         """Rows are independent: nothing is carried."""
 
     def state_dict(self) -> dict[str, Any]:
-        """See `Batches`. The order of an epoch follows from its number and the seed."""
+        """The position in the data; the order of an epoch follows from its number and the seed."""
         return {"epoch": self.epoch, "position": self.position, "fingerprint": self.fingerprint}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """See `Batches`."""
+        """Go to a position that `state_dict` gave; one in other data raises ValueError."""
         _refuse_other_data(state, self.fingerprint)
         self.epoch, self.position = state["epoch"], state["position"]
         self.order = self._shuffled()
@@ -177,21 +177,21 @@ class StreamBatches:
         self.epoch = self.position = 0
         self.set_shard(RowShard(batch_size))
 
-    def set_shard(self, rows: RowShard) -> None:
-        """See `Batches`."""
-        self.rows = rows
-        self.carried: list[RecurrentCache | None] = [None] * len(rows.micro_batches)
+    def set_shard(self, shard: RowShard) -> None:
+        """Take the share of one process."""
+        self.shard = shard
+        self.carried: list[RecurrentCache | None] = [None] * len(shard.micro_batches)
         # The last stream is filled up with inputs that have no label.
         filled = np.full(self.batch_size * self.columns, self.bos_id, dtype=self.stream.dtype)
         filled[: len(self.stream) - 1] = self.stream[:-1]
         following = np.full_like(filled, self.bos_id)
         following[: len(self.stream) - 1] = self.stream[1:]
         shape = (self.batch_size, self.columns)
-        self.inputs = [torch.from_numpy(filled.reshape(shape)[part]) for part in rows.micro_batches]
-        self.following = [torch.from_numpy(following.reshape(shape)[part]) for part in rows.micro_batches]
+        self.inputs = [torch.from_numpy(filled.reshape(shape)[part]) for part in shard.micro_batches]
+        self.following = [torch.from_numpy(following.reshape(shape)[part]) for part in shard.micro_batches]
 
     def next_step(self) -> list[Batch]:
-        """See `Batches`."""
+        """The micro-batches of this process in the next optimizer step, on its device."""
         if self.position == self.steps_per_epoch:
             self.epoch, self.position = self.epoch + 1, 0
             self.carried = [None] * len(self.carried)
@@ -204,8 +204,8 @@ class StreamBatches:
         labels = self.following[index][:, segment].long()
         counted = labels != self.bos_id
         inputs = {
-            "input_ids": self.inputs[index][:, segment].long().to(self.rows.device),
-            **make_labels(labels.masked_fill(~counted, IGNORED).to(self.rows.device)),
+            "input_ids": self.inputs[index][:, segment].long().to(self.shard.device),
+            **make_labels(labels.masked_fill(~counted, IGNORED).to(self.shard.device)),
             "past_key_values": self.carried[index],
             "use_cache": True,
         }
@@ -222,18 +222,18 @@ class StreamBatches:
         self.carried[index] = cache.detach()
 
     def state_dict(self) -> dict[str, Any]:
-        """See `Batches`."""
+        """The position in the data, with the state that the next segment starts from."""
         carried = [None if cache is None else cache.to_tensors() for cache in self.carried]
         return {"epoch": self.epoch, "position": self.position, "fingerprint": self.fingerprint, "carried": carried}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """See `Batches`."""
+        """Go to a position that `state_dict` gave; one in other data raises ValueError."""
         _refuse_other_data(state, self.fingerprint)
         self.epoch, self.position = state["epoch"], state["position"]
         self.carried = [None if saved is None else self._cache(saved) for saved in state["carried"]]
 
     def _cache(self, saved: dict[str, torch.Tensor]) -> RecurrentCache:
-        return RecurrentCache.from_tensors({name: tensor.to(self.rows.device) for name, tensor in saved.items()})
+        return RecurrentCache.from_tensors({name: tensor.to(self.shard.device) for name, tensor in saved.items()})
 
 
 def make_labels(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -1,108 +1,307 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The texts that a recipe names: written into it, in local files, or on the Hub at a pinned revision."""
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""The data that a recipe names: written into it, in local files, or on the Hub at a pinned revision.
 
+A part of the data ("train", "validation" or "test") is a sequence of rows, and a row a mapping from the task's columns
+to values: `{"text": "a fine film", "label": 1}`. `columns` says where a file or data set has other names for them.
+"""
+
+import csv
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, overload
 
 from hf_lecture_models.tokenization.corpus import read_texts
-from hf_lecture_models.trainer.language_model import CausalLMRecipe
+from hf_lecture_models.trainer.recipe import Recipe, setting
 
+DATA_FOLDER = "HF_LECTURE_DATA"
 _BUILDERS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet", ".txt": "text"}
 
 
-def training_texts(recipe: CausalLMRecipe) -> Any:
-    """A list of texts, or with `streaming` an `IterableDataset`.
+@dataclass(kw_only=True)
+class DataRecipe(Recipe):
+    """Where the rows come from; `TextsRecipe` and `RowsRecipe` can also hold them."""
+
+    train_files: list[str] = setting(
+        [],
+        "local .txt (one text per line), .csv, .tsv (nothing is quoted), .json, .jsonl or .parquet files, relative to "
+        f"the current folder, or else to the one that the environment variable {DATA_FOLDER} names",
+    )
+    validation_files: list[str] = setting([], "the same for validation")
+    test_files: list[str] = setting([], "the same for the results on the model's card", free=True)
+    dataset_name: str = setting("", "data set on the Hub, in place of files")
+    dataset_config: str | None = setting(None, "its configuration")
+    dataset_revision: str = setting("", "its revision: a commit, so that the data stay the same")
+    train_split: str = setting("train", "its split to train on")
+    validation_split: str = setting("validation", "its split to validate on")
+    test_split: str = setting("", "its split for the results on the model's card", free=True)
+    columns: dict[str, str] = setting({}, "names of columns in files, by the task's own names: {text: sentence}")
+    data: dict[str, str] = setting({}, "what the card says of the data: name, language, licence, source", free=True)
+
+    inline: ClassVar[str] = "rows"
+    """The fields that hold data themselves are `train_` and `validation_` with this name."""
+
+    def inline_rows(self, part: str) -> list[dict[str, Any]]:
+        """The rows of a part that stand in the recipe itself."""
+        return list(getattr(self, f"{part}_{self.inline}", ()))
+
+
+@dataclass(kw_only=True)
+class TextsRecipe(DataRecipe):
+    """A recipe of a task on texts alone; each row has the one column `text`."""
+
+    train_texts: list[str] = setting([], "texts written into the recipe itself, in place of files")
+    validation_texts: list[str] = setting([], "the same for validation")
+
+    inline: ClassVar[str] = "texts"
+
+    @property
+    def text_column(self) -> str:
+        """What files call the column of texts."""
+        return self.columns.get("text", "text")
+
+    def inline_rows(self, part: str) -> list[dict[str, Any]]:
+        """The texts of a part that stand in the recipe itself, as rows."""
+        return [{"text": text} for text in getattr(self, f"{part}_texts", ())]
+
+
+@dataclass(kw_only=True)
+class RowsRecipe(DataRecipe):
+    """A recipe of a task on rows of several columns."""
+
+    train_rows: list[dict[str, Any]] = setting([], "rows written into the recipe itself, in place of files")
+    validation_rows: list[dict[str, Any]] = setting([], "the same for validation")
+
+
+class Rows(Sequence[dict[str, Any]]):
+    """Rows of the task's columns that remember where they were read, for messages.
+
+    >>> rows = Rows({"text": ["a", "b"], "label": [0, 1]}, [("dev.tsv", 2)])
+    >>> rows[1], rows.where(1), rows.texts("text")
+    ({'text': 'b', 'label': 1}, 'dev.tsv, row 2', ['a', 'b'])
+
+    Args:
+        columns: the values of each column, all equally many.
+        sources: names of files and their numbers of rows, in the order of the rows.
+    """
+
+    def __init__(self, columns: Mapping[str, list[Any]], sources: Sequence[tuple[str, int]]) -> None:
+        self.columns, self.sources = dict(columns), list(sources)
+
+    def __len__(self) -> int:
+        return sum(length for _, length in self.sources)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        return {name: values[index] for name, values in self.columns.items()}
+
+    def where(self, index: int) -> str:
+        """The file of a row, and its number there, from 1 and without the header."""
+        for name, length in self.sources:
+            if index < length:
+                return f"{name}, row {index + 1}"
+            index -= length
+        raise IndexError(f"there are {len(self)} rows")
+
+    def texts(self, column: str) -> list[str]:
+        """The values of a column of texts.
+
+        Raises:
+            ValueError: one is no text; the message says which.
+        """
+        values = self.columns[column]
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                raise ValueError(f"{self.where(index)}: {column} is {value!r}, no text")
+        return values
+
+
+def read_rows(
+    recipe: DataRecipe, part: str, required: Sequence[str] = ("text",), optional: Sequence[str] = ()
+) -> Rows | None:
+    """The rows of a part of the recipe's data; None where it names no validation or test data.
+
+    Args:
+        required: columns of the task that must be there.
+        optional: columns that are read where a file has them, or where `recipe.columns` names them.
 
     Raises:
-        ValueError: the recipe names no training data, or two sources, or a Hub name without a revision.
-        FileNotFoundError: a file is missing.
+        ValueError: there is no training data, or no row, or two sources are named, or a column is missing.
+        OSError: a file is missing or cannot be read.
     """
-    if not recipe.streaming:
-        texts = _texts(recipe, recipe.train_texts, recipe.train_files, recipe.train_split)
-        if texts is None:
-            raise ValueError("the recipe names no training data: set train_files, dataset_name or train_texts")
-        return texts
+    for column in recipe.columns:
+        if column not in (*required, *optional):
+            raise ValueError(f"recipe: columns has {column!r}, but there are only {', '.join((*required, *optional))}")
+    files, own = getattr(recipe, f"{part}_files"), recipe.inline_rows(part)
+    split = getattr(recipe, f"{part}_split")
+    _refuse_two_sources(recipe, own, files)
+    if own:
+        tables = [_Table(f"the recipe's {part}_{recipe.inline}", _as_columns(own), {})]
+    elif files:
+        tables = [_Table(name, _read_file(name), recipe.columns) for name in files]
+    elif recipe.dataset_name and split:
+        tables = [_Table(f"split {split} of {recipe.dataset_name}", _load_from_hub(recipe, split), recipe.columns)]
+    elif part == "train":
+        raise ValueError(f"the recipe names no training data: set train_files, dataset_name or train_{recipe.inline}")
+    else:
+        return None
+    chosen = [*required, *(column for column in optional if any(table.has(column) for table in tables))]
+    columns: dict[str, list[Any]] = {name: [] for name in chosen}
+    for table in tables:
+        for name in chosen:
+            columns[name] += table.read(name)
+    return Rows(columns, [(table.source, table.length) for table in tables])
+
+
+def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
+    """The texts of a part of the recipe's data; None where it names no validation or test data.
+
+    Raises:
+        ValueError, OSError: as `read_rows`.
+    """
+    rows = read_rows(recipe, part)
+    return None if rows is None else rows.texts("text")
+
+
+def stream_texts(recipe: TextsRecipe) -> Any:
+    """The training data as an `IterableDataset`, read while it is iterated; `recipe.text_column` holds the texts.
+
+    Raises:
+        ValueError: the recipe holds its texts itself, or names no training data or two sources, or has no such column.
+        OSError: a file is missing or cannot be read.
+    """
+    _refuse_two_sources(recipe, recipe.train_texts, recipe.train_files)
     if recipe.train_texts:
         raise ValueError("train_texts are in memory and cannot be streamed; set streaming false, or name train_files")
-    dataset = _load(recipe, recipe.train_files, recipe.train_split, streaming=True)
-    return dataset.shuffle(recipe.seed, buffer_size=recipe.shuffle_buffer) if recipe.shuffle_buffer else dataset
-
-
-def validation_texts(recipe: CausalLMRecipe) -> list[str] | None:
-    """A list of texts; None if the recipe names no validation data."""
-    return _texts(recipe, recipe.validation_texts, recipe.validation_files, recipe.validation_split)
-
-
-def _texts(recipe: CausalLMRecipe, texts: Sequence[str], files: Sequence[str], split: str) -> list[str] | None:
-    if sum(map(bool, (texts, files, recipe.dataset_name))) > 1:
-        raise ValueError("the recipe names its data twice; keep one of texts, files and dataset_name")
-    if texts:
-        return list(texts)
-    if files and all(_suffix(name) == ".txt" for name in files):
-        # Line by line as everywhere else in the package, with the line number of what is not UTF-8.
-        found = [text for name in _existing(files) for text in read_texts(name)]
-    elif not files and (not recipe.dataset_name or not split):
-        return None
+    if recipe.train_files:
+        source, dataset = ", ".join(recipe.train_files), _load_files(recipe.train_files, streaming=True)
+    elif recipe.dataset_name:
+        source, dataset = recipe.dataset_name, _load_from_hub(recipe, recipe.train_split, streaming=True)
     else:
-        found = _strings(_load(recipe, files, split, streaming=False)[recipe.text_column], recipe.text_column)
-    if not found:
-        raise ValueError(f"{', '.join(files) or f'split {split} of {recipe.dataset_name}'}: there is no text in it")
-    return found
+        raise ValueError("the recipe names no training data: set train_files or dataset_name")
+    if dataset.column_names is not None and recipe.text_column not in dataset.column_names:
+        raise _missing_column(source, "text", recipe.text_column, dataset.column_names)
+    return dataset
 
 
-def _load(recipe: CausalLMRecipe, files: Sequence[str], split: str, streaming: bool) -> Any:
+def find_file(name: str) -> Path:
+    """The path of a file: as it is named, or else in the folder of the environment variable HF_LECTURE_DATA.
+
+    Raises:
+        FileNotFoundError: it is at neither place.
+    """
+    folder = os.environ.get(DATA_FOLDER)
+    for path in (Path(name), *([Path(folder, name)] if folder else [])):
+        if path.is_file():
+            return path
+    second = f"in {DATA_FOLDER}, {folder}" if folder else f"in {DATA_FOLDER}, which is not set"
+    raise FileNotFoundError(f"there is no file {name}, neither in the current folder nor {second}")
+
+
+class _Table:
+    """The columns of one file, list of rows or data set, under the names that it has for them."""
+
+    def __init__(self, source: str, columns: Any, names: Mapping[str, str]) -> None:
+        self.source, self.columns, self.names = source, columns, names
+        self.known = list(getattr(columns, "column_names", None) or columns)
+        self.length = len(columns[self.known[0]]) if self.known else 0
+        if not self.length:
+            raise ValueError(f"{source}: there is no row in it")
+
+    def has(self, column: str) -> bool:
+        """Whether a column of the task is there, or is said to be."""
+        return column in self.names or column in self.known
+
+    def read(self, column: str) -> list[Any]:
+        """The values of a column of the task."""
+        name = self.names.get(column, column)
+        if name not in self.known:
+            raise _missing_column(self.source, column, name, self.known)
+        return _decoded(self.columns, name)
+
+
+def _missing_column(source: str, column: str, name: str, known: Sequence[str]) -> ValueError:
+    return ValueError(
+        f"{source} has no column {name!r}, only {', '.join(known)}; --columns.{column} NAME names another one"
+    )
+
+
+def _decoded(columns: Any, name: str) -> list[Any]:
+    """The values, those of a data set's classes by their names; no class, -1, is None."""
+    values, names = list(columns[name]), getattr(getattr(columns, "features", {}).get(name), "names", None)
+    return values if names is None else [names[value] if value is not None and value >= 0 else None for value in values]
+
+
+def _as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
+
+
+def _refuse_two_sources(recipe: DataRecipe, own: Sequence[Any], files: Sequence[str]) -> None:
+    if sum(map(bool, (own, files, recipe.dataset_name))) > 1:
+        raise ValueError(f"the recipe names its data twice; keep one of {recipe.inline}, files and dataset_name")
+
+
+def _read_file(name: str) -> Any:
+    if _suffix(name) == ".txt":
+        # Line by line as everywhere else in the package, with the line number of what is not UTF-8.
+        return {"text": list(read_texts(find_file(name)))}
+    return _load_files([name], streaming=False)
+
+
+def _load_files(names: Sequence[str], streaming: bool) -> Any:
+    kinds = {_suffix(name) for name in names}
+    if len(kinds) > 1 or not kinds <= _BUILDERS.keys():
+        raise ValueError(f"{', '.join(names)}: all files must be of one kind of {', '.join(sorted(_BUILDERS))}")
+    paths = [find_file(name) for name in names]
+    for name, path in zip(names, paths, strict=True):
+        if not path.stat().st_size:
+            raise ValueError(f"{name} is empty: there is no row in it")
+    (suffix,) = kinds
+    options: dict[str, Any] = {}
+    if _BUILDERS[suffix] == "csv":
+        options = {"keep_default_na": False}  # "None" and "NA" are words
+    if suffix == ".tsv":
+        options |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+    datasets = _datasets()
+    try:
+        return datasets.load_dataset(
+            _BUILDERS[suffix], data_files=list(map(str, paths)), split="train", streaming=streaming, **options
+        )
+    # What datasets raises for a file without rows is any of these, StopIteration among them.
+    except (datasets.exceptions.DatasetsError, StopIteration, ValueError) as error:
+        reason = error.__cause__ or str(error) or "there is no row in it"
+        raise ValueError(f"{', '.join(names)} cannot be read as {suffix[1:]}: {reason}") from error
+
+
+def _load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
+    if not recipe.dataset_revision:
+        raise ValueError(f"dataset_name {recipe.dataset_name} needs dataset_revision, a commit: data change")
+    return _datasets().load_dataset(
+        recipe.dataset_name,
+        recipe.dataset_config,
+        split=split,
+        revision=recipe.dataset_revision,
+        streaming=streaming,
+    )
+
+
+def _datasets() -> Any:
     try:
         import datasets
     except ImportError as error:
         raise ImportError("reading these data needs datasets: pip install 'hf-lecture-models[train]'") from error
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
-    if files:
-        kinds = {_BUILDERS.get(_suffix(name)) for name in _existing(files)}
-        if None in kinds or len(kinds) > 1:
-            raise ValueError(f"{', '.join(files)}: all files must be of one kind of {', '.join(sorted(_BUILDERS))}")
-        for name in files:
-            if not Path(name).stat().st_size:
-                raise ValueError(f"{name} is empty: there is no text in it")
-        kind = str(kinds.pop())
-        options = {"delimiter": "\t"} if _suffix(files[0]) == ".tsv" else {}
-        try:
-            loaded = datasets.load_dataset(kind, data_files=list(files), split="train", streaming=streaming, **options)
-        # What datasets raises for a file without rows is any of these, StopIteration among them.
-        except (datasets.exceptions.DatasetsError, StopIteration, ValueError) as error:
-            reason = error.__cause__ or str(error) or "there is no row in it"
-            raise ValueError(f"{', '.join(files)} cannot be read as {kind}: {reason}") from error
-    else:
-        if not recipe.dataset_revision:
-            raise ValueError(f"dataset_name {recipe.dataset_name} needs dataset_revision, a commit: data change")
-        loaded = datasets.load_dataset(
-            recipe.dataset_name,
-            recipe.dataset_config,
-            split=split,
-            revision=recipe.dataset_revision,
-            streaming=streaming,
-        )
-    if loaded.column_names is not None and recipe.text_column not in loaded.column_names:
-        raise ValueError(f"no column {recipe.text_column!r} in the data, only {', '.join(loaded.column_names)}")
-    return loaded
+    return datasets
 
 
 def _suffix(name: str) -> str:
     return Path(name.removesuffix(".gz")).suffix.lower()
-
-
-def _existing(files: Sequence[str]) -> Sequence[str]:
-    for name in files:
-        if not Path(name).is_file():
-            raise FileNotFoundError(f"there is no file {name}; name it relative to the current folder")
-    return files
-
-
-def _strings(column: Any, name: str) -> list[str]:
-    texts = list(column)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"row {row} of column {name!r} holds {type(text).__name__}, not text")
-    return texts

@@ -1,5 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The one training loop. It knows no language: a model that returns a loss, batches that count items, an evaluation."""
+"""The one training loop. It knows no task: a model that returns a mean loss, batches that count items, an evaluation.
+
+With m_i the mean loss of micro-batch i over its n_i items, all micro-batches of all processes in one optimizer step,
+
+    loss = Σ_i m_i n_i / Σ_i n_i
+
+so that each item weighs the same, however the step is cut into micro-batches and processes.
+"""
 
 import math
 import os
@@ -88,8 +95,8 @@ def train(
     """Train `model` and leave the best one (without `evaluation`: the last one) in `output_dir`.
 
     Args:
-        model: called as `model(**batch.inputs, **forward_options, num_items_in_batch=n)`; its `loss` is the sum over
-            the batch's items divided by n, transformers' convention. It has `save_pretrained`.
+        model: any model of transformers, or what is called alike: `model(**batch.inputs, **forward_options)` returns an
+            object whose `loss` is the mean over the batch's `num_items` items. It has `save_pretrained`.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
         resume: go on from the newest complete checkpoint in `output_dir/checkpoints`, to the weights of a run that was
             never interrupted, bit for bit on the CPU at the same number of threads and processes.
@@ -137,14 +144,14 @@ class _Run:
         """Place everything on its device and, if asked, go back to the newest checkpoint."""
         accelerator, recipe = self.accelerator, self.recipe
         start = self._starting_point(resume)
-        rows = RowShard(
+        shard = RowShard(
             recipe.batch_size,
             recipe.accumulation_steps,
             accelerator.process_index,
             accelerator.num_processes,
             accelerator.device,
         )
-        self.batches.set_shard(rows)
+        self.batches.set_shard(shard)
         optimizer = optimizer_factory(groups(self.plain_model, recipe), recipe)
         # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
         self.model, self.optimizer = accelerator.prepare(self.plain_model, optimizer)
@@ -235,7 +242,7 @@ class _Run:
         for index, batch in enumerate(micro_batches):
             is_last = index == len(micro_batches) - 1
             with nullcontext() if is_last else accelerator.no_sync(self.model):
-                loss += self._backward(index, batch, max(1, items))
+                loss += self._backward(index, batch, items)
         norm = clip_gradients(accelerator, self.plain_model, self.recipe.clip_norm)
         loss_value, norm_sum, *noted = all_reduce_sum(accelerator, loss.item(), norm.item(), *signals.noted())
         # Before the step, so that the weights stay the last good ones.
@@ -252,15 +259,17 @@ class _Run:
         return next((name for name, count in zip(signals.names, noted, strict=True) if count), "")
 
     def _backward(self, index: int, batch: Batch, items: int) -> torch.Tensor:
-        """Add one micro-batch's share of the gradient: every item of the step weighs the same, wherever it is."""
+        """Add one micro-batch's part of the gradient; returns its part of the loss of a step of `items` items."""
         with self._autocast():
-            outputs = self.model(**batch.inputs, **self.forward_options, num_items_in_batch=items)
+            outputs = self.model(**batch.inputs, **self.forward_options)
         self.batches.on_step_outputs(index, outputs)
         if outputs.loss is None:
             raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
+        # A batch without items is not left out: the other processes wait for this one's gradient.
+        loss = outputs.loss * (batch.num_items / items) if batch.num_items else zero_loss(outputs)
         # DistributedDataParallel takes the mean over processes where the sum is meant.
-        self.accelerator.backward(outputs.loss * self.accelerator.num_processes)
-        return outputs.loss.detach()
+        self.accelerator.backward(loss * self.accelerator.num_processes)
+        return loss.detach()
 
     def _autocast(self) -> torch.autocast:
         enabled = self.recipe.mixed_precision == "bf16"
@@ -362,6 +371,24 @@ class _Run:
     @property
     def _metric(self) -> str:
         return self.evaluation.metric if self.evaluation is not None else "loss"
+
+
+def zero_loss(outputs: Any) -> torch.Tensor:
+    """A loss of 0 whose gradient is 0 everywhere, from a model's outputs for a batch without items.
+
+    A mean over nothing may be NaN, and 0 times the gradient of a NaN is NaN too. Then the way leads around the loss,
+    through the other tensors that the model returned.
+
+    >>> from transformers.modeling_outputs import CausalLMOutput
+    >>> logits = torch.ones(2, requires_grad=True)
+    >>> zero_loss(CausalLMOutput(loss=logits[:0].mean(), logits=logits))
+    tensor(0., grad_fn=<SumBackward0>)
+    """
+    if outputs.loss.isfinite():
+        return outputs.loss * 0
+    tensors = [value for value in vars(outputs).values() if isinstance(value, torch.Tensor) and value.requires_grad]
+    others = [tensor for tensor in tensors if tensor is not outputs.loss]
+    return torch.stack([(tensor.nan_to_num() * 0).sum() for tensor in others or tensors]).sum()
 
 
 def _total_steps(recipe: TrainingRecipe, steps_per_epoch: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-RecipeType = TypeVar("RecipeType", bound="TrainingRecipe")
+RecipeType = TypeVar("RecipeType", bound="Recipe")
 
 
 def setting(
@@ -35,7 +35,27 @@ def setting(
 
 
 @dataclasses.dataclass(kw_only=True)
-class TrainingRecipe:
+class Recipe:
+    """Named choices, each declared by `setting`; their types and values are checked when a recipe is made."""
+
+    def __post_init__(self) -> None:
+        kinds = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = coerced(getattr(self, field.name), kinds[field.name], field.name)
+            setattr(self, field.name, value)
+            _check(field, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, as YAML and JSON hold them."""
+        return dataclasses.asdict(self)
+
+    def free_fields(self) -> set[str]:
+        """Names of the fields that a resumed run may change."""
+        return {field.name for field in dataclasses.fields(self) if field.metadata["free"]}
+
+
+@dataclasses.dataclass(kw_only=True)
+class TrainingRecipe(Recipe):
     """What the loop itself reads; recipes of a task add their data and model to it."""
 
     seed: int = setting(0, "seed of dropout and of the order of the data", least=0)
@@ -68,49 +88,49 @@ class TrainingRecipe:
     num_processes: int | None = setting(None, "fail unless so many processes run; null: any number", free=True, least=1)
 
     def __post_init__(self) -> None:
-        kinds = typing.get_type_hints(type(self))
-        for field in dataclasses.fields(self):
-            value = coerced(getattr(self, field.name), kinds[field.name], field.name)
-            setattr(self, field.name, value)
-            _check(field, value)
+        super().__post_init__()
         if self.epochs == 0 and self.max_steps == 0:
             raise ValueError("recipe: epochs and max_steps are both 0; set one of them")
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, as YAML and JSON hold them."""
-        return dataclasses.asdict(self)
 
     def effective_batch(self) -> str:
         """What one optimizer step sees, in words."""
         return f"{self.batch_size} rows"
 
-    def free_fields(self) -> set[str]:
-        """Names of the fields that a resumed run may change."""
-        return {field.name for field in dataclasses.fields(self) if field.metadata["free"]}
-
 
 def load_recipe(
-    path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None, *, recipe_class: type[RecipeType]
+    path: str | os.PathLike[str] | None, overrides: Mapping[str, Any] | None = None, *, recipe_class: type[RecipeType]
 ) -> RecipeType:
     """Read a YAML recipe and lay `overrides` over it; a dotted name reaches into a mapping (`model.hidden_size`).
+
+    Args:
+        path: the file; None: a recipe of `overrides` alone.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: it is not a mapping, or a field is unknown or has an impossible value.
     """
+    values = {} if path is None else _read_yaml(Path(path))
+    fields = {field.name: field for field in dataclasses.fields(recipe_class)}
+    for name, value in (overrides or {}).items():
+        mapping = name.partition(".")[0]
+        if mapping != name and mapping in fields:
+            values.setdefault(mapping, default_of(fields[mapping]))
+        _override(values, name, value)
+    names = list(fields)
+    for name in values:
+        if name not in names:
+            raise ValueError(f"{path or 'recipe'}: {_unknown(str(name), names)}")
+    return recipe_class(**values)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a YAML file: {error}") from error
     if not isinstance(values, dict):
         raise ValueError(f"{path} must hold `name: value` lines, not {type(values).__name__}")
-    for name, value in (overrides or {}).items():
-        _override(values, name, value)
-    names = [field.name for field in dataclasses.fields(recipe_class)]
-    for name in values:
-        if name not in names:
-            raise ValueError(f"{path}: {_unknown(str(name), names)}")
-    return recipe_class(**values)
+    return values
 
 
 def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
@@ -124,7 +144,7 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
     while rest:
         name, equals, text = rest.pop(0).partition("=")
         if not name.startswith("--") or len(name) == 2:
-            raise ValueError(f"expected --name value, got {name!r}")
+            raise ValueError(f"expected --name value, got {name!r}; the recipe's file goes first")
         if not equals:
             if not rest:
                 raise ValueError(f"{name} needs a value: {name} VALUE")
@@ -147,7 +167,7 @@ def packaged_recipe(name: str) -> Path:
     return path
 
 
-def describe_fields(recipe_class: type[TrainingRecipe]) -> str:
+def describe_fields(recipe_class: type[Recipe]) -> str:
     """The fields with their defaults, one per line, for `--help`."""
     lines = ["fields of a recipe, each also an option --name value:"]
     for field in dataclasses.fields(recipe_class):
@@ -157,7 +177,7 @@ def describe_fields(recipe_class: type[TrainingRecipe]) -> str:
     return "\n".join(lines)
 
 
-def refuse_changed_recipe(recipe: TrainingRecipe, saved: Mapping[str, Any]) -> None:
+def refuse_changed_recipe(recipe: Recipe, saved: Mapping[str, Any]) -> None:
     """Refuse to continue a run under another recipe, because the result would belong to neither.
 
     Raises:
@@ -169,6 +189,12 @@ def refuse_changed_recipe(recipe: TrainingRecipe, saved: Mapping[str, Any]) -> N
                 f"cannot resume: {name} is {value!r} but the run was started with {saved.get(name)!r}; "
                 "use the recipe of the run, or another output folder"
             )
+
+
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The value of a field that nobody gives."""
+    factory: Any = field.default_factory
+    return field.default if factory is dataclasses.MISSING else factory()
 
 
 def _override(values: dict[str, Any], name: str, value: Any) -> None:
@@ -213,7 +239,7 @@ def coerced(value: Any, kind: Any, name: str) -> Any:
 
 def _check(field: dataclasses.Field[Any], value: Any) -> None:
     choices, least = field.metadata["choices"], field.metadata["least"]
-    if choices and value not in choices:
+    if choices and value is not None and value not in choices:
         raise ValueError(f"recipe: {field.name} must be one of {', '.join(choices)}, not {value!r}")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"recipe: {field.name} must be a finite number, not {value!r}")

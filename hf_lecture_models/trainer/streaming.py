@@ -33,17 +33,17 @@ class StreamedBlocks:
         self.dataset, self.text_column, self.tokenizer = dataset, recipe.text_column, tokenizer
         self.batch_size, self.sequence_length = recipe.batch_size, recipe.sequence_length
         self.shuffle_buffer = recipe.shuffle_buffer
-        self.rows = RowShard(self.batch_size)
+        self.shard = RowShard(self.batch_size)
         self.epoch = 0
         self.waiting = np.empty(0, dtype=np.int32)  # tokens that were read and not yet trained on
         self.texts: Iterator[str] | None = None
 
-    def set_shard(self, rows: RowShard) -> None:
-        """See `Batches`."""
-        self.rows = rows
+    def set_shard(self, shard: RowShard) -> None:
+        """Take the share of one process."""
+        self.shard = shard
 
     def next_step(self) -> list[Batch]:
-        """See `Batches`."""
+        """The micro-batches of this process in the next optimizer step, on its device."""
         needed = self.batch_size * self.sequence_length + 1
         while len(self.waiting) < needed:
             self.waiting = np.concatenate((self.waiting, self._read()))
@@ -52,12 +52,12 @@ class StreamedBlocks:
         self.waiting = self.waiting[needed - 1 :].copy()
         shape = (self.batch_size, self.sequence_length)
         inputs, following = step[:-1].view(shape), step[1:].view(shape)
-        return [self._batch(inputs[part], following[part]) for part in self.rows.micro_batches]
+        return [self._batch(inputs[part], following[part]) for part in self.shard.micro_batches]
 
     def _batch(self, inputs: Tensor, following: Tensor) -> Batch:
         counted = following != self.tokenizer.bos_token_id
         labels = following.masked_fill(~counted, IGNORED)
-        device = self.rows.device
+        device = self.shard.device
         return Batch({"input_ids": inputs.to(device), **make_labels(labels.to(device))}, int(counted.sum()))
 
     def _read(self) -> np.ndarray:
@@ -78,12 +78,12 @@ class StreamedBlocks:
         """Blocks are independent: nothing is carried."""
 
     def state_dict(self) -> dict[str, Any]:
-        """See `Batches`."""
+        """The position in the data, with the tokens that were read and not yet trained on."""
         waiting = torch.from_numpy(self.waiting)
         return {"dataset": self.dataset.state_dict(), "epoch": self.epoch, "waiting": waiting}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """See `Batches`."""
+        """Go to a position that `state_dict` gave."""
         if self.shuffle_buffer:
             warnings.warn(
                 f"the shuffle buffer is not part of a checkpoint: up to {self.shuffle_buffer} rows that waited in it "

@@ -13,8 +13,9 @@ from torch import nn
 from transformers import GenerationMixin, GPT2Config, GPT2LMHeadModel
 from transformers.modeling_outputs import CausalLMOutput
 
-from hf_lecture_models.base.causal_lm import CausalLMMixin, causal_lm_loss, check_tokenizer, score_from_logits
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, causal_lm_loss, score_from_logits
+from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.io.files import staged_file, staged_folder
 

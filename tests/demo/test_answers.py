@@ -19,13 +19,13 @@ from hf_lecture_models.demo.answers import (
     rank,
 )
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.generation.completion import complete
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.feed_forward import FeedForwardConfig
 from hf_lecture_models.models.gpt1 import Gpt1Config
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig
 from hf_lecture_models.models.self_attention import SelfAttentionConfig
-from hf_lecture_models.terminal import complete
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
@@ -53,7 +53,7 @@ def trigram(tokenizer, **options):
     return NGramForCausalLM.fit(TEXTS, tokenizer, progress=False, **options)
 
 
-SPEAKERS = {
+MODELS = {
     "trigram words": lambda: LoadedModel("trigram", trigram(WORDS), WORDS),
     "recurrent characters": lambda: LoadedModel("lstm", network(RecurrentConfig, CHARS, **SMALL), CHARS),
     "feed-forward words": lambda: LoadedModel("nplm", network(FeedForwardConfig, WORDS, hidden_size=8), WORDS),
@@ -61,59 +61,59 @@ SPEAKERS = {
     "self-attention bytes": lambda: LoadedModel("transformer", network(SelfAttentionConfig, BYTES, **HEADS), BYTES),
     "gpt2 words": lambda: LoadedModel("gpt2", network(GPT2Config, WORDS, n_embd=8, n_layer=1, n_head=2), WORDS),
 }
-EVERY = pytest.mark.parametrize("name", SPEAKERS)
+EVERY = pytest.mark.parametrize("name", MODELS)
 
 
 @EVERY
 def test_next_tokens_are_those_of_the_model(name):
-    speaker = SPEAKERS[name]()
-    ids = torch.tensor([speaker.tokenizer("the cat")["input_ids"]])
+    loaded = MODELS[name]()
+    ids = torch.tensor([loaded.tokenizer("the cat")["input_ids"]])
     with torch.no_grad():
-        expected = speaker.model(input_ids=ids).logits[0, -1].softmax(0)
-    found = next_tokens(speaker, "the cat", number=len(expected))
+        expected = loaded.model(input_ids=ids).logits[0, -1].softmax(0)
+    found = next_tokens(loaded, "the cat", number=len(expected))
     assert [token.probability for token in found] == pytest.approx(expected.sort(descending=True).values.tolist())
     assert sum(token.probability for token in found) == pytest.approx(1)
     end = next(token for token in found if token.kind == "end")
-    assert end.probability == pytest.approx(expected[speaker.tokenizer.eos_token_id].item())
-    assert len(next_tokens(speaker, "")) == 10
+    assert end.probability == pytest.approx(expected[loaded.tokenizer.eos_token_id].item())
+    assert len(next_tokens(loaded, "")) == 10
 
 
 @EVERY
 def test_texts_continue_as_on_the_command_line(name):
-    speaker = SPEAKERS[name]()
-    greedy = continue_text(speaker, "the cat", Sampling(5, sample=False))
-    assert greedy == complete(speaker.model, speaker.tokenizer, ["the cat"], max_new_tokens=5, do_sample=False)[0]
-    drawn = [continue_text(speaker, "a", Sampling(20, temperature=2.0, seed=seed))["text"] for seed in (1, 1, 2)]
+    loaded = MODELS[name]()
+    greedy = continue_text(loaded, "the cat", Sampling(5, sample=False))
+    assert greedy == complete(loaded.model, loaded.tokenizer, ["the cat"], max_new_tokens=5, do_sample=False)[0]
+    drawn = [continue_text(loaded, "a", Sampling(20, temperature=2.0, seed=seed))["text"] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_drawing_leaves_other_random_numbers_alone():
-    speaker = SPEAKERS["trigram words"]()
+def test_sampling_leaves_other_random_numbers_alone():
+    loaded = MODELS["trigram words"]()
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
-    continue_text(speaker, "the", Sampling(3, seed=1))
+    continue_text(loaded, "the", Sampling(3, seed=1))
     assert torch.equal(torch.rand(3), expected)
 
 
 @EVERY
 def test_ranking_accounts_for_every_bit(name):
-    speaker = SPEAKERS[name]()
+    loaded = MODELS[name]()
     sentences = ["dog the ran cat", "the cat ran", "a 犬 ran  twice", "ä"]
-    ranking = rank(speaker, sentences)
+    ranking = rank(loaded, sentences)
     assert [one.bits for one in ranking] == sorted(one.bits for one in ranking)
     for one in ranking:
-        expected = evaluate_language_model(speaker.model, speaker.tokenizer, [one.text])
+        expected = evaluate_language_model(loaded.model, loaded.tokenizer, [one.text])
         assert one.bits == pytest.approx(-expected["log_prob"] / math.log(2), rel=1e-5)
-        assert sum(piece.bits for piece in one.pieces) == pytest.approx(one.bits)
-        assert "".join(piece.text for piece in one.pieces) == one.text
-    means = [one.bits / one.measures["tokens"] for one in rank(speaker, sentences, per_token=True)]
+        assert sum(span.bits for span in one.spans) == pytest.approx(one.bits)
+        assert "".join(span.text for span in one.spans) == one.text
+    means = [one.bits / one.measures["tokens"] for one in rank(loaded, sentences, per_token=True)]
     assert means == sorted(means)
 
 
 def test_unknown_words_are_marked():
-    (one,) = rank(SPEAKERS["trigram words"](), ["the zebra ran"])
-    assert [(piece.text, piece.unknown) for piece in one.pieces] == [
+    (one,) = rank(MODELS["trigram words"](), ["the zebra ran"])
+    assert [(span.text, span.unknown) for span in one.spans] == [
         ("the", False),
         (" zebra", True),
         (" ran", False),
@@ -124,42 +124,42 @@ def test_unknown_words_are_marked():
 @EVERY
 def test_two_models_are_compared_word_by_word(name):
     text = "the cät  saw\na 犬 there "
-    speakers = [SPEAKERS[name](), SPEAKERS["recurrent characters"]()]
-    judged = compare(speakers, text)
-    for speaker, one in zip(speakers, judged, strict=True):
-        assert [piece.text.strip() for piece in one.pieces] == [*text.split(), ""]
-        assert one.measures == evaluate_language_model(speaker.model, speaker.tokenizer, [text])
-        assert sum(piece.bits for piece in one.pieces) == pytest.approx(one.bits)
+    models = [MODELS[name](), MODELS["recurrent characters"]()]
+    scored = compare(models, text)
+    for loaded, one in zip(models, scored, strict=True):
+        assert [span.text.strip() for span in one.spans] == [*text.split(), ""]
+        assert one.measures == evaluate_language_model(loaded.model, loaded.tokenizer, [text])
+        assert sum(span.bits for span in one.spans) == pytest.approx(one.bits)
 
 
 def test_a_text_without_blanks_is_compared_where_both_tokenizers_cut():
-    speakers = [SPEAKERS["recurrent characters"](), SPEAKERS["self-attention bytes"]()]
-    for one in compare(speakers, "犬が走る"):
-        assert [piece.text for piece in one.pieces] == ["犬", "が", "走", "る", ""]
-    speakers[0] = SPEAKERS["trigram words"]()
-    for one in compare(speakers, "犬が走る"):
-        assert [piece.text for piece in one.pieces] == ["犬が走る", ""]
+    models = [MODELS["recurrent characters"](), MODELS["self-attention bytes"]()]
+    for one in compare(models, "犬が走る"):
+        assert [span.text for span in one.spans] == ["犬", "が", "走", "る", ""]
+    models[0] = MODELS["trigram words"]()
+    for one in compare(models, "犬が走る"):
+        assert [span.text for span in one.spans] == ["犬が走る", ""]
 
 
-def test_a_closed_vocabulary_gives_probability_0_and_no_pieces():
+def test_a_closed_vocabulary_gives_probability_0_and_no_spans():
     tokenizer = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
     closed = LoadedModel("closed", trigram(tokenizer), tokenizer)
     first, last = rank(closed, ["the zebra", "the cat"])
     assert (first.text, first.possible, last.bits, last.possible) == ("the cat", True, math.inf, False)
-    judged = compare([closed, SPEAKERS["trigram words"]()], "the zebra")
-    assert not judged[0].possible
-    assert [piece.text for piece in judged[1].pieces] == ["the", " zebra", ""]
+    scored = compare([closed, MODELS["trigram words"]()], "the zebra")
+    assert not scored[0].possible
+    assert [span.text for span in scored[1].spans] == ["the", " zebra", ""]
     with pytest.raises(ValueError, match="zebra"):
         continue_text(closed, "the zebra", Sampling())
 
 
-def test_an_arpa_file_speaks_too(tmp_path):
+def test_an_arpa_file_works_too(tmp_path):
     trigram(WORDS, smoothing="absolute_discounting", alpha=1.0).save_arpa(tmp_path / "lm.arpa", WORDS)
     model, tokenizer = load_model(str(tmp_path / "lm.arpa"))
-    speaker = LoadedModel("lm.arpa", model.eval(), tokenizer)
-    probabilities = [token.probability for token in next_tokens(speaker, "the", number=len(tokenizer))]
+    loaded = LoadedModel("lm.arpa", model.eval(), tokenizer)
+    probabilities = [token.probability for token in next_tokens(loaded, "the", number=len(tokenizer))]
     assert sum(probabilities) == pytest.approx(1, abs=1e-4)
-    assert rank(speaker, ["the cat"])[0].bits > 0
+    assert rank(loaded, ["the cat"])[0].bits > 0
 
 
 def test_a_tokenizer_without_a_beginning_of_text():
@@ -172,21 +172,21 @@ def test_a_tokenizer_without_a_beginning_of_text():
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda speaker: compare([speaker], "a" * 1_000_000), "has 1,000,000 characters; this page takes at most"),
-        (lambda speaker: next_tokens(speaker, "a" * (MAX_CHARACTERS + 1)), "5,001 characters"),
-        (lambda speaker: checked_sentences("a\n" * 51), "51 sentences; this page takes at most 50"),
-        (lambda speaker: checked_sentences(" \n\t\n"), "nothing to rank"),
-        (lambda speaker: continue_text(speaker, "a", Sampling(1_000_000)), "between 1 and 200"),
-        (lambda speaker: continue_text(speaker, "a", Sampling(0)), "between 1 and 200"),
-        (lambda speaker: continue_text(speaker, "a", Sampling(temperature=0.0)), "temperature"),
-        (lambda speaker: continue_text(speaker, "a", Sampling(temperature=math.nan)), "temperature"),
-        (lambda speaker: continue_text(speaker, "a", Sampling(top_k=-1)), "top-k"),
-        (lambda speaker: continue_text(speaker, "a", Sampling(seed=10**30)), "seed"),
-        (lambda speaker: continue_text(speaker, "a", Sampling(top_p=2.0)), "top-p"),
-        (lambda speaker: continue_text(speaker, "a " * 60, Sampling(60)), "takes 64 in all"),
+        (lambda loaded: compare([loaded], "a" * 1_000_000), "has 1,000,000 characters; this page takes at most"),
+        (lambda loaded: next_tokens(loaded, "a" * (MAX_CHARACTERS + 1)), "5,001 characters"),
+        (lambda loaded: checked_sentences("a\n" * 51), "51 sentences; this page takes at most 50"),
+        (lambda loaded: checked_sentences(" \n\t\n"), "nothing to rank"),
+        (lambda loaded: continue_text(loaded, "a", Sampling(1_000_000)), "between 1 and 200"),
+        (lambda loaded: continue_text(loaded, "a", Sampling(0)), "between 1 and 200"),
+        (lambda loaded: continue_text(loaded, "a", Sampling(temperature=0.0)), "temperature"),
+        (lambda loaded: continue_text(loaded, "a", Sampling(temperature=math.nan)), "temperature"),
+        (lambda loaded: continue_text(loaded, "a", Sampling(top_k=-1)), "top-k"),
+        (lambda loaded: continue_text(loaded, "a", Sampling(seed=10**30)), "seed"),
+        (lambda loaded: continue_text(loaded, "a", Sampling(top_p=2.0)), "top-p"),
+        (lambda loaded: continue_text(loaded, "a " * 60, Sampling(60)), "takes 64 in all"),
     ],
 )
 def test_what_is_too_much_is_refused_in_one_sentence(act, message):
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        act(SPEAKERS["gpt1 bpe"]())
+        act(MODELS["gpt1 bpe"]())
     assert "\n" not in str(caught.value)

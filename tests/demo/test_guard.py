@@ -90,7 +90,7 @@ def test_what_looks_like_a_file_is_not_followed(body):
     assert ask("/gradio_api/queue/join", "POST", length=len(body), body=body)[0] == 403
 
 
-def test_a_question_passes_unchanged():
+def test_a_request_passes_unchanged():
     body = '{"data": ["the cät", 1.5, null, true], "fn_index": 0}'.encode()
     assert ask("/gradio_api/queue/join", "POST", length=len(body), body=body)[0] == 200
 

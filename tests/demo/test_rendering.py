@@ -51,7 +51,7 @@ MEASURES = {
 }
 
 
-def judged(text):
+def scored(text):
     return ScoredText(text, [TokenSpan(text, 1.5, len(text), unknown=True), TokenSpan("", 1.5)], MEASURES)
 
 
@@ -61,9 +61,9 @@ DOCUMENTS = {
     "error": render_error(EVIL),
     "continuation": render_continuation({"prompt": EVIL, "completion": EVIL, "tokens": 3, "finished": True}),
     "next tokens": render_next_tokens([NextToken(EVIL, 0.5, ""), NextToken(EVIL, 0.25, "end"), NextToken(EVIL, 0, "")]),
-    "ranking": render_ranking([judged(EVIL), IMPOSSIBLE]),
-    "comparison": render_comparison([EVIL, "B"], [judged(EVIL), judged("x")]),
-    "comparison with an impossible text": render_comparison([EVIL, "B"], [judged(EVIL), IMPOSSIBLE]),
+    "ranking": render_ranking([scored(EVIL), IMPOSSIBLE]),
+    "comparison": render_comparison([EVIL, "B"], [scored(EVIL), scored("x")]),
+    "comparison with an impossible text": render_comparison([EVIL, "B"], [scored(EVIL), IMPOSSIBLE]),
 }
 
 
@@ -93,8 +93,8 @@ def test_probabilities_and_bars():
 
 
 def test_surprisal_decides_the_colour_and_unknown_words_are_marked():
-    pieces = [TokenSpan("a", 0.5, 1), TokenSpan(" b", 5.0, 3, unknown=True), TokenSpan(" ", 1.0), TokenSpan("", 40.0)]
-    reader = Reader(render_ranking([ScoredText("a b ", pieces, MEASURES)]))
+    spans = [TokenSpan("a", 0.5, 1), TokenSpan(" b", 5.0, 3, unknown=True), TokenSpan(" ", 1.0), TokenSpan("", 40.0)]
+    reader = Reader(render_ranking([ScoredText("a b ", spans, MEASURES)]))
     classes = [attributes["class"] for _, attributes in reader.elements if attributes.get("class", "")[:6] == "piece "]
     assert classes == ["piece step0", "piece step3", "piece step1", "piece step5"]
     tail = reader.text[reader.text.index("a") :]

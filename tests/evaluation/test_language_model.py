@@ -107,7 +107,7 @@ def test_every_key_by_hand(words, stream, batch_size):
     assert result["perplexity_without_unk"] == pytest.approx(2 ** ((bits - 2) / 9))
     assert result["word_perplexity_without_unk"] == pytest.approx(2 ** ((bits - 2) / 9))
     assert result["bits_per_byte"] == pytest.approx((bits + 8 * 3) / 18)
-    assert result["bits_per_byte_uncharged"] == pytest.approx(bits / 18)
+    assert result["bits_per_byte_excluding_oov"] == pytest.approx(bits / 18)
     assert (result["vocab_size"], result["unk_token"], result["stream"]) == (6, "<unk>", stream)
     assert result["window"] is None
     assert result["stride"] is None
@@ -159,7 +159,7 @@ def test_spelled_words_are_not_unknown():
     # ab, spelled ba, b, end: 1 + (0 + 0 + 1) + 0 + 0; spelled bé, end: (1 + 0 + 1 + 0) + 0.
     result = evaluate_language_model(BigramModel(tokenizer, bits), tokenizer, ["ab ba b", "bé"])
     assert (result["tokens"], result["words"], result["bytes"], result["unknown"]) == (6 + 5, 4 + 2, 8 + 4, 0)
-    assert result["bits_per_byte"] == result["bits_per_byte_uncharged"] == pytest.approx((2 + 2) / 12)
+    assert result["bits_per_byte"] == result["bits_per_byte_excluding_oov"] == pytest.approx((2 + 2) / 12)
     assert result["word_perplexity"] == result["word_perplexity_without_unk"] == pytest.approx(2 ** (4 / 6))
     assert (result["unk_token"], result["unk_classes"]) == (None, None)
 
@@ -175,7 +175,7 @@ def test_policies_compare_in_bits_per_byte():
         result = evaluate_language_model(model, tokenizer, held_out)
         assert result["words"] == 14
         assert result["unknown"] == (0 if policy == "spelled" else 4)
-        assert (result["bits_per_byte"] > result["bits_per_byte_uncharged"]) == (policy != "spelled")
+        assert (result["bits_per_byte"] > result["bits_per_byte_excluding_oov"]) == (policy != "spelled")
         bits[policy] = result["bits_per_byte"]
     assert bits["spelled"] < bits["token"]
 
@@ -191,7 +191,7 @@ def test_bytes_have_words_but_no_unknown_ones():
     assert result["perplexity"] == pytest.approx(len(tokenizer), rel=1e-5)
     assert result["word_perplexity"] == pytest.approx(math.exp(nats / 6), rel=1e-5)
     assert result["bits_per_byte"] == pytest.approx(math.log2(len(tokenizer)), rel=1e-5)
-    assert result["bits_per_byte"] == result["bits_per_byte_uncharged"]
+    assert result["bits_per_byte"] == result["bits_per_byte_excluding_oov"]
     assert result["unk_token"] is None
 
 

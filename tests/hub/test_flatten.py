@@ -28,7 +28,7 @@ def test_only_import_lines_change(tmp_path: Path) -> None:
 from collections.abc import Iterator
 
 import torch
-from hf_lecture_models.base.causal_lm import (
+from hf_lecture_models.base.heads.causal_lm import (
     CausalLMMixin,  # why
     causal_lm_loss as loss,
 )
@@ -41,7 +41,7 @@ def later():
 '''
     text, modules = flatten_source(write(tmp_path, source))
     expected = (
-        source.replace("from hf_lecture_models.base.causal_lm import (", "from .base_causal_lm import (")
+        source.replace("from hf_lecture_models.base.heads.causal_lm import (", "from .base_causal_lm import (")
         .replace("from hf_lecture_models.base.configuration   import", "from .base_configuration   import")
         .replace(
             "    from hf_lecture_models.io.files import staged_folder", "    from .base_files import staged_folder"

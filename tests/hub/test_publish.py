@@ -19,7 +19,7 @@ from huggingface_hub import HfApi, ModelCard, constants
 from safetensors.torch import load
 from typer.testing import CliRunner
 
-from hf_lecture_models.cli import app
+from hf_lecture_cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub import publish
 from hf_lecture_models.hub.facts import collect_facts, write_facts
@@ -30,7 +30,7 @@ from tests.hub.stand_in_hub import StandInHub, stand_in_hub
 
 TOKEN = "hf_theSecretOfThisTest0123456789"
 REPO = "somebody/small-lstm"
-PROGRAM = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "publish"]
+PROGRAM = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "publish"]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import torch
 
-from hf_lecture_models.cli import app
+from hf_lecture_cli import app
 from hf_lecture_models.demo import page as demo
 from hf_lecture_models.demo.answers import LoadedModel, Sampling, continue_text, next_tokens
 from hf_lecture_models.demo.style import STEPS, step
@@ -37,7 +37,7 @@ EVIL = "the <script>alert(2)</script> <img src=x onerror=alert(3)> ${alert(4)} {
 
 
 @pytest.fixture(scope="module")
-def speakers():
+def models():
     words, characters = (kind.train(TEXTS, progress=False) for kind in (WordTokenizer, CharTokenizer))
     trigram = NGramForCausalLM.fit(TEXTS, words, order=3, smoothing="add_alpha", alpha=0.1, progress=False)
     torch.manual_seed(0)
@@ -49,8 +49,8 @@ def speakers():
 
 
 @pytest.fixture(scope="module")
-def address(speakers):
-    page = demo.build_page(speakers)
+def address(models):
+    page = demo.build_page(models)
     yield demo.launch(page)
     page.close(verbose=False)
 
@@ -87,18 +87,18 @@ def numbers(view, selector):
     return [float(text.rstrip("%").replace("∞", "inf")) for text in view.locator(selector).all_inner_texts()]
 
 
-def test_a_text_is_continued(view, speakers):
+def test_a_text_is_continued(view, models):
     view.fill("#prompt textarea", "the old")
-    view.get_by_label("likeliest").check()
+    view.get_by_label("greedy").check()
     view.click("#button-continue")
     view.wait_for_selector("#next-tokens table")
-    expected = next_tokens(speakers[0], "the old")
+    expected = next_tokens(models[0], "the old")
     assert numbers(view, "#next-tokens .probability") == [round(100 * token.probability, 2) for token in expected]
     assert view.locator("#next-tokens .token").first.inner_text() == "man"
     widths = view.eval_on_selector_all("#next-tokens .bar div", "all => all.map(one => one.offsetWidth)")
     ratio = expected[1].probability / expected[0].probability
     assert widths[1] / widths[0] == pytest.approx(ratio, abs=0.01)
-    expected = continue_text(speakers[0], "the old", Sampling(30, sample=False))["text"]
+    expected = continue_text(models[0], "the old", Sampling(30, sample=False))["text"]
     assert view.locator("#continuation .text").inner_text() == expected
     # The same with what must not become markup.
     view.fill("#prompt textarea", EVIL)
@@ -113,13 +113,13 @@ def test_a_text_is_continued(view, speakers):
     )
 
 
-def test_sentences_are_ranked_in_colours(view, speakers):
+def test_sentences_are_ranked_in_colours(view, models):
     sentences = ["the sea saw the the zebra", "the old man saw the sea", EVIL]
     view.get_by_role("tab", name="Rank").click()
     view.fill("#sentences textarea", "\n".join(sentences))
     view.click("#button-rank")
     view.wait_for_selector("#ranking .sentence")
-    scores = sorted(score_texts(speakers[0].model, speakers[0].tokenizer, sentences), key=lambda one: -one.log_prob)
+    scores = sorted(score_texts(models[0].model, models[0].tokenizer, sentences), key=lambda one: -one.log_prob)
     shown = [float(text.split()[0]) for text in view.locator("#ranking b.bits").all_inner_texts()]
     assert shown == [round(-score.log_prob / math.log(2), 2) for score in scores]
     bits = [-value / math.log(2) for score in scores for value in score.log_probs]
@@ -183,14 +183,14 @@ def pixels(view, selector):
     return {f"rgb{image.getpixel(place)}" for place in places}
 
 
-def test_two_models_are_compared(view, speakers):
+def test_two_models_are_compared(view, models):
     text = f"the cat ran\nzebra {EVIL}"
     view.get_by_role("tab", name="Compare").click()
     view.fill("#compared textarea", text)
     view.click("#button-compare")
     view.wait_for_selector("#comparison table")
     assert view.locator("#comparison thead th").all_inner_texts() == ["", "A: trigram", f"B: {NAME}"]
-    measures = [evaluate_language_model(speaker.model, speaker.tokenizer, [text]) for speaker in speakers]
+    measures = [evaluate_language_model(loaded.model, loaded.tokenizer, [text]) for loaded in models]
     cells = view.locator("#comparison tr", has_text="bits per byte").locator("td").all_inner_texts()
     assert cells == [f"{one['bits_per_byte']:,.4g}" for one in measures]
     assert view.locator("#comparison .pair .word").all_inner_texts() == [*text.split(), "end"]
@@ -200,9 +200,9 @@ def test_two_models_are_compared(view, speakers):
 
 
 @pytest.fixture
-def command(speakers, tmp_path, monkeypatch, capsys):
+def command(models, tmp_path, monkeypatch, capsys):
     """`hf-lecture demo MODEL ...` that is interrupted as soon as it waits: exit status, output and errors."""
-    for part in (speakers[0].model, speakers[0].tokenizer):
+    for part in (models[0].model, models[0].tokenizer):
         part.save_pretrained(tmp_path / "trigram")
 
     class Interrupted:
@@ -263,7 +263,7 @@ def test_the_server_gives_nothing_of_the_disk_away(address, tmp_path):
     assert str(tmp_path.home()) not in json.dumps(config).replace(NAME, "")
 
 
-def test_users_do_not_get_each_others_answers(address, speakers):
+def test_users_do_not_get_each_others_answers(address, models):
     config = json.loads(get(address, "/config")[1])
     function = next(one["id"] for one in config["dependencies"] if len(one["inputs"]) == 3 and len(one["outputs"]) == 1)
     sentences = [f"the cat saw {'the dog ' * number}" for number in range(8)]
@@ -281,6 +281,6 @@ def test_users_do_not_get_each_others_answers(address, speakers):
 
     with ThreadPoolExecutor(len(sentences)) as users:
         answers = list(users.map(ask, range(len(sentences))))
-    scores = score_texts(speakers[0].model, speakers[0].tokenizer, [one.strip() for one in sentences])
+    scores = score_texts(models[0].model, models[0].tokenizer, [one.strip() for one in sentences])
     for answer, score in zip(answers, scores, strict=True):
         assert f"{-score.log_prob / math.log(2):.2f} bits" in answer

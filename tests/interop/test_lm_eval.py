@@ -133,7 +133,7 @@ def test_a_recurrent_model_reads_a_text_of_any_length(folders: dict[str, str], t
 
 
 def test_the_command(folders: dict[str, str], tasks: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "exec", "lm_eval", "run"]
+    command = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "exec", "lm_eval", "run"]
     command += ["--model", "hf", "--model_args", f"pretrained={folders['gpt1']},add_bos_token=False"]
     command += ["--tasks", "ours_texts", "--include_path", str(tasks), "--device", "cpu"]
     command += ["--output_path", str(tmp_path)]

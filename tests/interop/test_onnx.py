@@ -13,8 +13,8 @@ from torch.testing import assert_close
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models import NGramConfig, NGramForCausalLM, RecurrentConfig, RecurrentModel
+from hf_lecture_models.cli import convert
 from hf_lecture_models.hub.onnx import export_onnx
-from hf_lecture_models.terminal import convert_model
 from tests.interop.small_models import save_small_model, small_model, small_tokenizer
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     save_small_model(tmp_path / "model", "feed_forward")
-    convert_model(str(tmp_path / "model"), tmp_path / "model.onnx")
+    convert.run(str(tmp_path / "model"), tmp_path / "model.onnx")
     assert "differ from the model's by at most" in capsys.readouterr().out
     session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
     assert [given.name for given in session.get_inputs()] == ["input_ids", "attention_mask"]
@@ -105,7 +105,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         expected = AutoModelForCausalLM.from_pretrained(tmp_path / "model")(tokens).logits
     assert_close(torch.from_numpy(logits), expected, rtol=0, atol=1e-5)
     with pytest.raises(FileExistsError, match="is there already"):
-        convert_model(str(tmp_path / "model"), tmp_path / "model.onnx")
+        convert.run(str(tmp_path / "model"), tmp_path / "model.onnx")
     with pytest.raises(ValueError, match="write an ARPA file"):
         export_onnx(NGramForCausalLM(NGramConfig(vocab_size=17, order=2)), tmp_path / "ngram.onnx")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "model.onnx"]

@@ -112,7 +112,7 @@ def test_a_program_that_does_not_import_us(tmp_path: Path) -> None:
         "print(SentenceTransformer(sys.argv[1], device='cpu').encode(['the cat'])[0].tolist())\n",
         encoding="utf-8",
     )
-    command = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "exec", "python"]
+    command = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "exec", "python"]
     done = subprocess.run(
         [*command, str(script), str(tmp_path / "saved")], stdin=subprocess.DEVNULL, capture_output=True, text=True
     )

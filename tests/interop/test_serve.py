@@ -23,7 +23,7 @@ openai = pytest.importorskip("openai")
 pytest.importorskip("uvicorn")
 pytest.importorskip("fastapi")
 
-COMMAND = [sys.executable, "-c", "from hf_lecture_models.cli import main; main()", "exec", "transformers", "serve"]
+COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "exec", "transformers", "serve"]
 MOST = 12
 
 

@@ -14,8 +14,8 @@ import torch
 pytest.importorskip("accelerate")
 
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
+from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer.language_model import CausalLMRecipe, train_causal_lm
 
 pytestmark = pytest.mark.slow
 

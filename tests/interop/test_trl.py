@@ -111,7 +111,7 @@ def run_trl(command: str, folder: Path, data: list[dict[str, Any]], *options: st
     (folder / "data" / "train.jsonl").write_text(lines, encoding="utf-8")
     typed = ["exec", "trl", command, "--model_name_or_path", str(folder / "model"), "--dataset_name"]
     typed += [str(folder / "data"), "--output_dir", str(folder / "out"), "--max_steps", "2", "--use_cpu", *options]
-    code = f"from hf_lecture_models.cli import main; import sys; sys.argv[1:] = {typed!r}; main()"
+    code = f"from hf_lecture_cli import main; import sys; sys.argv[1:] = {typed!r}; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]
     return folder / "out"

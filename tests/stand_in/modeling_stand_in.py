@@ -15,8 +15,8 @@ from transformers import initialization as init
 from transformers.modeling_outputs import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.causal_lm import CausalLMMixin, causal_lm_loss
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, causal_lm_loss
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 
 

@@ -58,7 +58,7 @@ def test_unknown_characters_are_spelled_or_charged(fitted):
     else:
         # Two words hold an unknown character, and are charged whole: 3 and 6 bytes, and one for the end of each.
         assert found["unknown"] == 2
-        spelled = (found["bits_per_byte"] - found["bits_per_byte_uncharged"]) * found["bytes"]
+        spelled = (found["bits_per_byte"] - found["bits_per_byte_excluding_oov"]) * found["bytes"]
         assert spelled == pytest.approx(8 * (4 + 7))
 
 

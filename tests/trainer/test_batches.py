@@ -12,7 +12,11 @@ from torch.nn import functional as F
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.trainer.batches import BlockCollator, RowShard, ShuffledBatches, StreamBatches
+from hf_lecture_models.trainer.recipe import TrainingRecipe
+from hf_lecture_models.trainer.streaming import StreamedBlocks
 from hf_lecture_models.trainer.tokens import text_spans, token_stream
+from tests.interop.small_models import small_tokenizer
+from tests.trainer.small_runs import KINDS, make_batches, make_model
 
 TEXTS = ["a b c", "", "d", "e f a b", "c c c c c c c", "b"]
 
@@ -164,3 +168,33 @@ def test_other_data_are_refused_on_resume(tokenizer):
     state = StreamBatches(stream, 1, 3, 0).state_dict()
     with pytest.raises(ValueError, match="training data or the tokenizer differ"):
         StreamBatches(stream[:-1], 1, 3, 0).load_state_dict(state)
+
+
+class TextsInMemory(list):
+    """What the batches ask of a streamed data set."""
+
+    def set_epoch(self, epoch):
+        pass
+
+
+def streamed_blocks(tokenizer):
+    recipe = SimpleNamespace(batch_size=3, sequence_length=4, shuffle_buffer=0, text_column="text")
+    return StreamedBlocks(TextsInMemory({"text": text} for text in TEXTS), tokenizer, recipe)
+
+
+@pytest.mark.parametrize("layout", ["rows", "streamed"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "bert"])
+def test_a_models_mean_is_over_the_items_of_its_batch(tokenizer, kind, layout):
+    """Padded rows, empty rows and `<s>` among them: what the loop weighs by must be what the model divided by."""
+    model = make_model(kind).eval()
+    if layout == "rows":
+        batches = make_batches(kind, TrainingRecipe(batch_size=8))
+    else:
+        batches = streamed_blocks(small_tokenizer())
+    for _ in range(5):
+        for index, batch in enumerate(batches.next_step()):
+            outputs = model(**batch.inputs)
+            batches.on_step_outputs(index, outputs)
+            labels = batch.inputs["shift_labels"]
+            expected = F.cross_entropy(model(**batch.inputs).logits.flatten(0, 1), labels.flatten(), reduction="sum")
+            assert outputs.loss.item() * batch.num_items == pytest.approx(expected.item(), rel=1e-5)

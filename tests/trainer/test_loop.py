@@ -22,16 +22,16 @@ POINTS = torch.linspace(-1, 1, 22)[:, None]
 
 
 class Line(nn.Module):
-    """y = 3x + 1 with dropout on the way, its loss a sum over items divided by `num_items_in_batch`."""
+    """y = 3x + 1 with dropout on the way, its loss a mean over the wanted items: NaN where there is none."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
         torch.manual_seed(seed)
         self.inner, self.outer = nn.Linear(1, 16), nn.Linear(16, 1)
 
-    def forward(self, x, wanted, num_items_in_batch):
+    def forward(self, x, wanted):
         y = self.outer(F.dropout(torch.tanh(self.inner(x)), 0.2, self.training))
-        return SimpleNamespace(loss=(wanted * (y - 3 * x - 1) ** 2).sum() / num_items_in_batch)
+        return SimpleNamespace(loss=(wanted * (y - 3 * x - 1) ** 2).sum() / wanted.sum(), y=y)
 
     def save_pretrained(self, folder):
         save_file(self.state_dict(), folder / "model.safetensors")
@@ -53,7 +53,7 @@ def recipe(**fields):
 
 
 def distance(model):
-    return {"distance": (model(POINTS, torch.ones_like(POINTS), 22).loss).item(), "note": "text is no number"}
+    return {"distance": model(POINTS, torch.ones_like(POINTS)).loss.item(), "note": "text is no number"}
 
 
 def run(folder, model=None, *, evaluation=Evaluation(distance, "distance"), resume=False, **fields):  # noqa: B008
@@ -117,6 +117,14 @@ def test_the_schedule_ends_where_planned(tmp_path, schedule, last, parts):
     assert rates[-1] == pytest.approx(last, abs=1e-12)
 
 
+def test_the_reported_loss_is_the_mean_over_all_items_since_the_last_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(F, "dropout", lambda tensor, *arguments: tensor)
+    # Steps of 8, 8 and 6 points, and weights that stay: two epochs have the loss of all points.
+    fields = {"optimizer": "sgd", "learning_rate": 0, "batch_size": 8, "accumulation_steps": 4, "epochs": 2}
+    result, model = run(tmp_path, evaluation=None, log_every=6, **fields)
+    assert [row["loss"] for row in result.history] == [pytest.approx(distance(model)["distance"], rel=1e-6)]
+
+
 class Crash(Exception):
     pass
 
@@ -149,6 +157,19 @@ def test_a_resumed_run_ends_in_the_same_bits(tmp_path, crash_at, fields):
     assert resumed.history == straight.history
     best = [load_file(tmp_path / name / "model.safetensors") for name in ("straight", "resumed")]
     assert all(torch.equal(best[0][key], best[1][key]) for key in best[0])
+
+
+def test_a_plateau_that_was_lowered_stays_lowered_on_resume(tmp_path):
+    worse = iter(range(100))
+    evaluation = Evaluation(lambda model: {"distance": next(worse)}, "distance")
+    fields = {"schedule": "plateau", "plateau_factor": 0.5, "evaluate_every": 2, "max_steps": 8}
+    run(tmp_path, evaluation=evaluation, **fields)
+    for path in sorted((tmp_path / "checkpoints").iterdir())[1:]:
+        (path / "complete.json").unlink()
+    with pytest.warns(UserWarning, match="passed over"):
+        result, _ = run(tmp_path, evaluation=evaluation, resume=True, **fields)
+    rates = [row["learning_rate"] for row in result.history if "loss" in row]
+    assert rates == pytest.approx([0.02, 0.02, 0.02, 0.02, 0.01, 0.01, 0.005, 0.005])
 
 
 def test_a_damaged_checkpoint_costs_steps_and_not_bits(tmp_path):

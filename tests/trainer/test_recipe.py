@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hf_lecture_models.trainer.language_model import CausalLMRecipe
+from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
 from hf_lecture_models.trainer.recipe import (
     TrainingRecipe,
     describe_fields,

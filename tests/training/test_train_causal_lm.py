@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The script as a user starts it, killed as a machine kills it."""
 
-import importlib.util
 import json
 import multiprocessing
 import os
@@ -16,6 +15,11 @@ import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.tasks.causal_lm import CausalLM
+from hf_lecture_models.tasks.main import parse_command, run_task, train_and_test
 
 SCRIPT = Path(__file__).parents[2] / "training" / "train_causal_lm.py"
 RECIPE = SCRIPT.parent / "recipes" / "recurrent_tiny.yaml"
@@ -24,12 +28,15 @@ OPTIONS = ["--epochs", "16", "--save_every", "2", "--evaluate_every", "35", "--l
 STEPS = 80
 
 
-def script(arguments, entry="main"):
-    """Run the script's main, or its `command`, in this process, by its path as the launchers do."""
-    spec = importlib.util.spec_from_file_location("train_causal_lm", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, entry)([str(argument) for argument in arguments])
+def script(arguments):
+    """What the script does, in this process and with errors as they are."""
+    recipe, resume = parse_command(CausalLM(), [str(argument) for argument in arguments], "")
+    return train_and_test(CausalLM(), recipe, resume)[0]
+
+
+def command(arguments):
+    """The script in this process."""
+    run_task(CausalLM(), [str(argument) for argument in arguments], "")
 
 
 def run_in_child(arguments):
@@ -49,7 +56,7 @@ def straight(tmp_path_factory):
 def children():
     """New processes that need not import torch again: forked from one that has done nothing else."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["hf_lecture_models", "hf_lecture_models.trainer.data", "accelerate"])
+    context.set_forkserver_preload(["hf_lecture_models.tasks.main", "hf_lecture_models.tasks.causal_lm", "accelerate"])
     return context
 
 
@@ -232,7 +239,7 @@ def test_what_the_user_got_wrong_is_named(tmp_path, arguments, error, message):
         (["--train_texts", "[]", "--train_files", "empty.jsonl"], "empty.jsonl is empty"),
         (["--train_texts", "[]", "--train_files", "blank.jsonl"], "blank.jsonl"),
         (["--train_texts", "[]", "--train_files", "header.csv"], "header.csv"),
-        (["--validation_texts", "[]", "--validation_files", "empty.txt"], "empty.txt: there is no text"),
+        (["--validation_texts", "[]", "--validation_files", "empty.txt"], "empty.txt: there is no row"),
         (
             ["--train_texts", "[]", "--train_files", "empty.jsonl", "--streaming", "true", "--layout", "blocks"],
             "empty.jsonl is empty",
@@ -250,7 +257,7 @@ def test_a_mistake_costs_one_line_and_no_traceback(tmp_path, monkeypatch, argume
     }.items():
         Path(name).write_text(text)
     with pytest.raises(SystemExit, match=message) as stopped:
-        script([RECIPE, "--output_dir", "run", *arguments], entry="command")
+        command([RECIPE, "--output_dir", "run", *arguments])
     assert stopped.value.code.startswith("error: ")
     assert len(stopped.value.code) < 400
     assert stopped.value.code.count("\n") == 0
@@ -260,10 +267,10 @@ def test_a_mistake_costs_one_line_and_no_traceback(tmp_path, monkeypatch, argume
 def test_early_stopping_is_said_by_the_main_process_and_again_on_resume(tmp_path, capsys, monkeypatch):
     options = ["--learning_rate", "0", "--early_stopping_patience", "1", "--output_dir", tmp_path / "run"]
     for more in ([], ["--resume"]):
-        script([RECIPE, *options, *more], entry="command")
+        command([RECIPE, *options, *more])
         assert "10 steps, stopped early (early_stopping_patience)" in capsys.readouterr().out
     monkeypatch.setenv("RANK", "1")
-    script([RECIPE, *options, "--resume"], entry="command")
+    command([RECIPE, *options, "--resume"])
     assert capsys.readouterr().out == ""
 
 
@@ -277,7 +284,54 @@ def test_bytes_and_another_cell_need_only_options(tmp_path):
     assert script([RECIPE, "--output_dir", tmp_path / "run", *options]).step == 2
 
 
+def test_a_recipe_is_optional_and_goes_first(tmp_path):
+    fields = ["--train_texts", "[a b c, b c a, c a b]", "--model.hidden_size", "4", "--tokenizer.type", "char"]
+    run = ["--max_steps", "2", "--batch_size", "2", "--sequence_length", "4", "--output_dir", tmp_path / "run"]
+    assert script([*fields, *run]).step == 2
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["model_type"] == "lecture_recurrent"
+    with pytest.raises(ValueError, match="got 'recipe.yaml'; the recipe's file goes first"):
+        script(["--max_steps", "2", "recipe.yaml"])
+
+
+def test_training_goes_on_from_a_saved_model(tmp_path, straight):
+    """With its tokenizer and its weights: the first evaluation is no worse than the last one of the run before."""
+    options = [
+        "--from_pretrained",
+        straight,
+        "--tokenizer",
+        "{type: word}",
+        "--model",
+        "{model_type: lecture_recurrent}",
+    ]
+    run = ["--learning_rate", "1e-6", "--max_steps", "1", "--output_dir", tmp_path / "run"]
+    result = script([RECIPE, *options, *run])
+    best = json.loads((straight / "training.json").read_text())["best_metric"]
+    assert result.best_metric == pytest.approx(best, rel=1e-3)
+    with pytest.raises(ValueError, match="from_pretrained brings its own model; leave model out"):
+        script([RECIPE, "--from_pretrained", straight, "--tokenizer", "{type: word}", *run])
+    with pytest.raises(FileNotFoundError, match="there is no folder /nowhere"):
+        script(["--train_texts", "[a]", "--from_pretrained", "/nowhere", *run])
+
+
+def test_test_texts_are_measured_by_the_kept_weights(tmp_path, capsys):
+    (tmp_path / "test.txt").write_text("the keeper reads a letter\nthe ship passes\n")
+    command([RECIPE, "--test_files", tmp_path / "test.txt", "--output_dir", tmp_path / "run"])
+    facts = json.loads((tmp_path / "run" / "facts.json").read_text())
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
+    expected = evaluate_language_model(
+        AutoModelForCausalLM.from_pretrained(tmp_path / "run"),
+        tokenizer,
+        ["the keeper reads a letter", "the ship passes"],
+        stream=True,
+    )
+    assert facts["results"]["perplexity"] == pytest.approx(expected["perplexity"], rel=1e-6)
+    assert (facts["results"]["texts"], facts["data"]["split"]) == (2, "test")
+    assert f"test perplexity {expected['perplexity']:.4g}: " in capsys.readouterr().out
+
+
 def test_help_shows_the_fields(capsys):
     with pytest.raises(SystemExit):
         script(["--help"])
-    assert "--resume" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "--resume" in shown
+    assert "learning_rate" in shown

@@ -51,7 +51,8 @@ class FeedForwardConfig(LectureConfig):
         "hidden_size",
         "noise_samples",
     )
-    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {"order": 1024}
+    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)
+    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {"order": 1024, "embedding_size": 2**20}
 
     vocab_size: int = 10_000
     order: int = 5
@@ -97,7 +98,7 @@ class FeedForwardConfig(LectureConfig):
         return self.initialization == "equal"
 
     def check_fields(self) -> None:
-        """Refuse an order without context, matrices that cannot be equal, an impossible dropout or output layer."""
+        """Refuse an order without context, matrices that cannot be equal, an impossible output layer."""
         check_output_layer(self)
         if self.starts_equal and self.output_layer == "adaptive":
             raise ValueError(
@@ -126,5 +127,3 @@ class FeedForwardConfig(LectureConfig):
                 "FeedForwardConfig: initialization='equal' sets two matrices free that tie_word_embeddings=True makes "
                 "one; set only one of the two"
             )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"FeedForwardConfig.dropout is {self.dropout}; it must be at least 0 and below 1")

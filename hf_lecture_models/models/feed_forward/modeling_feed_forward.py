@@ -38,33 +38,19 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from transformers import initialization as init
 from transformers.generation import GenerationMixin
-from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutputWithPast
-from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
+from transformers.modeling_outputs import BaseModelOutputWithPast
 
-from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
-from hf_lecture_models.base.large_vocabulary import LargeVocabularyLM
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
-from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
+from hf_lecture_models.base.heads.causal_lm import CausalLMHead
+from hf_lecture_models.base.large_vocabulary import OUTPUT_LAYERS, LargeVocabularyLM
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.layers.context_windows import context_windows
-from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache
-from hf_lecture_models.layers.recurrent_padding import padding_mask
+from hf_lecture_models.layers.inputs import input_vectors, padding_mask
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
 from hf_lecture_models.models.feed_forward.configuration_feed_forward import FeedForwardConfig
-
-OUTPUT_LAYERS: dict[str, Callable[[FeedForwardConfig], nn.Module]] = {
-    "softmax": lambda config: nn.Linear(config.output_size, config.vocab_size),
-    "adaptive": lambda config: AdaptiveSoftmax(config.output_size, config.vocab_size, config.adaptive_cutoffs),
-    "noise_contrastive": lambda config: NoiseContrastiveLinear(
-        config.output_size, config.vocab_size, config.noise_samples
-    ),
-}
 
 
 class FeedForwardPreTrainedModel(LecturePreTrainedModel):
@@ -74,11 +60,6 @@ class FeedForwardPreTrainedModel(LecturePreTrainedModel):
     config_class = FeedForwardConfig
     base_model_prefix = "model"
     _is_stateful = True
-    _skip_keys_device_placement = ["past_key_values"]
-
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -94,6 +75,9 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
     (batch, seq) 1 is a real token; a mask that also covers what the cache has seen is cut to the last steps. Padding,
     wherever it stands, outputs zeros and is no part of any context. `past_key_values` holds the n - 2 word vectors
     before the first step and is not changed; with `use_cache` those before the next step come back as a new one.
+
+    It returns `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`:
+    the word vectors and the last hidden state.
     """
 
     def __init__(self, config: FeedForwardConfig):
@@ -103,8 +87,7 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
         self.dropout = nn.Dropout(config.dropout)
         self.post_init()
 
-    @can_return_tuple
-    @merge_with_config_defaults
+    @model_forward
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -113,22 +96,12 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
         output_hidden_states: bool | None = None,
-        **kwargs: Any,
+        **kwargs: bool,
     ) -> BaseModelOutputWithPast:
-        """Read the sequences, from their beginning or after the words in `past_key_values`.
-
-        Returns:
-            `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`: the
-            word vectors and the last hidden state.
-        """
-        if (input_ids is None) == (inputs_embeds is None):
-            raise ValueError("give either input_ids or inputs_embeds")
-        vectors = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        if vectors.shape[1] == 0:
-            raise ValueError(f"the input has shape {tuple(vectors.shape[:2])}: it needs at least one token per row")
+        """Read the sequences, from their beginning or after the words in `past_key_values`."""
+        vectors = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         mask = padding_mask(attention_mask, vectors)
-        before, seen_tokens = self._words_before(past_key_values, vectors)
-        context, after = context_windows(before, vectors, mask)
+        context, after = context_windows(self._words_before(past_key_values, vectors), vectors, mask)
         x = self.dropout(context)  # (batch, seq, (n - 1) * input_size)
         hidden = self.dropout(torch.tanh(self.hidden_layer(x)))
         if self.config.direct_connections:
@@ -137,38 +110,31 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
             hidden = hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
         if output_hidden_states is None:
             output_hidden_states = self.config.output_hidden_states
-        cache = RecurrentCache.from_states([(after,)], seen_tokens + vectors.shape[1]) if use_cache else None
+        seen_tokens = 0 if past_key_values is None else past_key_values.seen_tokens
         return BaseModelOutputWithPast(
             last_hidden_state=hidden,
-            past_key_values=cache,
+            past_key_values=RecurrentCache.from_states([(after,)], seen_tokens + vectors.shape[1])
+            if use_cache
+            else None,
             hidden_states=(vectors, hidden) if output_hidden_states else None,
         )
 
-    def _words_before(self, cache: Any, vectors: Tensor) -> tuple[Tensor, int]:
-        """(batch, n - 2, input_size): with the first word itself, they make the first context; and the tokens seen."""
+    def _words_before(self, cache: RecurrentCache | None, vectors: Tensor) -> Tensor:
+        """(batch, n - 2, input_size): with the first word itself, they make the first context."""
         shape = (vectors.shape[0], self.config.order - 2, self.config.input_size)
-        if cache is not None and not isinstance(cache, RecurrentCache):
-            raise TypeError(
-                f"past_key_values is a {type(cache).__name__}, but this model's state is a RecurrentCache: pass the "
-                "one that an earlier call returned, or None"
-            )
-        if cache is None or cache.states == [None]:
-            if self.config.bos_token_id is None:
-                return vectors.new_zeros(shape), 0
-            start = torch.full(shape[:2], self.config.bos_token_id, device=vectors.device)
-            return self.embed_tokens(start).to(vectors.dtype), 0
-        found = [tensor for state in cache.states for tensor in state or ()]
-        if [tuple(tensor.shape) for tensor in found] != [shape]:
-            raise ValueError(
-                f"past_key_values is of another model or batch: it holds {[tuple(tensor.shape) for tensor in found]}, "
-                f"this input needs the word vectors (batch, order - 2, embedding_size) = {shape}"
-            )
-        return found[0], cache.seen_tokens
+        (state,) = carried_states(cache, [[shape]])
+        if state is not None:
+            return state[0]
+        if self.config.bos_token_id is None:
+            return vectors.new_zeros(shape)
+        start = torch.full(shape[:2], self.config.bos_token_id, device=vectors.device)
+        return self.embed_tokens(start).to(vectors.dtype)
 
 
-class FeedForwardForCausalLM(LargeVocabularyLM, HiddenStateCausalLM, FeedForwardPreTrainedModel, GenerationMixin):
+class FeedForwardForCausalLM(LargeVocabularyLM, CausalLMHead, FeedForwardPreTrainedModel, GenerationMixin):
     """The feed-forward language model: the next word's probability from the n - 1 words before it."""
 
+    base_model_class = FeedForwardModel
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
     def __init__(self, config: FeedForwardConfig):
@@ -185,33 +151,3 @@ class FeedForwardForCausalLM(LargeVocabularyLM, HiddenStateCausalLM, FeedForward
             output = self.get_parameter("lm_head.weight")
             direct = output[:, self.config.hidden_size :]
             init.copy_(output, torch.cat((self.get_parameter("model.embed_tokens.weight"), direct), 1))
-
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        past_key_values: RecurrentCache | None = None,
-        inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        use_cache: bool | None = None,
-        output_hidden_states: bool | None = None,
-        logits_to_keep: int | Tensor = 0,
-        **kwargs: Any,
-    ) -> CausalLMOutputWithPast:
-        """As `FeedForwardModel.forward`; `labels`, `logits_to_keep` and the keywords `shift_labels` and
-        `num_items_in_batch` as in `HiddenStateCausalLM.loss_and_logits`.
-
-        Returns:
-            `loss` (scalar, nats, float32), `logits` (batch, positions kept, vocab_size), and the model's outputs.
-        """
-        outputs = self.model(
-            input_ids, attention_mask, past_key_values, inputs_embeds, use_cache, output_hidden_states, return_dict=True
-        )
-        loss, logits = self.loss_and_logits(outputs.last_hidden_state, attention_mask, labels, logits_to_keep, kwargs)
-        return CausalLMOutputWithPast(
-            loss=loss,
-            logits=logits,
-            past_key_values=outputs.past_key_values,
-            hidden_states=outputs.hidden_states,
-        )

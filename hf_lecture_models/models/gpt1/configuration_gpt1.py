@@ -27,8 +27,8 @@ class Gpt1Config(LectureConfig):
         max_position_embeddings: trained positions, hence the longest input.
         hidden_act: "gelu" (in the tanh form), "relu" or "silu".
         dropout: dropout probability in what attention and feed-forward network add to the state.
-        embedding_dropout: the same in the sum of word and position vectors.
-        attention_dropout: the same in the attention weights.
+        embedding_dropout: dropout probability in the sum of word and position vectors.
+        attention_dropout: dropout probability in the attention weights.
         layer_norm_eps: added to the variance in the layer norms.
         initializer_range: standard deviation of the initial weights.
         tie_word_embeddings: the word vectors are the output matrix.
@@ -61,6 +61,7 @@ class Gpt1Config(LectureConfig):
         "num_attention_heads",
         "max_position_embeddings",
     )
+    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout", "embedding_dropout", "attention_dropout")
 
     vocab_size: int = 40_478
     hidden_size: int = 768
@@ -86,12 +87,9 @@ class Gpt1Config(LectureConfig):
         super().__post_init__(**kwargs)
 
     def check_fields(self) -> None:
-        """Refuse heads that do not divide the width, and impossible dropouts."""
+        """Refuse heads that do not divide the width."""
         if self.hidden_size % self.num_attention_heads:
             raise ValueError(
                 f"Gpt1Config.hidden_size is {self.hidden_size}; it must be a multiple of "
                 f"num_attention_heads={self.num_attention_heads}"
             )
-        for name in ("dropout", "embedding_dropout", "attention_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"Gpt1Config.{name} is {getattr(self, name)}; it must be at least 0 and below 1")

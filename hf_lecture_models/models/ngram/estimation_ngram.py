@@ -45,6 +45,12 @@ def fit(
 ) -> NGramForCausalLM:
     """Estimate an n-gram model.
 
+    >>> from hf_lecture_models import WordTokenizer
+    >>> texts = ["the cat sat", "the cat ran"]
+    >>> model = NGramForCausalLM.fit(texts, WordTokenizer.train(texts), order=2, smoothing="add_alpha")
+    >>> model.config.order, model.config.table_sizes
+    (2, [8, 6])
+
     Args:
         texts: any iterable of str, or the path of a file with one text per line (blank lines are texts; `.gz` too).
         tokenizer: any tokenizer of transformers with a beginning and an end of text; its ids go into the configuration.

@@ -41,11 +41,14 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.causal_lm import CausalLMMixin, real_token_mask, scored_positions
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, real_token_mask, scored_positions
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+
+# The first two are `generate()`'s, which asks for a cache where there is none.
+_KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})
 
 
 class NGramPreTrainedModel(LecturePreTrainedModel):
@@ -124,6 +127,7 @@ class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
             `logits` (batch, kept, vocab): natural log-probabilities, normalised; None with labels alone. `loss`.
         """
         real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
+        kwargs = given_arguments(self, kwargs, _KEYWORDS)
         words = self._checked(input_ids[real])
         # The entry at the end stands for "no context", which index -1 finds.
         contexts = [F.pad(c, (0, 1), value=-1) for c in self.trie.contexts(words, _row_starts(real))]

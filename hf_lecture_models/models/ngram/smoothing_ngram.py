@@ -4,7 +4,7 @@
 All smoothings have one form. With c(hw) the count of an n-gram, h' the context h without its first word, D a discount:
 
     P(w | h) = (c(hw) - D(hw)) / C(h) + gamma(h) P(w | h'),        P(w | no context) = ... + gamma / |V|
-    gamma(h) = what the words of h leave of 1
+    gamma(h) = 1 - the sum of the first term over all w: the probability that the words seen after h leave
 
     maximum likelihood    D = 0, C(h) = sum_w c(hw); an h that never occurred uses its longest suffix that did
     add-alpha             D = 0, C(h) = sum_w c(hw) + alpha |V|, and 1 / |V| in place of P(w | h')
@@ -17,7 +17,7 @@ All smoothings have one form. With c(hw) the count of an n-gram, h' the context 
                           Y = n_1 / (n_1 + 2 n_2) (Chen and Goodman 1999)
 
 Deviations:
-    - n-grams that begin with `<s>` keep their own counts under Kneser-Ney, as in lmplz: no word stands before them.
+    - n-grams that begin with `<s>` keep their own counts under Kneser-Ney, as in lmplz: no word precedes them.
     - D of absolute discounting and Kneser-Ney is set at each order, from all n-grams.
     - A weight of Jelinek-Mercer does not depend on c(h), and stays in [0.0001, 0.9999], so that no event is lost.
     - Pruned n-grams (K. Heafield et al. 2013) give their counts to gamma(h).
@@ -37,7 +37,7 @@ from hf_lecture_models.layers.ngram_trie import find
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
-LEAST_WEIGHT = 1e-4
+MIN_WEIGHT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class NGramCounts:
 
 @dataclass(frozen=True)
 class HeldOutEvents:
-    """What each order says of each held-out event; (orders, events) each."""
+    """The estimate of each order for each held-out event; (orders, events) each."""
 
     likelihoods: np.ndarray  # maximum likelihood p of the event; 0 where the n-gram is unknown
     known: np.ndarray  # bool: the context of this order occurred in training
@@ -98,7 +98,7 @@ def _interpolate(
     numerators = _numerators(used, n, config)
     totals = np.bincount(prefixes, used, minlength=contexts)
     if config.smoothing == "add_alpha":
-        # Only the longest context that there can be has a say; the others stand for 1 / |V|.
+        # Only full contexts are counted (order n-1, or beginning with `<s>`); all others give 1 / |V|.
         full = np.ones(1, bool) if n == 1 else counts[n - 2].starts
         full = np.ones_like(full) if n == config.order else full & (n > 1)
         totals = np.where(full, totals + config.alpha * _events(config), 0)
@@ -112,7 +112,7 @@ def _interpolate(
 
 
 def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.ndarray:
-    """Occurrences; for Kneser-Ney below the highest order the number of different words that stand before."""
+    """Occurrences; for Kneser-Ney below the highest order the number of different preceding words."""
     entry = counts[n - 1]
     if n == config.order or config.smoothing not in ("kneser_ney", "modified_kneser_ney"):
         return entry.occurrences
@@ -132,7 +132,7 @@ def _discounts(used: np.ndarray, n: int, config: NGramConfig) -> list[float]:
     numbers = ", ".join(f"{count:.0f}" for count in of[1:5])
     warnings.warn(
         f"{n}-grams that occur 1, 2, 3, 4 times number {numbers}: too few, or artificial text, to estimate discounts; "
-        f"{FALLBACK_DISCOUNTS[:wanted]} are used. A larger corpus mends it",
+        f"{FALLBACK_DISCOUNTS[:wanted]} are used. A larger corpus avoids this",
         stacklevel=2,
     )
     return list(FALLBACK_DISCOUNTS[:wanted])
@@ -209,7 +209,7 @@ def fit_weights(held_out: HeldOutEvents, events: int, steps: int = 2000, toleran
                 updated[n] = drawn.sum() / reached[held_out.known[n]].sum()
             reached = reached - drawn
         change = np.abs(updated - weights).max()
-        weights = updated.clip(LEAST_WEIGHT, 1 - LEAST_WEIGHT)
+        weights = updated.clip(MIN_WEIGHT, 1 - MIN_WEIGHT)
         if change < tolerance:
             break
     return [float(weight) for weight in weights]

@@ -55,6 +55,12 @@ class RecurrentConfig(LectureConfig):
         "output_projection_size",
         "noise_samples",
     )
+    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)
+    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {
+        "embedding_size": 2**20,
+        "projection_size": 2**20,
+        "output_projection_size": 2**20,
+    }
 
     vocab_size: int = 10_000
     cell_type: str = "lstm"
@@ -97,7 +103,7 @@ class RecurrentConfig(LectureConfig):
         return self.output_projection_size or self.layer_output_size
 
     def check_fields(self) -> None:
-        """Refuse a projection without an LSTM or not downwards, untieable sizes, an impossible dropout or output."""
+        """Refuse a projection without an LSTM or not downwards, untieable sizes, an impossible output layer."""
         check_output_layer(self)
         if self.projection_size is not None and self.cell_type != "lstm":
             raise ValueError(
@@ -115,5 +121,3 @@ class RecurrentConfig(LectureConfig):
                 f"{self.input_size} and the output {self.output_size}; set embedding_size={self.output_size}, or "
                 f"output_projection_size={self.input_size}, or tie_word_embeddings=False"
             )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"RecurrentConfig.dropout is {self.dropout}; it must be at least 0 and below 1")

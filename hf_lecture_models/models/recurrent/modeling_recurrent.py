@@ -39,32 +39,30 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers.generation import GenerationMixin
-from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutputWithPast
-from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import BaseModelOutputWithPast
 
-from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
-from hf_lecture_models.base.large_vocabulary import LargeVocabularyLM
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
-from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
-from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache
-from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
-from hf_lecture_models.layers.recurrent_padding import padding_mask
+from hf_lecture_models.base.heads.causal_lm import CausalLMHead
+from hf_lecture_models.base.large_vocabulary import OUTPUT_LAYERS, LargeVocabularyLM
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.layers.inputs import input_vectors, padding_mask
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
+from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer, init_kernel
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
 
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
-OUTPUT_LAYERS: dict[str, Callable[[RecurrentConfig], nn.Module]] = {
-    "softmax": lambda config: nn.Linear(config.output_size, config.vocab_size),
-    "adaptive": lambda config: AdaptiveSoftmax(config.output_size, config.vocab_size, config.adaptive_cutoffs),
-    "noise_contrastive": lambda config: NoiseContrastiveLinear(
-        config.output_size, config.vocab_size, config.noise_samples
-    ),
-}
+
+
+class RecurrentBlock(GradientCheckpointingLayer, RecurrentLayer):
+    """One layer of the stack: h_l^k = q_k(h_{l-1}^k, h_l^{k-1})."""
+
+
+class BidirectionalBlock(GradientCheckpointingLayer, BidirectionalLayer):
+    """One layer of the stack that reads both ways: h_l^k = [h→; h←]."""
 
 
 class RecurrentPreTrainedModel(LecturePreTrainedModel):
@@ -75,12 +73,14 @@ class RecurrentPreTrainedModel(LecturePreTrainedModel):
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
     _is_stateful = True
-    _no_split_modules = ["RecurrentLayer", "BidirectionalLayer"]
-    _skip_keys_device_placement = ["past_key_values"]
+    _no_split_modules = ["RecurrentBlock", "BidirectionalBlock"]
+    _can_record_outputs = {"hidden_states": [RecurrentBlock, BidirectionalBlock]}
 
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, nn.RNNBase):
+            init_kernel(module)
 
 
 class RecurrentModel(RecurrentPreTrainedModel):
@@ -90,28 +90,24 @@ class RecurrentModel(RecurrentPreTrainedModel):
     (batch, seq) 1 is a real token; a mask that also covers what the cache has seen is cut to the last steps. Padding,
     wherever it stands, outputs zeros and leaves the state as it was. `past_key_values` is the state to start from and
     is not changed; with `use_cache` the state at the end comes back as a new one (not if bidirectional).
+
+    It returns `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`:
+    the word vectors and each layer's output, the last one being `last_hidden_state`.
     """
 
     def __init__(self, config: RecurrentConfig):
         super().__init__(config)
         self.embed_tokens = nn.Embedding(config.vocab_size, config.input_size)
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList()
-        input_size = config.input_size
-        for _ in range(config.num_hidden_layers):
-            if config.bidirectional:
-                self.layers.append(BidirectionalLayer(_layer(config, input_size), _layer(config, input_size)))
-            else:
-                self.layers.append(_layer(config, input_size))
-            input_size = config.layer_output_size
+        sizes = [config.input_size] + [config.layer_output_size] * config.num_hidden_layers
+        self.layers = nn.ModuleList(_block(config, size) for size in sizes[:-1])
         self.output_projection: nn.Module = nn.Identity()
         if config.output_projection_size is not None:
-            self.output_projection = nn.Linear(input_size, config.output_projection_size)
+            self.output_projection = nn.Linear(sizes[-1], config.output_projection_size)
         self.gradient_checkpointing = False
         self.post_init()
 
-    @can_return_tuple
-    @merge_with_config_defaults
+    @model_forward
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -119,38 +115,24 @@ class RecurrentModel(RecurrentPreTrainedModel):
         past_key_values: RecurrentCache | None = None,
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
-        output_hidden_states: bool | None = None,
-        **kwargs: Any,
+        **kwargs: bool,
     ) -> BaseModelOutputWithPast:
-        """Read the sequences, from zero states or from those in `past_key_values`.
-
-        Returns:
-            `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`: the
-            word vectors and each layer's output, the last one being `last_hidden_state`.
-        """
-        if (input_ids is None) == (inputs_embeds is None):
-            raise ValueError("give either input_ids or inputs_embeds")
-        hidden = self.dropout(self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds)
+        """Read the sequences, from zero states or from those in `past_key_values`."""
+        if self.config.bidirectional and past_key_values is not None:
+            raise ValueError("a bidirectional model cannot go on from past_key_values: it reads the whole text at once")
+        hidden = self.dropout(input_vectors(self.embed_tokens, input_ids, inputs_embeds))
+        batch, seq, _ = hidden.shape
         mask = padding_mask(attention_mask, hidden)
-        states, seen_tokens = self._states_before(past_key_values, hidden)
-        if output_hidden_states is None:
-            output_hidden_states = self.config.output_hidden_states
-        shown, after = [hidden], []
-        for layer, state in zip(self.layers, states, strict=True):
-            recomputed = self.gradient_checkpointing and self.training
-            read = partial(self._gradient_checkpointing_func, layer) if recomputed else layer
-            hidden, state = read(hidden, state, mask)
-            hidden = self.dropout(hidden)
+        shapes = [[(batch, size) for size in layer.state_sizes] for layer in self.layers]  # type: ignore[union-attr]
+        after = []
+        for layer, state in zip(self.layers, carried_states(past_key_values, shapes), strict=True):
+            hidden, state = layer(hidden, state, mask)
             after.append(state)
-            if output_hidden_states:
-                shown.append(hidden)
-        shown[-1] = hidden = self._project(hidden, mask)
-        use_cache = use_cache and not self.config.bidirectional
-        return BaseModelOutputWithPast(
-            last_hidden_state=hidden,
-            past_key_values=RecurrentCache.from_states(after, seen_tokens + hidden.shape[1]) if use_cache else None,
-            hidden_states=tuple(shown) if output_hidden_states else None,
-        )
+        hidden = self._project(hidden, mask)
+        if not use_cache or self.config.bidirectional:
+            return BaseModelOutputWithPast(hidden)
+        seen_tokens = 0 if past_key_values is None else past_key_values.seen_tokens
+        return BaseModelOutputWithPast(hidden, RecurrentCache.from_states(after, seen_tokens + seq))
 
     def _project(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
         if self.config.output_projection_size is None:
@@ -159,34 +141,11 @@ class RecurrentModel(RecurrentPreTrainedModel):
         # Padding is zeros to the projection too, but for its bias.
         return hidden if mask is None else hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
 
-    def _states_before(self, cache: Any, hidden: Tensor) -> tuple[list[tuple[Tensor, ...] | None], int]:
-        if cache is None:
-            return [None] * len(self.layers), 0
-        if self.config.bidirectional:
-            raise ValueError("a bidirectional model cannot go on from past_key_values: it reads the whole text at once")
-        if not isinstance(cache, RecurrentCache):
-            raise TypeError(
-                f"past_key_values is a {type(cache).__name__}, but a recurrent model's state is a RecurrentCache: pass "
-                "the one that an earlier call returned, or None"
-            )
-        if len(cache) != len(self.layers) or cache.batch_size not in (-1, len(hidden)):
-            raise ValueError(
-                f"past_key_values holds {len(cache)} layers of {cache.batch_size} rows; the model has "
-                f"{len(self.layers)} layers and the input {len(hidden)} rows"
-            )
-        for number, (state, layer) in enumerate(zip(cache.states, self.layers, strict=True)):
-            sizes = layer.state_sizes if state is None else tuple(tensor.shape[-1] for tensor in state)
-            if sizes != layer.state_sizes:
-                raise ValueError(
-                    f"past_key_values is of another model: its layer {number} has states of sizes {sizes}, this "
-                    f"{self.config.cell_type} model's {layer.state_sizes}"
-                )
-        return cache.states, cache.seen_tokens
 
-
-class RecurrentForCausalLM(LargeVocabularyLM, HiddenStateCausalLM, RecurrentPreTrainedModel, GenerationMixin):
+class RecurrentForCausalLM(LargeVocabularyLM, CausalLMHead, RecurrentPreTrainedModel, GenerationMixin):
     """The recurrent language model: the next word's probability from the state after all words before it."""
 
+    base_model_class = RecurrentModel
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
     def __init__(self, config: RecurrentConfig):
@@ -200,37 +159,13 @@ class RecurrentForCausalLM(LargeVocabularyLM, HiddenStateCausalLM, RecurrentPreT
         self.lm_head = OUTPUT_LAYERS[config.output_layer](config)
         self.post_init()
 
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        past_key_values: RecurrentCache | None = None,
-        inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        use_cache: bool | None = None,
-        output_hidden_states: bool | None = None,
-        logits_to_keep: int | Tensor = 0,
-        **kwargs: Any,
-    ) -> CausalLMOutputWithPast:
-        """As `RecurrentModel.forward`; `labels`, `logits_to_keep` and the keywords `shift_labels` and
-        `num_items_in_batch` as in `HiddenStateCausalLM.loss_and_logits`.
 
-        Returns:
-            `loss` (scalar, nats, float32), `logits` (batch, positions kept, vocab_size), and the model's outputs.
-        """
-        outputs = self.model(
-            input_ids, attention_mask, past_key_values, inputs_embeds, use_cache, output_hidden_states, return_dict=True
-        )
-        loss, logits = self.loss_and_logits(outputs.last_hidden_state, attention_mask, labels, logits_to_keep, kwargs)
-        return CausalLMOutputWithPast(
-            loss=loss,
-            logits=logits,
-            past_key_values=outputs.past_key_values,
-            hidden_states=outputs.hidden_states,
-        )
-
-
-def _layer(config: RecurrentConfig, input_size: int) -> RecurrentLayer:
+def _block(config: RecurrentConfig, input_size: int) -> nn.Module:
     projection = {} if config.projection_size is None else {"proj_size": config.projection_size}
-    return RecurrentLayer(KERNELS[config.cell_type](input_size, config.hidden_size, batch_first=True, **projection))
+
+    def kernel() -> nn.RNNBase:
+        return KERNELS[config.cell_type](input_size, config.hidden_size, batch_first=True, **projection)
+
+    if not config.bidirectional:
+        return RecurrentBlock(kernel(), config.dropout)
+    return BidirectionalBlock(RecurrentLayer(kernel()), RecurrentLayer(kernel()), config.dropout)

@@ -24,8 +24,8 @@ class SelfAttentionConfig(LectureConfig):
         norm_position: "pre": the norms act on what goes into attention and feed-forward network, and at the end;
             "post": on the sums.
         layer_mix: predict from a learned mix of all layers, not from the last.
-        dropout: dropout probability in the word vectors with their positions, and in what attention and
-            feed-forward network add to the state.
+        dropout: dropout probability in the word vectors with their positions, and in what attention and feed-forward
+            network add to the state.
         tie_word_embeddings: the word vectors are the output matrix.
         initializer_range: standard deviation of the initial weights.
         layer_norm_eps: added to the variance in the layer norms.
@@ -54,6 +54,7 @@ class SelfAttentionConfig(LectureConfig):
         "relative_attention_num_buckets",
         "relative_attention_max_distance",
     )
+    dropout_fields = ("dropout",)
 
     vocab_size: int = 10_000
     hidden_size: int = 256
@@ -94,5 +95,3 @@ class SelfAttentionConfig(LectureConfig):
                 f"SelfAttentionConfig.relative_attention_num_buckets is {buckets} and relative_attention_max_distance "
                 f"{distance}; there must be at least 2 buckets, and the distance must be more than half of their number"
             )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"SelfAttentionConfig.dropout is {self.dropout}; it must be at least 0 and below 1")

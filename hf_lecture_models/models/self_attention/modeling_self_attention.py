@@ -36,7 +36,6 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -44,21 +43,15 @@ from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutputWithPast
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
+from transformers.modeling_outputs import BaseModelOutputWithPast
 
-from hf_lecture_models.base.causal_lm import HiddenStateCausalLM
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.heads.causal_lm import CausalLMHead
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
-from hf_lecture_models.layers.attention import (
-    AttentionFunction,
-    SelfAttention,
-    eager_attention,
-    select_attention_kernel,
-)
+from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
+from hf_lecture_models.layers.attention_kernels import causal_attention
+from hf_lecture_models.layers.inputs import input_vectors, token_positions
 from hf_lecture_models.layers.layer_mix import LayerMix
-from hf_lecture_models.layers.masks import causal_mask, token_positions
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import (
     AlibiPositions,
@@ -83,10 +76,10 @@ class Block(GradientCheckpointingLayer):
 
     def __init__(self, config: SelfAttentionConfig, layer_index: int):
         super().__init__()
-        width = config.hidden_size
-        self.attention_norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
-        self.self_attn = SelfAttention(width, config.num_attention_heads, layer_index)
-        self.ffn_norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
+        width, eps = config.hidden_size, config.layer_norm_eps
+        self.attention_norm = nn.LayerNorm(width, eps)
+        self.self_attn = CausalSelfAttention(width, config.num_attention_heads, layer_index=layer_index)
+        self.ffn_norm = nn.LayerNorm(width, eps)
         self.ffn = PositionWise(width, config.intermediate_size or 4 * width, ACTIVATIONS[config.hidden_act]())
         self.dropout = nn.Dropout(config.dropout)
 
@@ -94,36 +87,21 @@ class Block(GradientCheckpointingLayer):
 class PreNormBlock(Block):
     """n = h + Attention(LN_1(h)); h' = n + FFN(LN_2(n))."""
 
-    def forward(
-        self,
-        hidden: Tensor,
-        attention_function: AttentionFunction,
-        mask: Any,
-        position_bias: Tensor | None,
-        past_key_values: Cache | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """The next state (batch, seq, hidden), and the attention weights if `attention_function` gives them."""
-        normed = self.attention_norm(hidden)
-        attended, weights = self.self_attn(normed, attention_function, mask, past_key_values, position_bias)
+    def forward(self, hidden: Tensor, attention: AttentionKernel, past_key_values: Cache | None = None) -> Tensor:
+        """The next state, (batch, seq, hidden)."""
+        attended, _ = self.self_attn(self.attention_norm(hidden), attention, past_key_values)
         n = hidden + self.dropout(attended)
-        return n + self.dropout(self.ffn(self.ffn_norm(n))), weights
+        return n + self.dropout(self.ffn(self.ffn_norm(n)))
 
 
 class PostNormBlock(Block):
     """n = LN_1(h + Attention(h)); h' = LN_2(n + FFN(n))."""
 
-    def forward(
-        self,
-        hidden: Tensor,
-        attention_function: AttentionFunction,
-        mask: Any,
-        position_bias: Tensor | None,
-        past_key_values: Cache | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """The next state (batch, seq, hidden), and the attention weights if `attention_function` gives them."""
-        attended, weights = self.self_attn(hidden, attention_function, mask, past_key_values, position_bias)
+    def forward(self, hidden: Tensor, attention: AttentionKernel, past_key_values: Cache | None = None) -> Tensor:
+        """The next state, (batch, seq, hidden)."""
+        attended, _ = self.self_attn(hidden, attention, past_key_values)
         n = self.attention_norm(hidden + self.dropout(attended))
-        return self.ffn_norm(n + self.dropout(self.ffn(n))), weights
+        return self.ffn_norm(n + self.dropout(self.ffn(n)))
 
 
 BLOCKS: dict[str, type[Block]] = {"pre": PreNormBlock, "post": PostNormBlock}
@@ -139,7 +117,12 @@ class SelfAttentionPreTrainedModel(LecturePreTrainedModel):
     _supports_sdpa = True
     _supports_flex_attn = True
     _no_split_modules = ["PreNormBlock", "PostNormBlock"]
-    _skip_keys_device_placement = ["past_key_values"]
+    _can_record_outputs = {"hidden_states": Block, "attentions": CausalSelfAttention}
+
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens that the model can read: only learned positions end."""
+        return self.config.max_position_embeddings if self.config.position_encoding == "learned" else None
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -155,8 +138,11 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
 
     `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
     of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token; positions count the real tokens of
-    each row from 0. `past_key_values` holds keys and values of the tokens seen before; those of this call are added to
-    it.
+    each row from 0, and one without a trained vector ("learned") is a ValueError. `past_key_values` holds keys and
+    values of the tokens seen before; those of this call are added to it.
+
+    It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (I_0 and
+    each block's output, but last `last_hidden_state`) and `attentions`, each (batch, heads, seq, seen + seq).
     """
 
     def __init__(self, config: SelfAttentionConfig):
@@ -173,8 +159,7 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         self.gradient_checkpointing = False
         self.post_init()
 
-    @can_return_tuple
-    @merge_with_config_defaults
+    @model_forward
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -183,67 +168,35 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        **kwargs: Any,
+        **kwargs: bool,
     ) -> BaseModelOutputWithPast:
-        """Read the sequences; weights are shown (`output_attentions`) by computing them the eager way in this call.
-
-        Returns:
-            `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (I_0 and
-            each block's output, but last `last_hidden_state`) and `attentions`, each (batch, heads, seq, seen + seq).
-
-        Raises:
-            ValueError: learned positions end before the input; neither or both of ids and vectors.
-        """
-        if (input_ids is None) == (inputs_embeds is None):
-            raise ValueError("give either input_ids or inputs_embeds")
-        words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        show_weights = self.config.output_attentions if output_attentions is None else output_attentions
-        show_states = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        """Read the sequences; to show attention weights, this call computes attention the eager way."""
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
-        implementation = (
-            "eager"
-            if show_weights
-            else select_attention_kernel(self.config._attn_implementation, words, materializes_scores=False)
-        )
-        hidden, position_bias = self._embed(words, attention_mask, past_key_values, implementation)
-        mask = causal_mask(implementation, hidden, attention_mask, past_key_values)
-        attention_function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
-        states, weights = [hidden], []
-        keep_states = show_states or self.layer_mix is not None
+        words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
+        positions = token_positions(words, attention_mask, past_key_values)
+        hidden, bias = self.position_encoding(words, positions[:, -words.shape[1] :], positions)
+        hidden = self.dropout(hidden)
+        implementation = self.attention_implementation(output_attentions)
+        attention = causal_attention(implementation, hidden, attention_mask, past_key_values, bias)
+        states = [hidden]
         for layer in self.layers:
-            hidden, layer_weights = layer(
-                hidden, attention_function, mask, position_bias, past_key_values=past_key_values
-            )
-            states = [*states, hidden] if keep_states else [hidden]
-            weights.append(layer_weights)
-        states[-1] = hidden = self._output_state(states)
-        shown = (tuple(states) if show_states else None, tuple(weights) if show_weights else None)
-        return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None, *shown)
-
-    def _embed(
-        self, words: Tensor, attention_mask: Tensor | None, cache: Cache | None, implementation: str
-    ) -> tuple[Tensor, Tensor | None]:
-        """I_0 (batch, seq, hidden), and what the positions add to the scores, if anything."""
-        seen_tokens = 0 if cache is None else int(cache.get_seq_length())
-        positions = token_positions(words, attention_mask, seen_tokens)
-        hidden, bias = self.position_encoding(words, positions[:, seen_tokens:], positions)
-        if bias is not None and implementation == "flex_attention":
-            # It reads the bias row by row, and one row serves all only where the others broadcast.
-            bias = bias.expand(words.shape[0], -1, -1, -1)
-        return self.dropout(hidden), bias
+            hidden = layer(hidden, attention, past_key_values=past_key_values)
+            # Without a mix, only the last one is read.
+            states = [*states, hidden] if self.layer_mix else [hidden]
+        return BaseModelOutputWithPast(self._output_state(states), past_key_values if use_cache else None)
 
     def _output_state(self, states: list[Tensor]) -> Tensor:
-        """What prediction reads, (batch, seq, hidden)."""
+        """LN(I_K), or Σ_u θ_u LN(I_u): (batch, seq, hidden)."""
         if self.layer_mix is None:
             return self.final_norm(states[-1])
         return self.layer_mix([self.final_norm(state) for state in states])
 
 
-class SelfAttentionForCausalLM(HiddenStateCausalLM, SelfAttentionPreTrainedModel, GenerationMixin):
+class SelfAttentionForCausalLM(CausalLMHead, SelfAttentionPreTrainedModel, GenerationMixin):
     """The self-attention language model: the next token's probability from all tokens up to this one."""
 
+    base_model_class = SelfAttentionModel
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
     def __init__(self, config: SelfAttentionConfig):
@@ -251,41 +204,3 @@ class SelfAttentionForCausalLM(HiddenStateCausalLM, SelfAttentionPreTrainedModel
         self.model = SelfAttentionModel(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
         self.post_init()
-
-    @property
-    def longest_input(self) -> int | None:
-        """Tokens that the model can read: only learned positions end."""
-        return self.config.max_position_embeddings if self.config.position_encoding == "learned" else None
-
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        past_key_values: Cache | None = None,
-        inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        use_cache: bool | None = None,
-        logits_to_keep: int | Tensor = 0,
-        **kwargs: Any,
-    ) -> CausalLMOutputWithPast:
-        """Predict the next token at each position.
-
-        Args:
-            labels: (batch, seq), see `HiddenStateCausalLM.loss_and_logits`, which also tells of `logits_to_keep`.
-            kwargs: `output_hidden_states`, `output_attentions`; `shift_labels`, `num_items_in_batch`.
-
-        Returns:
-            `loss` (scalar, nats, float32), `logits` (batch, positions kept, vocab_size), and the model's outputs.
-        """
-        inputs = (input_ids, attention_mask, past_key_values, inputs_embeds, use_cache)
-        shown = {name: kwargs.get(name) for name in ("output_attentions", "output_hidden_states")}
-        outputs = self.model(*inputs, **shown, return_dict=True)
-        loss, logits = self.loss_and_logits(outputs.last_hidden_state, attention_mask, labels, logits_to_keep, kwargs)
-        return CausalLMOutputWithPast(
-            loss=loss,
-            logits=logits,
-            past_key_values=outputs.past_key_values,
-            hidden_states=outputs.hidden_states,
-            attentions=outputs.attentions,
-        )

@@ -11,7 +11,7 @@ import pytest
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM
-from hf_lecture_models.trainer.language_model import CausalLMRecipe
+from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
 from hf_lecture_models.trainer.recipe import load_recipe
 
 TRAINING = Path(__file__).parents[3] / "training"

@@ -1,0 +1,428 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The command line of `hf-lecture`: its verbs, their options, and what is refused before anything runs.
+
+This file stands beside the package, because importing the package imports torch and transformers, which takes seconds.
+Help, shell completion and refusals need neither. Once a command line is understood, `_run` imports
+`hf_lecture_models/cli/VERB.py` and calls its `run`.
+"""
+
+try:
+    import math
+    import os
+    import signal
+    import sys
+    import warnings
+    from enum import StrEnum
+    from pathlib import Path
+    from typing import Annotated, Any
+
+    import typer
+except KeyboardInterrupt:  # `main` has not begun, and so nobody else would catch it
+    raise SystemExit(130) from None
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell's background jobs ignore Ctrl-C
+            signal.signal(number, _exit_at_once)
+    warnings.formatwarning = lambda message, *_, **__: f"hf-lecture: {message}\n"
+    app(prog_name="hf-lecture")
+
+
+def _exit_at_once(number: int, _: Any) -> None:
+    # Until a verb runs there is nothing to tidy up, and an exception could be lost in the import that it interrupts.
+    if number == signal.SIGINT:
+        os.write(2, b"interrupted\n")
+    os._exit(128 + number)
+
+
+def _run(verb: str, file: str | None = None, /, **options: Any) -> None:
+    """Call `run(**options)` of `hf_lecture_models/cli/FILE.py`; the file is named after the verb unless given."""
+    from hf_lecture_models.cli.app import run_verb
+
+    run_verb(verb, file or verb, options)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"hf-lecture-models {version('hf-lecture-models')}")
+        raise typer.Exit()
+
+
+def _refuse_unreadable_files(context: typer.Context, files: list[str] | None) -> list[str]:
+    """Return the files, or end with status 1 where one of them cannot be read; `-` is standard input."""
+    problems = (_problem_of(file, context.info_name) for file in files or () if file != "-")
+    problem = next(filter(None, problems), None)
+    if problem is not None and not context.resilient_parsing:  # which is shell completion
+        print(f"hf-lecture {context.info_name}: {problem}", file=sys.stderr)
+        raise typer.Exit(1)
+    return files or []
+
+
+def _problem_of(file: str, verb: str | None) -> str | None:
+    if Path(file).is_dir():
+        return f"{file} is a folder: name text files"
+    if not Path(file).exists():
+        advice = "a prompt itself goes after --prompt, or" if verb == "generate" else "text itself goes"
+        return f"there is no file {file}; {advice} to standard input"
+    return None if os.access(file, os.R_OK) else f"the file {file} may not be read; change its permissions"
+
+
+def _refuse_unreadable_file(context: typer.Context, file: Path | None) -> Path | None:
+    _refuse_unreadable_files(context, [str(file)] if file else None)
+    return file
+
+
+def _refuse_temperature(value: float) -> float:
+    if not 0 < value < math.inf:
+        raise typer.BadParameter("it must be above 0; for greedy search leave --sample out")
+    return value
+
+
+def _refuse_top_p(value: float) -> float:
+    if not 0 < value <= 1:
+        raise typer.BadParameter("it must be above 0 and at most 1")
+    return value
+
+
+def _refuse_minutes(value: float) -> float:
+    if not 0 < value < math.inf:
+        raise typer.BadParameter("it must be above 0")
+    return value
+
+
+class TokenKind(StrEnum):
+    """What the ladder's models read and predict."""
+
+    word = "word"
+    bpe = "bpe"
+    char = "char"
+    byte = "byte"
+
+
+class Probability(StrEnum):
+    """Which of the two probabilities of a text is meant."""
+
+    terminated = "terminated"
+    prefix = "prefix"
+
+
+class TextForm(StrEnum):
+    """How the sentences of a test are written."""
+
+    plain = "plain"
+    wikitext = "wikitext"
+
+
+class Metric(StrEnum):
+    """How similar two vectors are."""
+
+    cosine = "cosine"
+    euclidean = "euclidean"
+
+
+Model = Annotated[str, typer.Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Text files (.gz too); none, or -, is standard input.", metavar="FILE", callback=_refuse_unreadable_files
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
+WhichProbability = Annotated[
+    Probability,
+    typer.Option(help="Of the sentence and its end (terminated), or of all sentences that begin so (prefix)."),
+]
+Tokens = Annotated[bool, typer.Option("--tokens", help="Show each token's log-probability too.")]
+HeldOut = Annotated[
+    list[str] | None, typer.Option(help="A held-out file, may be repeated; without it, a part of FILE is held out.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of initial weights and of the order of the data.")]
+BatchSize = Annotated[int, typer.Option(min=1, help="Texts per batch.")]
+FusedModel = Annotated[
+    str | None, typer.Option(help="Add this model's scores, such as an n-gram's of the same vocabulary.")
+]
+FuseWeight = Annotated[float | None, typer.Option(min=0.0, help="With --fuse: the factor of the second model's ln p.")]
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Language models of the lectures, from the n-gram on. Log-probabilities are natural logarithms."""
+
+
+@app.command(short_help="Train and compare models on text that comes with Python.")
+def quickstart(
+    output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("quickstart"),
+    tiny: Annotated[bool, typer.Option("--tiny", help="Smaller models and less text: under a minute.")] = False,
+    seed: Seed = 0,
+) -> None:
+    """Train the ladder of models on English text that comes with Python; compare, save and reload them."""
+    _run("quickstart", output=output, tiny=tiny, seed=seed)
+
+
+@app.command(short_help="Train and compare models on your own text.")
+def ladder(
+    files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
+    output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("ladder"),
+    validation: HeldOut = None,
+    test: HeldOut = None,
+    tokenizer: Annotated[
+        TokenKind | None, typer.Option(help="What a token is; by default words, or characters in text without blanks.")
+    ] = None,
+    vocab_size: Annotated[
+        int | None, typer.Option(min=1, help="Largest vocabulary; by default 10,000 for words, 4,000 for the others.")
+    ] = None,
+    min_count: Annotated[
+        int | None, typer.Option(min=1, help="Rarer tokens are unknown, or spelled in parts; by default 2 for words.")
+    ] = None,
+    minutes: Annotated[
+        float,
+        typer.Option(callback=_refuse_minutes, help="Training time of all networks; measuring adds to it."),
+    ] = 4.0,
+    tiny: Annotated[bool, typer.Option("--tiny", help="A try-out: the first lines only, and small networks.")] = False,
+    seed: Seed = 0,
+) -> None:
+    """Train the ladder of models on your own text; compare, save and reload them.
+
+    Interrupted, the same command goes on from the models that are finished.
+    """
+    data = {"files": files, "validation": validation or (), "test": test or ()}
+    tokens = {"tokenizer": tokenizer and tokenizer.value, "vocab_size": vocab_size, "min_count": min_count}
+    _run("ladder", **data, **tokens, minutes=minutes, tiny=tiny, seed=seed, output=output)
+
+
+@app.command(short_help="Log-probability of each line, perplexity of all.")
+def score(
+    model: Model,
+    files: Files = None,
+    probability: WhichProbability = Probability.terminated,
+    tokens: Tokens = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Read all lines as one text: each is scored given all lines before it.")
+    ] = False,
+    json: Json = False,
+    batch_size: BatchSize = 64,
+) -> None:
+    """Log-probability of each line (a blank line is a text), then perplexity and bits per byte of all.
+
+    The summary goes to standard error, or with --json into a last line {"summary": ...}. With --stream nothing is
+    printed before the last line was read.
+    """
+    if stream and probability is Probability.prefix:
+        raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
+    options = {"probability": probability.value, "tokens": tokens, "json": json, "batch_size": batch_size}
+    _run("score", name=model, files=files or ["-"], stream=stream, **options)
+
+
+@app.command(short_help="Order sentences by probability.")
+def rank(
+    model: Model,
+    files: Files = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Lines are score<TAB>sentence: rank by score + weight * ln P.")
+    ] = False,
+    weight: Annotated[float | None, typer.Option(help="With --scores: the factor of ln P.")] = None,
+    length_bonus: Annotated[float, typer.Option(help="With --scores: added for each word.")] = 0.0,
+    references: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --scores: a file, one correct sentence per group; gives word error rates, and finds --weight.",
+            callback=_refuse_unreadable_file,
+        ),
+    ] = None,
+    probability: WhichProbability = Probability.terminated,
+    tokens: Tokens = False,
+    json: Json = False,
+    batch_size: BatchSize = 64,
+) -> None:
+    """Order the lines of each group by probability, best first. Blank lines separate groups.
+
+    With --scores they are the n-best lists of a recogniser (of speech, print, spelling).
+    """
+    options: dict[str, Any] = {"name": model, "files": files or ["-"], "probability": probability.value}
+    options |= {"tokens": tokens, "json": json, "batch_size": batch_size}
+    if not scores:
+        if (weight, length_bonus, references) != (None, 0.0, None):
+            raise typer.BadParameter("--weight, --length-bonus and --references need --scores")
+        return _run("rank", **options)
+    if weight is None and references is None:
+        raise typer.BadParameter("--scores needs --weight, or --references to find the best one")
+    _run("rank", "nbest", **options, references=references, weight=weight, length_bonus=length_bonus)
+
+
+@app.command(short_help="Continue prompts; suggest next words.")
+def generate(
+    context: typer.Context,
+    model: Model,
+    files: Files = None,
+    prompt: Annotated[list[str] | None, typer.Option("--prompt", "-p", help="A prompt; may be repeated.")] = None,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help="Largest number of new tokens.")] = 50,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample each token (without it: greedy search).")] = False,
+    temperature: Annotated[
+        float, typer.Option(callback=_refuse_temperature, help="With --sample: below 1 sharper, above 1 flatter.")
+    ] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="With --sample: from the k likeliest tokens only; 0: all.")] = 0,
+    top_p: Annotated[
+        float, typer.Option(callback=_refuse_top_p, help="With --sample: from the likeliest tokens that add up to p.")
+    ] = 1.0,
+    beams: Annotated[int, typer.Option(min=1, help="Beam search with so many beams.")] = 1,
+    number: Annotated[int, typer.Option(min=1, help="Texts per prompt (needs --sample or --beams).")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Seed for --sample.")] = None,
+    fuse: FusedModel = None,
+    fuse_weight: FuseWeight = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", help="Show the likeliest next words (--number, 5) as you type.")
+    ] = False,
+    json: Json = False,
+    batch_size: BatchSize = 16,
+) -> None:
+    """Continue prompts: --prompt TEXT, or each line of files or standard input. A blank one starts from nothing."""
+    if interactive:
+        return _run("generate", "autocomplete", name=model, number=_number_of_words(context, number))
+    options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "num_beams": beams, "num_return_sequences": number}
+    if sample:
+        options |= {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+    elif (temperature, top_k, top_p, seed) != (1.0, 0, 1.0, None):
+        raise typer.BadParameter("--temperature, --top-k, --top-p and --seed need --sample")
+    if number > 1 and not sample and number > beams:
+        raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
+    if (fuse is None) != (fuse_weight is None):
+        raise typer.BadParameter("--fuse MODEL and --fuse-weight go together")
+    inputs = {"name": model, "prompts": prompt or [], "files": files or [], "batch_size": batch_size}
+    fused = None if fuse is None else (fuse, fuse_weight)
+    _run("generate", **inputs, options=options, seed=seed, fused=fused, json=json)
+
+
+def _number_of_words(context: typer.Context, number: int) -> int:
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    if given - {"model", "interactive", "number"}:
+        raise typer.BadParameter("--interactive goes with --number alone")
+    return number if "number" in given else 5
+
+
+@app.command(short_help="Accuracy on BLiMP's 67 grammatical paradigms.")
+def blimp(
+    model: Model,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of BLiMP's *.jsonl or *.jsonl.gz; without it, from the Hub.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder for blimp.json and blimp.png.")] = Path("blimp"),
+    text_form: Annotated[
+        TextForm, typer.Option(help="wikitext: punctuation split off, as in WikiText, for models of its words.")
+    ] = TextForm.plain,
+    probability: WhichProbability = Probability.terminated,
+    json: Json = False,
+    batch_size: BatchSize = 64,
+) -> None:
+    """Accuracy on BLiMP's 67 paradigms: how often the grammatical sentence of a pair is the more probable one.
+
+    Interrupted, the same command goes on after the paradigms that are finished.
+    """
+    options = {"text_form": text_form.value, "probability": probability.value, "json": json, "batch_size": batch_size}
+    _run("blimp", name=model, data=data, output=output, **options)
+
+
+@app.command(short_help="The words with the most similar embeddings.")
+def neighbours(
+    model: Model,
+    words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
+    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours of each word.")] = 10,
+    output: Annotated[bool, typer.Option("--output", help="Compare output embeddings, not input embeddings.")] = False,
+    metric: Annotated[
+        Metric, typer.Option(help="Similarity: the cosine, or minus the Euclidean distance.")
+    ] = Metric.cosine,
+    mean_of_pieces: Annotated[
+        bool, typer.Option("--mean-of-pieces", help="A word of several tokens is the mean of their vectors.")
+    ] = False,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw words and neighbours into this file (.png, .svg, .pdf).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The words nearest to each word in the model's embeddings, with their similarity."""
+    options = {"k": number, "which": "output" if output else "input", "metric": metric.value}
+    options["mean_of_pieces"] = mean_of_pieces
+    _run("neighbours", name=model, words=words, options=options, picture=picture, json=json)
+
+
+@app.command(short_help="ARPA file to model folder, or back; ONNX export.")
+def convert(
+    source: Annotated[str, typer.Argument(help="An ARPA file (.arpa, .arpa.gz), or a model's folder or Hub name.")],
+    target: Annotated[
+        Path, typer.Argument(help="A folder; an ARPA file, if the source is an n-gram model; or NAME.onnx, if not.")
+    ],
+) -> None:
+    """ARPA file -> model folder, or back; any other model -> ONNX file."""
+    _run("convert", source=source, target=target)
+
+
+@app.command(short_help="Serve a web page: continue, rank, compare.")
+def demo(
+    model: Model,
+    model2: Annotated[str | None, typer.Argument(help="Another one, to compare.", metavar="[MODEL2]")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on: by default this machine only; 0.0.0.0 lets everybody in.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port; by default the first free one from 7860.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
+) -> None:
+    """Serve a web page: continue a text, rank sentences, compare two models. Ctrl-C ends it."""
+    names = [model] if model2 is None else [model, model2]
+    _run("demo", names=names, host=host, port=port, browser=browser)
+
+
+@app.command(short_help="Upload a model with code and card to the Hub.")
+def publish(
+    model: Model,
+    repo: Annotated[str, typer.Argument(help="Its name on the Hub: NAMESPACE/NAME.", metavar="REPO")],
+    private: Annotated[bool, typer.Option("--private", help="Require a private repository, or create one.")] = False,
+    revision: Annotated[str | None, typer.Option(help="Branch to commit to, made if need be; by default main.")] = None,
+    evaluate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Measure on this text file (.gz too), one text per line, for the card.",
+            callback=_refuse_unreadable_file,
+        ),
+    ] = None,
+    licence: Annotated[str | None, typer.Option(help="Of the weights, as the Hub writes it: apache-2.0, ...")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the card and the files; upload nothing.")] = False,
+) -> None:
+    """Upload a model to the Hub: weights, tokenizer, its own code and a card with measured results, in one commit.
+
+    Log in with `hf auth login` before, or set HF_TOKEN. Interrupted, or published again, it sends only what differs.
+    """
+    options = {"private": private, "revision": revision, "dry_run": dry_run}
+    _run("publish", name=model, repo=repo, evaluate=evaluate, licence=licence, **options)
+
+
+@app.command(
+    short_help="Run another program that knows the models.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+def exec(
+    command: Annotated[
+        list[str],
+        typer.Argument(
+            help="A console script and its arguments, or: python FILE | -m MODULE | -c CODE ...", metavar="COMMAND"
+        ),
+    ],
+) -> None:
+    """Run another Python program (transformers serve, lm_eval, ...) that then knows the models of this package.
+
+    So do the processes that it starts (trl sft, accelerate launch, ...).
+    """
+    from hf_lecture_models.cli.exec import run_program
+
+    run_program(command)

@@ -1,0 +1,48 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What a model can read: how many tokens at once, and of which tokenizer."""
+
+from typing import Any
+
+from torch import nn
+
+
+def input_limit(model: Any) -> int | None:
+    """The number of tokens that any model of ours or of transformers can read at once; None where it has no bound.
+
+    Ours say it themselves (`longest_input`): only trained positions end. Of transformers' models it is the
+    configuration's `max_position_embeddings`, less the positions before the first token that RoBERTa and its kin skip.
+
+    >>> from transformers import GPT2Config, GPT2LMHeadModel
+    >>> input_limit(GPT2LMHeadModel(GPT2Config(n_positions=64, n_embd=8, n_layer=1, n_head=2, vocab_size=9)))
+    64
+    """
+    if hasattr(model, "longest_input"):
+        return model.longest_input
+    limit = getattr(model.config, "max_position_embeddings", None)
+    if limit is None or limit < 1:
+        return None
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            return limit - module.padding_idx - 1
+    return limit
+
+
+def check_tokenizer(model: Any, tokenizer: Any) -> None:
+    """Refuse a tokenizer that cannot belong to the model.
+
+    Raises:
+        ValueError: the tokenizer has more tokens than the model, or another end or beginning of text.
+    """
+    vocab_size = model.config.vocab_size
+    if len(tokenizer) > vocab_size:
+        raise ValueError(
+            f"the tokenizer has {len(tokenizer)} tokens but the model's vocab_size is {vocab_size}; "
+            "load the tokenizer that was saved with the model"
+        )
+    for name in ("bos_token_id", "eos_token_id"):
+        ours, theirs = getattr(model.config, name, None), getattr(tokenizer, name, None)
+        if ours is not None and theirs is not None and theirs not in (ours if isinstance(ours, list) else [ours]):
+            raise ValueError(
+                f"the tokenizer's {name} is {theirs} but the model's is {ours}; "
+                "load the tokenizer that was saved with the model"
+            )

@@ -1,0 +1,62 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What runs a verb of `hf-lecture`: errors in one line, exit statuses, signals."""
+
+import os
+import signal
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+
+def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:
+    """Call `run(**options)` of `cli/FILE.py`; errors name the verb.
+
+    Raises:
+        SystemExit: something went wrong, of which standard error already tells.
+    """
+    with plain_errors(verb):
+        run = import_module(f"hf_lecture_models.cli.{file}").run
+        with signals_as_exceptions():
+            run(**options)
+
+
+@contextmanager
+def plain_errors(verb: str) -> Iterator[None]:
+    """Turn an error within the block into one line on standard error and an exit status, without a traceback."""
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        raise SystemExit(128 + signal.SIGINT) from None
+    except BrokenPipeError:
+        # Nobody reads any more (`| head`). The interpreter's own flush at exit must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(141) from None  # 128 + SIGPIPE, which Windows lacks
+    except Exception as error:
+        # Other libraries' errors often mean little without their type.
+        kind = "" if isinstance(error, ImportError | OSError | TypeError | ValueError) else f"{type(error).__name__}: "
+        message = textwrap.shorten(kind + str(error), 600, placeholder=" ...") or type(error).__name__
+        print(f"hf-lecture {verb}: {message}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """Within the block Ctrl-C and SIGTERM raise exceptions, so that unfinished files are removed on the way out."""
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _exit}
+    # What ignores a signal, such as a shell's background job, goes on ignoring it.
+    handled = [number for number in handlers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handlers[number]) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, _: Any) -> None:
+    sys.exit(128 + number)

@@ -1,0 +1,49 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture generate`: prompts with their continuations."""
+
+import sys
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from hf_lecture_models.cli.io import line_chunks, print_json
+from hf_lecture_models.generation.completion import complete
+from hf_lecture_models.generation.fusion import NGramLogitsProcessor
+from hf_lecture_models.loading import load_model
+
+
+def run(
+    name: str,
+    prompts: list[str],
+    files: list[str],
+    options: dict[str, Any],
+    seed: int | None,
+    fused: tuple[str, float] | None,
+    json: bool,
+    batch_size: int,
+) -> None:
+    """Print each prompt with its continuation, as soon as its batch is ready.
+
+    Args:
+        options: of `model.generate`.
+        seed: of sampling; None: another one each time.
+        fused: folder or name of a second model, and the factor of its log-probabilities.
+    """
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
+    if fused is not None:
+        options = options | {"logits_processor": [_fusion(*fused, tokenizer)]}
+    if options.get("do_sample", False):
+        torch.seed() if seed is None else torch.manual_seed(seed)
+        batch_size = 1  # what is sampled for a prompt must not depend on which others stand in its batch
+    chunks = iter([prompts]) if prompts and not files else line_chunks(files or ["-"], batch_size, before=prompts)
+    for chunk in chunks:
+        for start in range(0, len(chunk), batch_size):
+            for result in complete(model, tokenizer, chunk[start : start + batch_size], **options):
+                print_json(result) if json else print(result["text"])
+            sys.stdout.flush()
+
+
+def _fusion(name: str, weight: float, tokenizer: Any) -> NGramLogitsProcessor:
+    model, model_tokenizer = load_model(name, AutoModelForCausalLM)
+    return NGramLogitsProcessor(model, tokenizer, weight, model_tokenizer)

@@ -1,0 +1,62 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture publish`: a model with its card to the Hub."""
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.hub.card import LEARNING_CURVE
+from hf_lecture_models.hub.facts import facts_of, missing_facts
+from hf_lecture_models.hub.publish import prepare, publish
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.tokenization.corpus import read_texts
+
+
+def run(
+    name: str,
+    repo: str,
+    evaluate: Path | None,
+    licence: str | None,
+    private: bool,
+    revision: str | None,
+    dry_run: bool,
+) -> None:
+    """Upload a model with its card, and say what was sent; what the card lacks goes to standard error."""
+    model, tokenizer = load_model(name)
+    facts = facts_of(name, model, tokenizer)
+    if evaluate is not None:
+        facts |= _measured_on(evaluate, model, tokenizer, facts)
+    facts["licence"] = licence or facts.get("licence")
+    for missing in missing_facts(facts):
+        print(f"the card lacks {missing}", file=sys.stderr)
+    curve = Path(name) / LEARNING_CURVE
+    picture = curve if curve.is_file() else None
+    if dry_run:
+        _show(model, tokenizer, repo, facts, picture)
+        return
+    done = publish(model, tokenizer, repo, facts, learning_curve=picture, private=private, revision=revision)
+    for what, names in (("uploaded", done.uploaded), ("deleted", done.deleted), ("left alone", done.left_alone)):
+        if names:
+            print(f"{what}: {', '.join(names)}")
+    print(f"{done.url} is at commit {done.commit}{'' if done.uploaded or done.deleted else ': nothing had changed'}")
+
+
+def _show(model: Any, tokenizer: Any, repo: str, facts: dict[str, Any], picture: Path | None) -> None:
+    with TemporaryDirectory() as folder:
+        stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, picture)
+        print((stage / "README.md").read_text(encoding="utf-8"))
+        for path in sorted(stage.iterdir()):
+            print(f"{path.stat().st_size:>14,}  {path.name}")
+
+
+def _measured_on(path: Path, model: Any, tokenizer: Any, facts: dict[str, Any]) -> dict[str, Any]:
+    texts = list(read_texts(path))
+    # A network that was trained on one stream is measured on one.
+    stream = facts["recipe"].get("layout", "texts") != "texts"
+    known = facts["data"] or {"name": path.name}
+    return {
+        "results": evaluate_language_model(model, tokenizer, texts, stream=stream),
+        "data": {**known, "split": path.name},
+    }

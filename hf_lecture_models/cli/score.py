@@ -1,0 +1,63 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture score`: the log-probability of each line, and the perplexity of all."""
+
+import sys
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from transformers import AutoModelForCausalLM
+
+from hf_lecture_models.cli.io import line_chunks, print_json, print_tokens
+from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
+from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
+from hf_lecture_models.loading import load_model
+
+
+def run(name: str, files: list[str], probability: str, stream: bool, tokens: bool, json: bool, batch_size: int) -> None:
+    """Print the score of each line as it is ready (of a `stream`, after its last line), then the measures of all."""
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
+    measures = PerplexityAccumulator(model, tokenizer, stream)
+    if not json:
+        print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
+    chunks: Iterable[list[str]] = line_chunks(files, batch_size)
+    for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
+        scores = (
+            score_stream(model, tokenizer, texts, batch_size)
+            if stream
+            else score_texts(model, tokenizer, texts, probability, batch_size)
+        )
+        for score in scores:
+            measures.add(score)
+            _print_score(score, tokenizer, tokens, json)
+        sys.stdout.flush()
+    _print_measures(measures.measures(), probability, json)
+
+
+def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> None:
+    detail = score.tokens(tokenizer) if tokens else []
+    unknown = len(score.encoded.unknown_words)
+    if json:
+        row = {
+            "text": score.encoded.text,
+            "log_prob": score.log_prob,
+            "log_prob_per_token": score.log_prob_per_token,
+            "tokens": len(score.ids),
+            "unknown": unknown,
+        }
+        print_json({**row, "token_log_probs": detail} if tokens else row)
+        return
+    numbers = f"{score.log_prob:14.4f} {score.log_prob_per_token:10.4f} {len(score.ids):7} {unknown:7}"
+    print(f"{numbers}  {score.encoded.text}")
+    print_tokens(detail)
+
+
+def _print_measures(measures: dict[str, Any], probability: str, json: bool) -> None:
+    if probability == "prefix":  # perplexity is one of texts that end
+        measures = {key: measures[key] for key in ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token")}
+    if json:
+        print_json({"summary": measures})
+        return
+    for key, value in measures.items():
+        if value is not None:
+            print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}", file=sys.stderr)

@@ -1,0 +1,224 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The models of a comparison, and how each is trained: n-grams by counting, networks by the package's own recipes."""
+
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, set_seed
+
+from hf_lecture_models.comparison.corpus import Corpus, first_texts
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.corpus import encode_corpus
+
+# Words of the validation text on which the best weights of a network are chosen; the table measures all of it. Where
+# training is short, at most a twentieth of the tokens that it reads, so that choosing takes a tenth of its time.
+_SELECTION_WORDS, _MIN_SELECTION_WORDS, _SELECTION_SHARE = 20_000, 1_000, 20
+# Steps that measure how fast a network trains here, and the share of its time that is left for evaluation and saving.
+_TRIAL_STEPS, _SPARE_TIME = 5, 0.2
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a network's recipe takes over from the size of the corpus; its other settings stay as they are.
+
+    Attributes:
+        length: the recipe's segments of text, so many times as long.
+        threads: of the processor, at most.
+    """
+
+    hidden_size: int
+    dropout: float
+    epochs: float
+    length: int = 1
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trained model, what its training took, and the recipe or options that made it."""
+
+    model: Any
+    seconds: float
+    tokens: int
+    recipe: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that `run_comparison` needs.
+
+    Attributes:
+        baselines: the models, in the order in which they are trained.
+        facts: what `results.json` begins with: "command", "title", "text" and "tokenizer".
+        data: of the model cards, as `collect_facts` takes it.
+        unit: what a token is ("words", say).
+        note: on what the settings of the networks were chosen; printed under the table.
+        prompt, pairs: what the reloaded models complete and rank.
+        scale: None leaves the recipes as they are.
+        seconds: for each network at most, estimated from the speed of a few steps; None: as its epochs take.
+    """
+
+    corpus: Corpus
+    tokenizer: Any
+    baselines: "list[Baseline]"
+    facts: dict[str, Any]
+    data: dict[str, Any]
+    unit: str
+    note: str
+    prompt: str
+    pairs: list[list[str]]
+    licence: str = "apache-2.0"
+    seed: int = 0
+    scale: Scale | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """One model of a comparison.
+
+    Attributes:
+        name: of its folder.
+        title: of its card.
+        train: trains it by the settings of a comparison and saves it, with the tokenizer, in a folder.
+        is_network: whether it is trained step by step.
+    """
+
+    name: str
+    title: str
+    train: Callable[[Comparison, Path], Result]
+    is_network: bool = False
+
+
+def make_baselines(order: int = 3) -> list[Baseline]:
+    """The unigram, the n-gram of this `order`, and four networks.
+
+    >>> [baseline.name for baseline in make_baselines(order=4)]
+    ['unigram', '4-gram', 'feed_forward', 'rnn', 'lstm', 'self_attention']
+    """
+    name = "trigram" if order == 3 else f"{order}-gram"
+    return [
+        _ngram("unigram", "Unigram, add-one", order=1, smoothing="add_alpha", alpha=1.0),
+        _ngram(name, f"{name.capitalize()}, modified Kneser-Ney", order=order, smoothing="modified_kneser_ney"),
+        _network("feed_forward", "Feed-forward"),
+        _network("rnn", "Elman network"),
+        _network("lstm", "LSTM"),
+        _network("self_attention", "Self-attention"),
+    ]
+
+
+def _ngram(name: str, title: str, **options: Any) -> Baseline:
+    return Baseline(name, title, partial(fit_ngram, **options))
+
+
+def _network(name: str, title: str) -> Baseline:
+    return Baseline(name, title, partial(train_network, recipe_name=f"quickstart_{name}"), is_network=True)
+
+
+def fit_ngram(comparison: Comparison, folder: Path, **options: Any) -> Result:
+    """Estimate an n-gram model; `options` as for `NGramForCausalLM.fit`."""
+    texts, tokenizer = comparison.corpus.train, comparison.tokenizer
+    start = time.perf_counter()
+    model = NGramForCausalLM.fit(texts, tokenizer, **options)
+    seconds = time.perf_counter() - start
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    tokens = len(encode_corpus(tokenizer, texts).ids) + len(texts)
+    return Result(model, seconds, tokens, options | {"tokenizer": comparison.facts["tokenizer"]})
+
+
+def train_network(comparison: Comparison, folder: Path, recipe_name: str) -> Result:
+    """Train a network by one of the package's own recipes; an interrupted run in `folder` is resumed.
+
+    Raises:
+        KeyboardInterrupt: training was stopped by a signal; its checkpoint is in `folder`.
+    """
+    # Here, because the trainer needs the extra `train`, whose absence `check_packages` reports first.
+    from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
+    from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
+
+    saved = folder / "recipe.yaml"
+    resume = saved.exists()
+    source = saved if resume else packaged_recipe(recipe_name)
+    overrides = {"seed": comparison.seed, "tokenizer": comparison.facts["tokenizer"]}
+    recipe = load_recipe(source, overrides, recipe_class=CausalLMRecipe)
+    if comparison.scale is not None and not resume:
+        recipe = _scaled(recipe, comparison.scale)
+    set_seed(recipe.seed)
+    tokenizer = comparison.tokenizer
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    config = AutoConfig.for_model(vocab_size=len(tokenizer), **ids, **recipe.model)
+    model = AutoModelForCausalLM.from_config(config)
+    if comparison.seconds is not None and not resume:
+        recipe = _limit_steps(recipe, model, comparison, comparison.seconds)
+    selection = _selection_texts(comparison.corpus.validation, recipe)
+    result = train_causal_lm(model, tokenizer, comparison.corpus.train, selection, folder, recipe, resume=resume)
+    if result.stopped.startswith("SIG"):
+        raise KeyboardInterrupt
+    return Result(AutoModelForCausalLM.from_pretrained(folder), result.seconds, result.tokens, asdict(recipe))
+
+
+def _selection_texts(texts: list[str], recipe: Any) -> list[str]:
+    words = _SELECTION_WORDS
+    if recipe.max_steps:
+        words = min(words, recipe.max_steps * recipe.batch_size * recipe.sequence_length // _SELECTION_SHARE)
+    return first_texts(texts, max(_MIN_SELECTION_WORDS, words))
+
+
+def _scaled(recipe: Any, scale: Scale) -> Any:
+    """The recipe at another size: inner widths in proportion, and wider networks learn in smaller steps."""
+    model, width = dict(recipe.model), recipe.model["hidden_size"]
+    for name, factor in (("intermediate_size", scale.hidden_size / width), ("max_position_embeddings", scale.length)):
+        if name in model:
+            model[name] = round(model[name] * factor)
+    model |= {"hidden_size": scale.hidden_size, "dropout": scale.dropout}
+    return replace(
+        recipe,
+        model=model,
+        epochs=scale.epochs,
+        sequence_length=recipe.sequence_length * scale.length,
+        learning_rate=recipe.learning_rate * min(1, width / scale.hidden_size),
+    )
+
+
+def _limit_steps(recipe: Any, model: Any, comparison: Comparison, seconds: float) -> Any:
+    """The recipe with no more steps than fit into the time, and its schedule shortened to them."""
+    from hf_lecture_models.tasks.causal_lm import make_batches
+
+    epoch = make_batches(comparison.tokenizer, comparison.corpus.train, recipe).steps_per_epoch
+    planned = round(recipe.epochs * epoch)
+    steps = max(1, min(planned, int((1 - _SPARE_TIME) * seconds * _steps_per_second(recipe, model, comparison))))
+    if steps < planned:
+        print(
+            f"  the time is enough for {steps:,} of {planned:,} steps: {steps / epoch:.2f} passes over the text",
+            flush=True,
+        )
+    every = -(-steps // max(5, min(12, round(recipe.epochs))))
+    return replace(recipe, max_steps=steps, evaluate_every=every, warmup_steps=min(recipe.warmup_steps, steps // 5))
+
+
+def _steps_per_second(recipe: Any, model: Any, comparison: Comparison) -> float:
+    """Measured on a copy of the model; the number of threads that was faster, one or all, stays set."""
+    from hf_lecture_models.tasks.causal_lm import train_causal_lm
+
+    # A few texts are enough for a few steps.
+    sample = first_texts(comparison.corpus.train, (_TRIAL_STEPS + 1) * recipe.batch_size * recipe.sequence_length)
+    trial = replace(recipe, max_steps=_TRIAL_STEPS, warmup_steps=0, save_every=2 * _TRIAL_STEPS)
+    speeds = {}
+    for threads in sorted({1, torch.get_num_threads()}):
+        torch.set_num_threads(threads)
+        with TemporaryDirectory() as folder:
+            result = train_causal_lm(deepcopy(model), comparison.tokenizer, sample, None, folder, trial, quiet=True)
+        if result.stopped:
+            raise KeyboardInterrupt
+        speeds[threads] = result.step * result.tokens_per_second / result.tokens
+    # On a busy machine threads wait for each other, and one alone is faster.
+    torch.set_num_threads(max(speeds, key=speeds.__getitem__))
+    return max(speeds.values())

@@ -1,0 +1,159 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The three parts of a text: read from files, or split off so that no part knows the others."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hf_lecture_models.io.files import check_files
+from hf_lecture_models.tokenization.corpus import read_texts
+
+# Fewer lines cannot be split into ten parts.
+MIN_LINES, MAX_BYTES = 10, 2**28
+# Held-out parts that are not given are made of blocks of at most so many lines: every tenth block goes to each, or
+# fewer, so that a part holds at most about so many words (of text without white space, characters).
+BLOCK_LINES, HELD_OUT_WORDS = 20, 50_000
+# A line of at least this length that occurs again is a copy; shorter ones ("ROMEO:") recur because language does.
+COPY_CHARACTERS = 40
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts to learn from, texts that choose the best weights, and texts that choose nothing."""
+
+    train: list[str]
+    validation: list[str]
+    test: list[str]
+
+
+def read_corpus(
+    files: Sequence[str], validation: Sequence[str] = (), test: Sequence[str] = (), max_lines: int | None = None
+) -> tuple[Corpus, list[str]]:
+    """Read text files, one text per line; blank lines are left out.
+
+    Args:
+        files: UTF-8, `.gz` too.
+        validation: files of that part; without any, blocks of lines of `files` are held out.
+        test: the same for the test part.
+        max_lines: read only so many lines of each file.
+
+    Returns:
+        The three parts, and what was done to get them, in sentences.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is not UTF-8, too short or too long.
+    """
+    check_files([*files, *validation, *test])
+    lines, remarks = _read_lines(files, max_lines)
+    held_out = {"validation": validation, "test": test}
+    given = {part: _read_lines(names, max_lines)[0] for part, names in held_out.items() if names}
+    missing = [part for part in held_out if part not in given]
+    if missing:
+        lines, copies = _without_copies(lines)
+        if copies:
+            remarks.append(f"{copies:,} repeated lines of {COPY_CHARACTERS} characters or more left out")
+        parts, remark = split_lines(lines, missing, ", ".join(files))
+        remarks.append(remark)
+    else:
+        parts = {"train": lines}
+    corpus = Corpus(**parts, **given)
+    known = set(corpus.train)
+    for part in ("validation", "test"):
+        texts = getattr(corpus, part)
+        share = sum(text in known for text in texts) / len(texts)
+        if share >= 0.005:
+            remarks.append(f"{share:.0%} of the {part} lines also occur in the training text")
+    return corpus, remarks
+
+
+def _read_lines(files: Sequence[str], max_lines: int | None) -> tuple[list[str], list[str]]:
+    """The lines of all files that are not blank, and remarks on them."""
+    texts: list[str] = []
+    blank = size = 0
+    cut = False
+    for file in files:
+        kept = 0
+        for number, line in enumerate(read_texts(file)):
+            if kept == max_lines:
+                cut = True
+                break
+            text = line.removeprefix("\ufeff") if number == 0 else line
+            size += len(line.encode())
+            if size > MAX_BYTES:
+                raise ValueError(
+                    f"{file} goes beyond {MAX_BYTES / 2**20:,.0f} MiB of text, and the ladder holds it in memory; "
+                    "give a part of it"
+                )
+            blank += not text.strip()
+            if text.strip():
+                texts.append(text)
+                kept += 1
+    if not texts:
+        raise ValueError(f"there is no text in {', '.join(map(str, files))}: one text per line is needed")
+    remarks = [f"only the first {max_lines} lines of each file (--tiny)"] if cut else []
+    return texts, remarks + ([f"{blank:,} blank lines left out"] if blank else [])
+
+
+def _without_copies(lines: list[str]) -> tuple[list[str], int]:
+    """The lines without later copies of long ones, and how many these were."""
+    seen: set[str] = set()
+    kept = []
+    for line in lines:
+        if len(line) >= COPY_CHARACTERS:
+            if line in seen:
+                continue
+            seen.add(line)
+        kept.append(line)
+    return kept, len(lines) - len(kept)
+
+
+def split_lines(lines: list[str], missing: Sequence[str], name: str = "the text") -> tuple[dict[str, list[str]], str]:
+    """Take the missing held-out parts from `lines`, spread over all of it; the rest is for training.
+
+    >>> parts, _ = split_lines([str(number) for number in range(20)], ["validation", "test"])
+    >>> parts["validation"], parts["test"], len(parts["train"])
+    (['8', '18'], ['9', '19'], 16)
+
+    Raises:
+        ValueError: there are too few lines.
+    """
+    if len(lines) < MIN_LINES:
+        raise ValueError(
+            f"{name} has {len(lines)} different lines; at least {MIN_LINES} are needed to hold some out: give one "
+            "sentence or paragraph per line, or name --validation and --test files"
+        )
+    size = max(1, min(BLOCK_LINES, len(lines) // 100))
+    blocks = -(-len(lines) // size)
+    every = min(blocks, max(10, math.ceil(sum(map(text_length, lines)) / HELD_OUT_WORDS)))
+    parts: dict[str, list[str]] = {"train": [], **{part: [] for part in missing}}
+    # The last blocks of each group of `every`.
+    part_of = dict(zip(range(every - len(missing), every), missing, strict=True))
+    for number, line in enumerate(lines):
+        parts[part_of.get(number // size % every, "train")].append(line)
+    shares = " and ".join(f"one for {part}" for part in missing)
+    return parts, f"of every {every:,} blocks of {size} line{'s' if size > 1 else ''}, {shares}"
+
+
+def text_length(text: str) -> int:
+    """Number of words; of a text without white space, of characters.
+
+    >>> text_length("a cat"), text_length("一只猫")
+    (2, 3)
+    """
+    words = text.split()
+    return len(words) if len(words) > 1 else len(text)
+
+
+def first_texts(texts: list[str], length: int) -> list[str]:
+    """The first texts whose lengths (see `text_length`) add up to `length` or more.
+
+    >>> first_texts(["a cat sat", "a dog", "an owl"], length=4)
+    ['a cat sat', 'a dog']
+    """
+    found = 0
+    for number, text in enumerate(texts, start=1):
+        found += text_length(text)
+        if found >= length:
+            return texts[:number]
+    return texts

@@ -1,0 +1,114 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What a comparison tells: `results.json`, the table as text and picture, and what the reloaded models said."""
+
+import json
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hf_lecture_models.comparison.baselines import Comparison
+from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tokenization.corpus import encode_corpus
+
+RESULTS, TABLE = "results.json", "table.png"
+# The parts of a corpus, and the adjective of their tokens.
+_PARTS = {"train": "training", "validation": "validation", "test": "test"}
+
+
+def describe(comparison: Comparison) -> dict[str, Any]:
+    """What `results.json` says before any model is trained: the facts, the versions, the sizes of the parts."""
+    sizes = {}
+    for part in _PARTS:
+        texts = getattr(comparison.corpus, part)
+        tokens = len(encode_corpus(comparison.tokenizer, texts).ids)
+        sizes[part] = {"texts": len(texts), "words": sum(map(len, map(str.split, texts))), "tokens": tokens}
+    return {
+        **comparison.facts,
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in ("hf-lecture-models", "torch", "transformers")},
+        "machine": platform.machine(),
+        "corpus": sizes,
+        "unit": comparison.unit,
+        "vocab_size": len(comparison.tokenizer),
+        "unk_token": comparison.tokenizer.unk_token,
+    }
+
+
+def headline(results: dict[str, Any]) -> str:
+    """The text and its size, in one line."""
+    sizes = [f"{results['corpus'][part]['tokens']:,} {use} {results['unit']}" for part, use in _PARTS.items()]
+    return f"{results['title']}: {', '.join(sizes)}, vocabulary of {results['vocab_size']:,}"
+
+
+def table(models: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Column names, and the cells of each model's row."""
+    columns = ["model", "parameters", "seconds", "tokens/s", "validation perplexity", "test perplexity"]
+    rows = [
+        [
+            row["title"],
+            f"{row['parameters']:,}",
+            f"{row['seconds']:.2f}",
+            f"{row['tokens_per_second']:,.0f}",
+            f"{row['validation']['perplexity']:.1f}",
+            f"{row['test']['perplexity']:.1f}",
+            f"{row['test']['bits_per_byte']:.3f}",
+        ]
+        for row in models
+    ]
+    return [*columns, "bits per byte (test)"], rows
+
+
+def as_text(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The table in a font of fixed width.
+
+    >>> print(as_text(["model", "seconds"], [["LSTM", "12.00"]]))
+    model  seconds
+    -----  -------
+    LSTM     12.00
+    """
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    lines = [[f"{name:<{widths[0]}}", *map(str.rjust, rest, widths[1:])] for name, *rest in [columns, *rows]]
+    return "\n".join("  ".join(line) for line in [lines[0], ["-" * width for width in widths], *lines[1:]])
+
+
+def describe_reloaded(reloaded: dict[str, Any]) -> str:
+    """The completions and rankings of the reloaded models, one per line."""
+    lines = []
+    for name, result in reloaded.items():
+        lines.append(f"  {name}: {result['completion']}")
+        for better, worse in result["rankings"]:
+            equal = "  (equal)" if better["log_prob"] == worse["log_prob"] else ""
+            lines.append(f"    {better['log_prob']:9.2f}  {better['sequence']}")
+            lines.append(f"    {worse['log_prob']:9.2f}  {worse['sequence']}{equal}")
+    return "\n".join(lines)
+
+
+def closing_line(seconds: float, output: Path) -> str:
+    """Where everything is."""
+    return f"\n{seconds:.0f} s in all. {RESULTS}, {TABLE} and the models are in {output}; for example"
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Write strict JSON, beside and renamed."""
+    with staged_file(path) as stage:
+        stage.write_text(strict_json(value, indent=2) + "\n", encoding="utf-8")
+
+
+def check_output(folder: Path, command: str) -> None:
+    """Refuse a folder that holds anything but the results of an earlier run of `command`.
+
+    Raises:
+        FileExistsError: it does.
+    """
+    if folder.exists() and not (folder.is_dir() and (_is_result(folder, command) or not any(folder.iterdir()))):
+        raise FileExistsError(f"{folder} is there already and not from a {command}; name another with --output")
+
+
+def _is_result(folder: Path, command: str) -> bool:
+    try:
+        return f"hf-lecture {command}" in json.loads((folder / RESULTS).read_text(encoding="utf-8"))["command"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

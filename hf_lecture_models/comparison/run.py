@@ -1,0 +1,145 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Running a comparison: every model is trained, measured, saved with its card, and loaded again in a fresh process."""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers.utils import logging
+
+from hf_lecture_models.analysis.learning_curve import save_table
+from hf_lecture_models.comparison.baselines import Baseline, Comparison
+from hf_lecture_models.comparison.reload import reload_in_fresh_process
+from hf_lecture_models.comparison.report import (
+    RESULTS,
+    TABLE,
+    as_text,
+    describe,
+    describe_reloaded,
+    headline,
+    table,
+    write_json,
+)
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.hub.card import write_card
+from hf_lecture_models.hub.facts import collect_facts, training_record, write_facts
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+
+
+def check_packages(command: str) -> None:
+    """Raise ImportError, naming the extra to install, where a package is missing that `command` needs."""
+    missing = [name for name in ("accelerate", "matplotlib") if find_spec(name) is None]
+    if missing:
+        raise ImportError(f"{command} needs {' and '.join(missing)}: pip install 'hf-lecture-models[train]'")
+
+
+def run_comparison(comparison: Comparison, folder: Path, progress: Path | None = None) -> dict[str, Any]:
+    """Train, measure, save, draw and reload every model into `folder`, and return what `results.json` then holds.
+
+    Args:
+        comparison: the text, the tokenizer and the models.
+        folder: it exists; each model gets a folder in it.
+        progress: a file that lists the finished models, so that an interrupted comparison continues after them.
+    """
+    start = time.perf_counter()
+    logging.disable_progress_bar()
+    results = describe(comparison)
+    print(headline(results), flush=True)
+    before = _read_progress(progress)
+    rows = before["models"]
+    for baseline in comparison.baselines[len(rows) :]:
+        with _limited_threads(1 if comparison.scale is None else comparison.scale.threads):
+            rows.append(_train_and_measure(baseline, comparison, folder / baseline.name, results))
+        if progress is not None:
+            write_json(progress, {"models": rows, "seconds": before["seconds"] + time.perf_counter() - start})
+    results["models"] = rows
+    columns, cells = table(rows)
+    results["note"] = comparison.note
+    print(f"\n{as_text(columns, cells)}\n\n{comparison.note}", flush=True)
+    save_table(columns, cells, folder / TABLE, title=headline(results))
+    print("\nthe same models, loaded again in a fresh process:", flush=True)
+    folders = {baseline.name: folder / baseline.name for baseline in comparison.baselines}
+    results["reloaded"] = reload_in_fresh_process(folders, comparison.prompt, comparison.pairs)
+    print(describe_reloaded(results["reloaded"]))
+    results["seconds"] = before["seconds"] + time.perf_counter() - start
+    write_json(folder / RESULTS, results)
+    return results
+
+
+def _read_progress(progress: Path | None) -> dict[str, Any]:
+    if progress is None or not progress.exists():
+        return {"models": [], "seconds": 0.0}
+    found = json.loads(progress.read_text(encoding="utf-8"))
+    print(f"finished before: {', '.join(row['title'] for row in found['models'])}")
+    return found
+
+
+@contextmanager
+def _limited_threads(limit: int) -> Iterator[None]:
+    # Small matrices gain nothing from a second thread, and on a busy machine threads that wait for each other make
+    # training ten times slower.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(min(threads, limit))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _train_and_measure(
+    baseline: Baseline, comparison: Comparison, folder: Path, results: dict[str, Any]
+) -> dict[str, Any]:
+    """Train a model into `folder`, give it a card, and return its row of the results."""
+    print(f"\n{baseline.title}", flush=True)
+    trained = baseline.train(comparison, folder)
+    # As one stream, the way the networks were trained; an n-gram's figures are the same either way.
+    measures = {
+        part: evaluate_language_model(
+            trained.model, comparison.tokenizer, getattr(comparison.corpus, part), stream=True
+        )
+        for part in ("validation", "test")
+    }
+    row = {
+        "name": baseline.name,
+        "title": baseline.title,
+        "parameters": _count_parameters(trained.model),
+        "seconds": trained.seconds,
+        "tokens": trained.tokens,
+        "tokens_per_second": trained.tokens / trained.seconds,
+        "threads": torch.get_num_threads(),
+        **measures,
+    }
+    facts = collect_facts(
+        trained.model,
+        comparison.tokenizer,
+        measures["test"],
+        name=f"{baseline.title}, on {comparison.data['name']}",
+        data={**comparison.data, "source": results["text"]},
+        task=CausalLM().describe(trained.model, CausalLMRecipe()),
+        recipe=trained.recipe,
+        training=_training(folder) or {key: row[key] for key in ("tokens", "seconds", "tokens_per_second")},
+        command=results["command"],
+        licence=comparison.licence,
+    )
+    write_facts(folder, facts)
+    write_card(folder, facts)
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+    (folder / "run.lock").unlink(missing_ok=True)
+    return row
+
+
+def _training(folder: Path) -> dict[str, Any]:
+    """What the trainer recorded of a network; {} for an n-gram."""
+    path = folder / "training.json"
+    return training_record(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _count_parameters(model: Any) -> int:
+    """Numbers that training found: weights, or an n-gram's stored probabilities and back-off weights."""
+    return model.num_parameters() or sum(b.numel() for b in model.buffers() if b.is_floating_point())

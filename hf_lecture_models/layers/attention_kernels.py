@@ -1,0 +1,129 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Which function computes attention in a call, together with the mask that this function wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers.cache_utils import Cache
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from hf_lecture_models.layers.attention import AttentionKernel
+from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask
+
+# Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
+_SHORT = 1024
+
+
+def causal_attention(
+    implementation: str,
+    hidden: Tensor,
+    attention_mask: Tensor | None = None,
+    cache: Cache | None = None,
+    position_bias: Tensor | None = None,
+    dropout: float = 0.0,
+) -> AttentionKernel:
+    """What `CausalSelfAttention` needs in this call: each position attends to itself and to real ones before it.
+
+    Args:
+        implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
+        hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
+        attention_mask: (batch, seen + seq), 1 = real token; None where all are.
+        cache: keys and values of the positions seen before; None at the start.
+        position_bias: (batch or 1, heads, seq, seen + seq), added to the scores.
+        dropout: dropout probability of the weights in this call: 0 where the model is not training.
+
+    >>> causal_attention("eager", torch.zeros(1, 3, 8)).mask[0, 0] == 0
+    tensor([[ True, False, False],
+            [ True,  True, False],
+            [ True,  True,  True]])
+    """
+    implementation = select_attention_kernel(implementation, hidden, materializes_scores=dropout > 0)
+    mask = causal_mask(implementation, hidden, attention_mask, cache)
+    return _kernel(implementation, hidden, mask, True, position_bias)
+
+
+def bidirectional_attention(
+    implementation: str,
+    hidden: Tensor,
+    attention_mask: Tensor | None = None,
+    source: Tensor | None = None,
+    position_bias: Tensor | None = None,
+    dropout: float = 0.0,
+) -> AttentionKernel:
+    """What `BidirectionalSelfAttention` needs in this call, or with a source `CrossAttention`.
+
+    Args:
+        implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
+        hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
+        attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are.
+        source: (batch, keys, hidden), what is attended to; None for `hidden` itself.
+        position_bias: (batch or 1, heads, seq, keys), added to the scores.
+        dropout: dropout probability of the weights in this call: 0 where the model is not training.
+
+    >>> bidirectional_attention("eager", torch.zeros(1, 2, 8), torch.tensor([[1, 0]])).mask[0, 0] == 0
+    tensor([[ True, False],
+            [ True, False]])
+    """
+    implementation = select_attention_kernel(implementation, hidden, materializes_scores=dropout > 0)
+    mask = bidirectional_mask(implementation, hidden, attention_mask, source)
+    return _kernel(implementation, hidden, mask, False, position_bias)
+
+
+def _kernel(
+    implementation: str, hidden: Tensor, mask: Any, is_causal: bool, position_bias: Tensor | None
+) -> AttentionKernel:
+    if position_bias is not None and implementation == "flex_attention":
+        # It reads the bias row by row, and one row serves all only where the others broadcast.
+        position_bias = position_bias.expand(hidden.shape[0], -1, -1, -1)
+    function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
+    return AttentionKernel(function, mask, is_causal, position_bias)
+
+
+def select_attention_kernel(implementation: str, hidden: Tensor, materializes_scores: bool) -> str:
+    """The name to take in place of "sdpa" where torch's kernel for it is slow or cannot be exported; others stay.
+
+    On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
+    does, with more steps. And its backward pass in half precision took 5 times as long as eager's, at 128 positions.
+    Under `torch.export`, what it lays out depends on the kernel that is chosen, anew at each later step: ONNX failed.
+
+    Args:
+        implementation: a name that transformers knows.
+        hidden: (batch, seq, hidden), what is attended to.
+        materializes_scores: the weights are dropped out, or a bias among the scores is trained.
+    """
+    if implementation == "sdpa" and torch.compiler.is_exporting():
+        return "eager"
+    if implementation != "sdpa" or hidden.device.type != "cpu" or not torch.is_grad_enabled():
+        return implementation
+    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden.dtype
+    # Long inputs keep the kernel, whose memory does not grow with the square of the length.
+    slow = dtype.itemsize == 2 and hidden.shape[1] <= _SHORT
+    return "eager" if materializes_scores or slow else implementation
+
+
+def eager_attention(
+    module: nn.Module,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float = 1.0,
+    position_bias: Tensor | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, Tensor]:
+    """The equations as they stand, every score laid out: (batch, seq, heads, head_dim) and the weights.
+
+    `q` is (batch, heads, seq, head_dim), `k` and `v` (batch, heads, keys, head_dim); `mask` is added to the scores.
+    """
+    scores = (q * scaling) @ k.transpose(2, 3)  # (batch, heads, seq, keys)
+    # Added up first: both are small as a rule, being the same for all rows or all heads.
+    added = [given for given in (position_bias, mask) if given is not None]
+    if added:
+        scores = scores + sum(added)
+    weights = F.dropout(torch.softmax(scores, dim=-1), dropout, training=module.training)
+    return (weights @ v).transpose(1, 2), weights

@@ -1,0 +1,159 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""ARPA files, the common form of back-off n-gram models (SRILM, KenLM, MITLM, ...), read and written.
+
+    \\data\\
+    ngram 1=4                 how many n-grams of each order follow
+    ngram 2=2
+
+    \\1-grams:
+    -99 <tab> <s> <tab> -0.3  log10 p, the words, log10 of the back-off weight (none: 0)
+    ...
+    \\2-grams:
+    -0.5 <tab> <s> the        no weight at the highest order
+    ...
+    \\end\\
+
+What is read. Columns are separated by tabs or spaces, lines end in LF or CRLF; a byte order mark, blank lines and
+lines with ``#`` may stand before ``\\data\\``; n-grams stand in any order within their section. The vocabulary is the
+unigrams; ``<s>`` and ``</s>`` must be among them (without them no text has a probability); ``<UNK>``, SRILM's other
+spelling, is ``<unk>``. A logarithm of -99 or less, ``-inf`` too, is that of 0. ``<s>`` is no event: whatever the file
+says (lmplz writes 0, SRILM -99), its probability is 0; its weight is kept. Words are UTF-8, of any characters but the
+separators of the format and NUL. The prefix of every n-gram must be an (n-1)-gram. Anything else is refused with file,
+line, rule and what to do.
+
+What is written. Each number has the fewest digits that give back the same float32, formatted as lmplz does, so a file
+from lmplz keeps its numbers digit for digit, but for p of ``<s>``: that is -99, as every p = 0. The unigrams begin with
+``<unk>``, ``<s>``, ``</s>`` like lmplz's; longer n-grams are sorted by their prefixes, not by their last words. Reading
+back gives the same arrays, bit for bit (but a finite logarithm below -99 becomes -inf).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import stat
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+UNKNOWN, BEGIN, END, PADDING = "<unk>", "<s>", "</s>", "<pad>"
+ZERO = -99.0  # the logarithm that stands for p = 0
+BLOCK_BYTES = 1 << 18
+MAX_LINE_BYTES = 1 << 20
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_LARGEST_DEFLATE_RATIO = 1032
+# Text of n-grams shrinks to a third or a tenth. Beyond this the file is made to fill the memory.
+_CREDIBLE_RATIO, _CREDIBLE_BYTES = 200, 1 << 25
+
+
+class ArpaLines:
+    """The lines of a file, plain or gzip, in blocks of bounded size; every line has its number."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.number = 0  # of the line taken last
+        self._lines: list[bytes] = []
+        self._next = 0
+        self._file = open(path, "rb")  # noqa: SIM115 (closed by __exit__)
+        self.head = self._file.peek(64)  # more than the marks of other formats
+        self._packed = self.head.startswith(_GZIP_MAGIC)
+        self._text: BinaryIO = self._file
+        if self._packed:
+            self._text = io.BufferedReader(gzip.GzipFile(fileobj=self._file))
+        self._unpacked = 0
+        status = os.fstat(self._file.fileno())
+        self.size = status.st_size if stat.S_ISREG(status.st_mode) else None  # None: a pipe
+
+    def __enter__(self) -> ArpaLines:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._text.close()
+        self._file.close()
+
+    def error(self, rule: str, line: int | None = None) -> ValueError:
+        """A ValueError about a line, by default the one taken last."""
+        return ValueError(f"{self.path}, line {self.number if line is None else line}: {rule}")
+
+    def can_hold(self, size: int) -> bool:
+        """Whether the file is large enough for `size` bytes of text."""
+        return self.size is None or size <= self.size * (_LARGEST_DEFLATE_RATIO if self._packed else 1)
+
+    def peek(self) -> bytes | None:
+        """The next line without white space around it; None at the end of the file."""
+        if self._next == len(self._lines):
+            self._fill()
+        return self._lines[self._next].strip() if self._lines else None
+
+    def take(self) -> bytes | None:
+        """The next line, taken."""
+        line = self.peek()
+        if line is not None:
+            self.number += 1
+            self._next += 1
+        return line
+
+    def skip_blank(self) -> None:
+        """Take all blank lines that come next."""
+        while self.peek() == b"":
+            rest = self._lines[self._next :]
+            blank = next((i for i, line in enumerate(rest) if line.strip()), len(rest))
+            self.number += blank
+            self._next += blank
+
+    def take_columns(self, n: int) -> list[list[bytes]]:
+        """Take entries of order n as far as they go in this block: n + 2 columns, the last b"0" where there is none.
+
+        The columns are empty where the next line is no entry.
+        """
+        self.peek()
+        cells: list[bytes] = []
+        for line in self._lines[self._next :]:
+            row = line.split()
+            if len(row) == n + 1:
+                row.append(b"0")
+            elif len(row) != n + 2:
+                break
+            cells += row  # one flat list: millions of small ones would keep the garbage collector busy
+        self.number += len(cells) // (n + 2)
+        self._next += len(cells) // (n + 2)
+        return [cells[column :: n + 2] for column in range(n + 2)]
+
+    def _fill(self) -> None:
+        last = self.number
+        try:
+            block = self._text.read(BLOCK_BYTES)
+            block += self._text.readline(MAX_LINE_BYTES)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            rule = f"the gzip data that follow are cut off or damaged ({error}); copy or download the file again"
+            raise self.error(rule) from None
+        self._lines, self._next = block.split(b"\n"), 0
+        if not self._lines[-1]:  # behind the last line's end; or nothing was left
+            self._lines.pop()
+        elif len(self._lines[-1]) >= MAX_LINE_BYTES:
+            rule = f"the line is longer than {MAX_LINE_BYTES} bytes; this is not an ARPA file, or it is damaged"
+            raise self.error(rule, last + len(self._lines))
+        self._unpacked += len(block)
+        self._check_block(block)
+
+    def _check_block(self, block: bytes) -> None:
+        if self._packed and self.size and self._unpacked > max(_CREDIBLE_BYTES, _CREDIBLE_RATIO * self.size):
+            raise self.error(
+                f"the gzip data unpack to more than {_CREDIBLE_RATIO} times their size, as no language model does; "
+                "if you trust the file, unpack it with gunzip and read the .arpa"
+            )
+        if any(byte in block for byte in (b"\0", b"\v", b"\f")) or block.count(b"\r") != block.count(b"\r\n"):
+            for number, line in enumerate(self._lines, self.number + 1):
+                if re.search(rb"[\0\v\f]|\r(?!$)", line):
+                    rule = "a NUL, vertical tab, form feed or bare carriage return stands in the line"
+                    raise self.error(f"{rule}; is this an ARPA file, in UTF-8, with LF or CRLF line ends?", number)
+
+
+def quote(text: bytes) -> str:
+    """At most 60 bytes of a line or word, as they stand in a message."""
+    shown = text[:60].decode(errors="backslashreplace")
+    return repr(shown + "..." if len(text) > 60 else shown)

@@ -1,0 +1,127 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Writing ARPA files; `arpa_format_ngram.py` says what is written."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import BinaryIO
+
+import numpy as np
+
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.ngram.arpa_format_ngram import BEGIN, END, PADDING, UNKNOWN, ZERO
+
+ROWS_PER_WRITE = 1 << 15
+
+_SEPARATORS = re.compile(r"[\t\n\v\f\r \0]")
+
+
+def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str]) -> None:
+    """Write an ARPA file, beside `path` first and then renamed; gzip if the name ends in ``.gz``.
+
+    Args:
+        tables: the model.
+        words: by id; ``<s>`` and ``</s>`` among them, the unknown word spelled ``<unk>``; ``<pad>`` is not written.
+        path: the file.
+
+    Raises:
+        OSError: the file cannot be written; what stood there is untouched.
+        ValueError: the words are not one per id, or the format cannot hold one of them.
+    """
+    names = _check_names(tables.check(), words)
+    with staged_file(path) as stage, open(stage, "wb") as raw:
+        if os.fspath(path).endswith(".gz"):
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+                _write(tables, names, packed)  # type: ignore[arg-type]
+        else:
+            _write(tables, names, raw)
+
+
+def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
+    """The words as bytes, or a ValueError that names the one that an ARPA file cannot hold."""
+    check_size(words, tables.vocab_size)
+    if len(set(words)) < len(words):
+        double = next(word for index, word in enumerate(words) if word in words[:index])
+        raise ValueError(f"two token ids would both be written as {double!r}; rename one of the tokens")
+    for mark in (BEGIN, END):
+        if mark not in words:
+            raise ValueError(f"no token is the {mark} of the ARPA file; set the tokenizer's bos_token and eos_token")
+    if UNKNOWN.upper() in words:
+        raise ValueError(
+            f"readers of ARPA files take the word {UNKNOWN.upper()} for the unknown word; rename the token"
+        )
+    for word in words:
+        if not word or _SEPARATORS.search(word):
+            raise ValueError(f"the token {word!r} is empty or holds white space, which an ARPA file cannot hold")
+    if PADDING in words and _occurs(tables, words.index(PADDING)):
+        raise ValueError(f"{PADDING} occurs in n-grams, but padding is not written to an ARPA file; rename the token")
+    return [word.encode() for word in words]
+
+
+def check_size(words: Sequence[str], vocab_size: int) -> None:
+    """Raise ValueError unless there is one word per id."""
+    if len(words) != vocab_size:
+        rule = f"the tokenizer has {len(words)} tokens but the model's vocab_size is {vocab_size}"
+        raise ValueError(f"{rule}; take the tokenizer that was saved with the model")
+
+
+def _occurs(tables: NGramTables, word: int) -> bool:
+    """Whether a word has a probability or stands in an n-gram."""
+    last = any((keys % tables.vocab_size == word).any() for keys in tables.keys)
+    first = any((keys // tables.vocab_size == word).any() for keys in tables.keys[:1])
+    return last or first or bool(tables.log10_probs[0][word] > -np.inf)
+
+
+def _write(tables: NGramTables, names: list[bytes], file: BinaryIO) -> None:
+    padding = names.index(PADDING.encode()) if PADDING.encode() in names else None
+    counts = [len(names) - (padding is not None), *tables.sizes[1:]]
+    file.write(b"\\data\\\n" + b"".join(b"ngram %d=%d\n" % (n, count) for n, count in enumerate(counts, 1)))
+    front = [names.index(word.encode()) for word in (UNKNOWN, BEGIN, END) if word.encode() in names]
+    unigrams = np.array([*front, *(i for i in range(len(names)) if i not in front and i != padding)])
+    spellings = np.array(names, object)
+    for n in range(1, tables.order + 1):
+        file.write(b"\n\\%d-grams:\n" % n)
+        rows = unigrams if n == 1 else np.arange(tables.sizes[n - 1])
+        probs = _digits(tables.log10_probs[n - 1])
+        backoffs = _digits(tables.log10_backoffs[n - 1]) if n < tables.order else None
+        for start in range(0, len(rows), ROWS_PER_WRITE):
+            some = rows[start : start + ROWS_PER_WRITE]
+            texts = map(b" ".join, zip(*(spellings[ids] for ids in _words_of(tables, n, some)), strict=True))
+            columns = [probs[some], texts] if backoffs is None else [probs[some], texts, backoffs[some]]
+            file.write(b"\n".join(map(b"\t".join, zip(*columns, strict=True))) + b"\n")
+    file.write(b"\n\\end\\\n")
+
+
+def _words_of(tables: NGramTables, n: int, rows: np.ndarray) -> list[np.ndarray]:
+    """The words of some n-grams of order n: n arrays (rows,) of ids, from the first word to the last."""
+    backwards = []
+    for keys in reversed(tables.keys[: n - 1]):
+        rows, last = np.divmod(keys[rows], tables.vocab_size)
+        backwards.append(last)
+    return [rows, *reversed(backwards)]
+
+
+def _digits(values: np.ndarray) -> np.ndarray:
+    """Shortest decimals that give back each float32, formatted as by lmplz: (values,) bytes objects.
+
+    >>> _digits(np.array([-0.5, -3, 0, 1e-5, -2.5e-7, -np.inf], np.float32)).tolist()
+    [b'-0.5', b'-3', b'0', b'0.00001', b'-2.5e-7', b'-99']
+    """
+    # By their bits, since 0 and -0 are equal; and each number once, since most occur often.
+    distinct, inverse = np.unique(values.view(np.int32), return_inverse=True)
+    return np.array([_format(str(value)) for value in distinct.view(np.float32)], object)[inverse]
+
+
+def _format(number: str) -> bytes:
+    """From numpy's format of a float32 to lmplz's: no ".0", exponents only below 1e-6, without leading zeros."""
+    if number == "-inf":
+        return b"%d" % ZERO
+    if "e" in number:
+        digits, exponent = number.split("e")
+        number = f"{digits.removesuffix('.0')}e{int(exponent)}" if int(exponent) < -6 else f"{Decimal(number):f}"
+    return number.removesuffix(".0").encode()

@@ -1,0 +1,231 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Causal language models: texts as streams of tokens, each predicted from those before; measured by perplexity."""
+
+import inspect
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM
+
+from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.trainer.batches import Batches, BlockCollator, ShuffledBatches, StreamBatches, stream_fingerprint
+from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts, stream_texts
+from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.trainer.streaming import StreamedBlocks
+from hf_lecture_models.trainer.tokens import text_spans, token_stream
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+
+# Of streamed texts, those whose tokens are counted for a model that wants counts.
+_COUNTED_TEXTS = 10_000
+
+
+@dataclass(kw_only=True)
+class CausalLMRecipe(TaskRecipe, TextsRecipe):
+    """The recipe of a causal language model."""
+
+    layout: str = setting(
+        "blocks",
+        "stream: parallel streams with carried state; blocks: shuffled pieces of the stream; texts: one row per text",
+        choices=("stream", "blocks", "texts"),
+    )
+    sequence_length: int = setting(128, "tokens of a segment, a block, or the longest piece of a text", least=1)
+    streaming: bool = setting(False, "read the training data while training, with layout blocks and max_steps")
+    shuffle_buffer: int = setting(0, "rows of a streamed data set to shuffle among; a resumed run loses them", least=0)
+    model: dict[str, Any] = setting({"model_type": "lecture_recurrent"}, "model_type and the fields of its config")
+
+    def effective_batch(self) -> str:
+        """Rows and tokens of one optimizer step; with layout texts the tokens are a limit."""
+        limit = "at most " if self.layout == "texts" else ""
+        tokens = self.batch_size * self.sequence_length
+        return f"{self.batch_size} rows x {self.sequence_length} = {limit}{tokens:,} tokens"
+
+
+class CausalLM(Task[CausalLMRecipe]):
+    """The task of predicting the next token; its data are a list of texts, or an `IterableDataset` that streams them.
+
+    >>> [measure.key for measure in CausalLM().measures(CausalLMRecipe())][:3]
+    ['perplexity', 'perplexity_without_unk', 'word_perplexity']
+    """
+
+    name = "causal_lm"
+    auto_class = AutoModelForCausalLM
+    pipeline_tag = "text-generation"
+    items = "tokens"
+    script = "train_causal_lm.py"
+    recipe_class = CausalLMRecipe
+
+    def measures(self, recipe: CausalLMRecipe | None = None) -> tuple[Measure, ...]:
+        """What `evaluate_language_model` measures, whatever the recipe."""
+        return (
+            Measure("perplexity", "perplexity per token", True),
+            Measure("perplexity_without_unk", "perplexity per token, unknown ones left out", True, "perplexity"),
+            Measure("word_perplexity", "perplexity per word", True, "perplexity"),
+            Measure(
+                "word_perplexity_without_unk",
+                "perplexity per word, unknown ones left out",
+                True,
+                "perplexity_without_unk",
+            ),
+            Measure("bits_per_byte", "bits per byte", True),
+            Measure(
+                "bits_per_byte_excluding_oov",
+                "bits per byte, the spelling of unknown words left out (no real code length)",
+                True,
+                "bits_per_byte",
+            ),
+        )
+
+    def read(self, recipe: CausalLMRecipe, part: str) -> Any:
+        """A list of texts; of training data with `streaming`, an `IterableDataset`."""
+        if part != "train" or not recipe.streaming:
+            return read_part_texts(recipe, part)
+        dataset = stream_texts(recipe)
+        return dataset.shuffle(recipe.seed, buffer_size=recipe.shuffle_buffer) if recipe.shuffle_buffer else dataset
+
+    def processor(self, recipe: CausalLMRecipe, data: Any) -> Any:
+        """The tokenizer."""
+        return tokenizer_for(recipe, (row[recipe.text_column] for row in data) if recipe.streaming else data)
+
+    def model(self, recipe: CausalLMRecipe, processor: Any, data: Any) -> Any:
+        """The language model; a checkpoint must hold all of its weights."""
+        if not recipe.from_pretrained:
+            return make_model(self.auto_class, recipe.model, processor, recipe.seed)
+        model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
+        if new:
+            raise ValueError(f"{recipe.from_pretrained} lacks weights of {type(model).__name__}: {', '.join(new[:5])}")
+        return model
+
+    def batches(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> Batches:
+        """The batches of the recipe's layout."""
+        check_tokenizer(model, processor)
+        _refuse_long_rows(model, recipe)
+        return make_batches(processor, data, recipe, model)
+
+    def evaluate(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
+        """What `evaluate_language_model` returns; what layouts stream and blocks trained is measured on one stream."""
+        return evaluate_language_model(model, processor, data, stream=recipe.layout != "texts")
+
+    def evaluation(self, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation | None":
+        """By perplexity, which must be finite."""
+        from hf_lecture_models.trainer.loop import Evaluation
+
+        if data is None:
+            return None
+        if not len(data):
+            raise ValueError("validation_texts is empty; give None to measure nothing")
+        measure = partial(_finite_measures, task=self, processor=processor, data=data, recipe=recipe)
+        return Evaluation(measure, "perplexity", lower_is_better=True)
+
+    def forward_options(self, model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
+        """Spare what training throws away: logits that the loss does not need, a cache that nothing goes on from."""
+        options: dict[str, Any] = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
+        if recipe.layout != "stream" and "use_cache" in inspect.signature(model.forward).parameters:
+            options["use_cache"] = False
+        return options
+
+    def recipe_of(self, facts: Mapping[str, Any]) -> CausalLMRecipe:
+        """As of any task; a model that no layout trained, an n-gram, is measured text by text."""
+        recipe = {"layout": "texts"} | dict(facts.get("recipe") or {})
+        return super().recipe_of({"recipe": recipe})
+
+
+def train_causal_lm(
+    model: Any,
+    tokenizer: Any,
+    train_texts: Any,
+    validation_texts: Sequence[str] | None,
+    output_dir: str | os.PathLike[str],
+    recipe: CausalLMRecipe,
+    *,
+    resume: bool = False,
+    quiet: bool = False,
+) -> "TrainingResult":
+    """Train a causal language model by a recipe; the one of lowest validation perplexity stays in `output_dir`.
+
+    The loss reported is the model's own: nats per token, but with `output_layer="noise_contrastive"` the loss of that
+    estimation, which is no code length. The validation perplexity is exact with every output layer.
+
+    Args:
+        model: any causal language model of transformers that takes `shift_labels`.
+        train_texts: strings, or a `datasets.IterableDataset` with the recipe's text column.
+        validation_texts: measured as one stream, as the layouts stream and blocks train; with layout texts each text
+            by itself. None: nothing is measured, and the last model is kept.
+
+    Raises:
+        ValueError: no training text, or a tokenizer that does not belong to the model; and as `train`.
+    """
+    return CausalLM().train(
+        model, tokenizer, train_texts, validation_texts, recipe, output_dir=output_dir, resume=resume, quiet=quiet
+    )
+
+
+def _refuse_long_rows(model: Any, recipe: CausalLMRecipe) -> None:
+    longest = getattr(model.config, "max_position_embeddings", None)
+    if longest is not None and recipe.sequence_length > longest:
+        raise ValueError(
+            f"sequence_length {recipe.sequence_length} is more than the model's max_position_embeddings {longest}; "
+            "lower the one or raise the other"
+        )
+
+
+def _finite_measures(
+    model: Any, task: CausalLM, processor: Any, data: Sequence[str], recipe: CausalLMRecipe
+) -> dict[str, Any]:
+    measures = task.evaluate(model, processor, data, recipe)
+    if measures["unk_token"] is None and measures["unknown"] and math.isinf(measures["perplexity"]):
+        raise FloatingPointError(
+            "the validation perplexity is infinite: the vocabulary is closed (the tokenizer has no unknown token) and "
+            f"lacks {measures['unknown']} words of the validation texts, whose probability is 0; set unk_token"
+        )
+    return measures
+
+
+def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any = None) -> Batches:
+    """The batches of a recipe's layout; a model that wants token counts is given those of its targets.
+
+    Of streamed texts the first 10,000 are counted: the rest is not known yet.
+    """
+    if recipe.streaming:
+        if recipe.layout != "blocks":
+            raise ValueError(f"streaming feeds layout blocks only, not {recipe.layout}; set layout blocks")
+        if _wants_counts(model):
+            first = (row[recipe.text_column] for row in islice(texts, _COUNTED_TEXTS))
+            _give_counts(model, token_stream(tokenizer, first)[0], tokenizer.bos_token_id)
+        return StreamedBlocks(texts, tokenizer, recipe)
+    stream, starts = token_stream(tokenizer, texts)
+    if not len(stream):
+        raise ValueError("there is no text to train on; check the training files and columns")
+    if _wants_counts(model):
+        _give_counts(model, stream, tokenizer.bos_token_id)
+    if recipe.layout == "stream":
+        return StreamBatches(stream, recipe.batch_size, recipe.sequence_length, tokenizer.bos_token_id)
+    if recipe.layout == "texts":
+        starts, lengths = text_spans(starts, len(stream), recipe.sequence_length)
+    else:
+        starts, lengths = text_spans(np.zeros(1, dtype=np.int64), len(stream), recipe.sequence_length)
+    pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    rows = BlockCollator(stream, starts, lengths, tokenizer.bos_token_id, pad)
+    return ShuffledBatches(len(starts), rows, recipe.batch_size, recipe.seed, stream_fingerprint(stream))
+
+
+def _wants_counts(model: Any) -> bool:
+    return bool(getattr(model, "needs_token_counts", False))
+
+
+def _give_counts(model: Any, stream: np.ndarray, bos_token_id: int) -> None:
+    counts = np.bincount(stream, minlength=model.config.vocab_size)
+    counts[bos_token_id] = 0  # read, never predicted
+    model.set_token_counts(torch.from_numpy(counts))

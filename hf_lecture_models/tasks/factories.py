@@ -1,0 +1,135 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Tokenizers and models as a recipe asks for them: new ones by their options, or those of a folder or of the Hub."""
+
+import difflib
+import inspect
+import typing
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer
+
+import hf_lecture_models  # noqa: F401  (registers the models)
+from hf_lecture_models.tokenization.registry import TOKENIZERS
+from hf_lecture_models.trainer.recipe import coerced
+
+
+def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
+    """Train a tokenizer on texts.
+
+    >>> make_tokenizer({"type": "word"}, ["the cat", "the dog"]).tokenize("the dog sat")
+    ['the', 'dog', '<unk>']
+
+    Args:
+        options: `type`, a name of `TOKENIZERS`, and arguments of that class's `train`.
+
+    Raises:
+        ValueError: there is no such type or option, or an option is of another type.
+    """
+    options = dict(options)
+    kind = options.pop("type", "word")
+    if not isinstance(kind, str) or kind not in TOKENIZERS:
+        raise ValueError(f"recipe: tokenizer.type must be one of {', '.join(TOKENIZERS)}, not {kind!r}")
+    train = TOKENIZERS[kind].train
+    kinds = typing.get_type_hints(train)
+    known = [name for name in inspect.signature(train).parameters if name not in ("texts", "progress", "kwargs")]
+    for name in options:
+        if name not in known:
+            raise ValueError(f"recipe: no field tokenizer.{name}; type {kind} has {', '.join(known)}")
+        options[name] = coerced(options[name], kinds[name], f"tokenizer.{name}")
+    return train(texts, **options)
+
+
+def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed: int) -> Any:
+    """A model with new weights, its vocabulary and special tokens those of the tokenizer.
+
+    >>> from transformers import AutoModelForCausalLM
+    >>> fields = {"model_type": "lecture_feed_forward", "hidden_size": 4}
+    >>> make_model(AutoModelForCausalLM, fields, make_tokenizer({"type": "byte"}, []), seed=0).config.vocab_size
+    259
+
+    Args:
+        auto_class: an Auto class, which says what the model is for.
+        fields: `model_type` and fields of its configuration.
+
+    Raises:
+        ValueError: the Auto class has no such model type, or the fields contradict each other.
+    """
+    fields = dict(fields)
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+        fields.setdefault(name, getattr(tokenizer, name))
+    fields.setdefault("vocab_size", len(tokenizer))
+    if "model_type" not in fields:
+        raise ValueError("recipe: model needs a model_type, for example lecture_recurrent")
+    _refuse_unknown_model(str(fields["model_type"]), auto_class)
+    torch.manual_seed(seed)
+    try:
+        return auto_class.from_config(AutoConfig.for_model(**fields))
+    except (StrictDataclassError, TypeError, ArithmeticError, RuntimeError, MemoryError) as error:
+        raise ValueError(f"recipe: model cannot be built: {' '.join(str(error).split())}") from error
+
+
+def _refuse_unknown_model(model_type: str, auto_class: Any) -> None:
+    """Raise ValueError, with the nearest name and the lectures' own, where the Auto class has no such model."""
+    models = auto_class._model_mapping
+    if model_type in CONFIG_MAPPING and CONFIG_MAPPING[model_type] in models:
+        return
+    names = [name for name, config in CONFIG_MAPPING.items() if config in models]
+    near = difflib.get_close_matches(model_type, names, n=1)
+    raise ValueError(
+        f"recipe: {auto_class.__name__} has no model of model.model_type {model_type!r}; "
+        + (f"did you mean {near[0]}? " if near else "")
+        + f"The lectures' own: {', '.join(name for name in names if name.startswith('lecture_'))}"
+    )
+
+
+def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
+    """The tokenizer that `recipe.from_pretrained` names, or a new one by `recipe.tokenizer`, trained on the texts."""
+    return load_tokenizer(recipe.from_pretrained) if recipe.from_pretrained else make_tokenizer(recipe.tokenizer, texts)
+
+
+def load_tokenizer(name: str) -> Any:
+    """The tokenizer of a folder or of the Hub; one without a padding token pads with its end of text.
+
+    Raises:
+        OSError: there is none.
+    """
+    _refuse_missing_folder(name)
+    tokenizer = AutoTokenizer.from_pretrained(name)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tuple[Any, list[str]]:
+    """A model of a folder or of the Hub in float32, and the names of its weights that are new.
+
+    Args:
+        fields: of the configuration, in place of the checkpoint's.
+
+    Raises:
+        OSError: there is none.
+        ValueError: it holds no weight of such a model.
+    """
+    _refuse_missing_folder(name)
+    torch.manual_seed(seed)
+    # transformers' annotation leaves out the pair that output_loading_info=True returns.
+    loaded: Any = auto_class.from_pretrained(
+        name, output_loading_info=True, ignore_mismatched_sizes=True, dtype=torch.float32, **fields
+    )
+    model, info = loaded
+    new = sorted({*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])})
+    if set(new) >= {key for key, _ in model.named_parameters()}:
+        raise ValueError(f"{name} holds no weight of {type(model).__name__}; name a folder that save_pretrained wrote")
+    return model, new
+
+
+def _refuse_missing_folder(name: str) -> None:
+    path = Path(name)
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise FileNotFoundError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
+    if not path.is_dir() and (name.count("/") > 1 or name.startswith((".", "/", "~"))):
+        raise FileNotFoundError(f"there is no folder {name}")

@@ -1,0 +1,55 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The tasks by name, and which one a saved model is for."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hf_lecture_models.tasks.causal_lm import CausalLM
+from hf_lecture_models.tasks.task import Task
+from hf_lecture_models.tasks.text_classification import TextClassification
+
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (CausalLM(), TextClassification())}
+
+
+def task_of(model: Any) -> Task[Any]:
+    """The task whose Auto class gives models of this class.
+
+    >>> from hf_lecture_models import FeedForwardConfig, FeedForwardForCausalLM
+    >>> task_of(FeedForwardForCausalLM(FeedForwardConfig(vocab_size=9, hidden_size=2))).name
+    'causal_lm'
+
+    Raises:
+        ValueError: there is no such task.
+    """
+    for task in TASKS.values():
+        mapping = task.auto_class._model_mapping
+        if type(model.config) in mapping and type(model) is mapping[type(model.config)]:
+            return task
+    raise ValueError(f"{type(model).__name__} is a model of none of the tasks {', '.join(TASKS)}")
+
+
+def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Measure a model on a file, as its task does.
+
+    Args:
+        facts: of the model, from `hub.facts.facts_of`; their recipe says how it was trained, and what the file calls
+            its columns.
+
+    Returns:
+        The facts "task", "results" and "data", to lay over the others.
+
+    Raises:
+        ValueError: the file does not hold such data.
+        OSError: it cannot be read.
+    """
+    task = task_of(model)
+    recipe = replace(task.recipe_of(facts), test_files=[str(path)], dataset_name="")
+    data = task.read(recipe, "test")
+    return {
+        "task": task.describe(model, recipe, data),
+        "results": task.evaluate(model, processor, data, recipe),
+        "data": {**(facts.get("data") or {"name": Path(path).name}), "split": Path(path).name},
+    }

@@ -1,0 +1,192 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""What a task is: all that the training loop does not know, in one object."""
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from hf_lecture_models.hub.card import usage_code
+from hf_lecture_models.hub.facts import TASK_FILE
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.trainer.batches import Batches
+from hf_lecture_models.trainer.data import DataRecipe
+from hf_lecture_models.trainer.recipe import TrainingRecipe, default_of, setting
+
+if TYPE_CHECKING:
+    # The loop needs accelerate; to know a task and to measure its models, the base install is enough.
+    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number by which models of a task are compared.
+
+    Attributes:
+        key: its name in what `Task.evaluate` returns.
+        label: its name on a card.
+        variant_of: the key of a measure beside which a card leaves this one out where the two are equal.
+    """
+
+    key: str
+    label: str
+    lower_is_better: bool
+    variant_of: str = ""
+
+
+@dataclass(kw_only=True)
+class TaskRecipe(TrainingRecipe, DataRecipe):
+    """A recipe of training, data, tokenizer and model; those of single tasks add their own fields."""
+
+    output_dir: str = setting("output", "folder of the trained model, its checkpoints and its history", free=True)
+    name: str = setting("", "title of the model's card", free=True)
+    from_pretrained: str = setting("", "folder or Hub name of a model to start from, in place of tokenizer and model")
+    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
+    model: dict[str, Any] = setting({}, "model_type and the fields of its config")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.output_dir:
+            raise ValueError("recipe: output_dir is empty; name a folder")
+        for name in ("tokenizer", "model") if self.from_pretrained else ():
+            if getattr(self, name) != default_of(type(self).__dataclass_fields__[name]):
+                raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
+
+
+RecipeType = TypeVar("RecipeType", bound=TaskRecipe)
+
+
+class Task(ABC, Generic[RecipeType]):
+    """A task: its data, its models and its measures.
+
+    Attributes:
+        name: of its module, and on cards.
+        auto_class: what loads its models.
+        pipeline_tag: the pipeline that runs them, and their kind on the Hub.
+        items: what a model's loss is a mean over, and a progress bar counts: "tokens", "examples".
+        script: what runs it, in the folder `training`.
+        recipe_class: what that reads.
+    """
+
+    name: ClassVar[str]
+    auto_class: ClassVar[Any]
+    pipeline_tag: ClassVar[str]
+    items: ClassVar[str]
+    script: ClassVar[str]
+    recipe_class: ClassVar[type[TaskRecipe]]
+
+    @abstractmethod
+    def measures(self, recipe: RecipeType) -> tuple[Measure, ...]:
+        """What `evaluate` measures; the first one selects the best weights of a run."""
+
+    @abstractmethod
+    def read(self, recipe: RecipeType, part: str) -> Any:
+        """The "train", "validation" or "test" data of the recipe; None where it names no validation or test data.
+
+        Raises:
+            ValueError: they cannot be used.
+            OSError: they cannot be read.
+        """
+
+    @abstractmethod
+    def processor(self, recipe: RecipeType, data: Any) -> Any:
+        """The tokenizer or image processor: that of `from_pretrained`, or one made for the training data."""
+
+    @abstractmethod
+    def model(self, recipe: RecipeType, processor: Any, data: Any) -> Any:
+        """The model to train: that of `from_pretrained`, or one with new weights."""
+
+    @abstractmethod
+    def batches(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> Batches:
+        """The training data, step by step."""
+
+    @abstractmethod
+    def evaluate(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> dict[str, Any]:
+        """The measures of a model on data, and what they depend on."""
+
+    def evaluation(self, processor: Any, data: Any, recipe: RecipeType) -> "Evaluation | None":
+        """How a run measures its model; None without data."""
+        from hf_lecture_models.trainer.loop import Evaluation
+
+        if data is None:
+            return None
+        first = self.measures(recipe)[0]
+        measure = partial(self.evaluate, processor=processor, data=data, recipe=recipe)
+        return Evaluation(measure, first.key, first.lower_is_better)
+
+    def forward_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
+        """Keyword arguments of the model in training, beside those of a batch."""
+        return {}
+
+    def train(
+        self,
+        model: Any,
+        processor: Any,
+        data: Any,
+        validation_data: Any,
+        recipe: RecipeType,
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        quiet: bool = False,
+    ) -> "TrainingResult":
+        """Train the model by the recipe; the best one by the first measure stays in the folder.
+
+        Args:
+            output_dir: in place of the recipe's.
+
+        Raises:
+            ValueError, FloatingPointError, OSError: as `trainer.loop.train`.
+        """
+        from hf_lecture_models.trainer.loop import train
+
+        return train(
+            model,
+            self.batches(model, processor, data, recipe),
+            recipe,
+            recipe.output_dir if output_dir is None else output_dir,
+            evaluation=self.evaluation(processor, validation_data, recipe),
+            save_with=(processor, _TaskFile(self.describe(model, recipe, data) | {"script": self.script})),
+            forward_options=self.forward_options(model, recipe),
+            items_name=self.items,
+            resume=resume,
+            quiet=quiet,
+        )
+
+    def describe(self, model: Any, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
+        """What a card must know of the task: the facts under the key "task"."""
+        return {
+            "name": self.name,
+            "auto_class": self.auto_class.__name__,
+            "pipeline_tag": self.pipeline_tag,
+            "items": self.items,
+            "measures": [asdict(measure) for measure in self.measures(recipe)],
+        }
+
+    def recipe_of(self, facts: Mapping[str, Any]) -> RecipeType:
+        """The recipe in the facts of a model, as far as it is one of this task."""
+        known = {name: value for name, value in (facts.get("recipe") or {}).items() if name in self._field_names()}
+        return self.recipe_class(**known)  # type: ignore[return-value]
+
+    def _field_names(self) -> set[str]:
+        return set(self.recipe_class.__dataclass_fields__)
+
+    def usage(self, facts: Mapping[str, Any]) -> str:
+        """The code on the card of a model with these facts."""
+        return usage_code(facts)
+
+
+@dataclass(frozen=True)
+class _TaskFile:
+    """`task.json`, saved beside a model's weights: by it `hub.facts` knows what the model was trained for."""
+
+    description: dict[str, Any]
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        with staged_file(Path(folder) / TASK_FILE) as path:
+            path.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,288 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Texts and pairs of texts to one of several classes, or to a number."""
+
+import inspect
+import math
+import os
+import re
+import sys
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.metrics import compute
+from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.trainer.batches import IGNORED, Batch, Batches, ShuffledBatches
+from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
+from hf_lecture_models.trainer.recipe import setting
+
+REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
+_EVALUATION_BATCH = 64
+
+
+@dataclass(kw_only=True)
+class TextClassificationRecipe(TaskRecipe, RowsRecipe):
+    """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
+
+    problem_type: str = setting(
+        SINGLE_LABEL, "what labels are: names of classes, or numbers", choices=(SINGLE_LABEL, REGRESSION)
+    )
+    label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: bad, 1: good}")
+    max_length: int | None = setting(
+        None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
+    )
+    model: dict[str, Any] = setting({"model_type": "lecture_bag_of_words"}, "model_type and the fields of its config")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # YAML reads a name that looks like a number as one.
+        self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
+
+
+class TextClassification(Task[TextClassificationRecipe]):
+    """The task of classifying texts, or pairs of them; its data are `Rows`."""
+
+    name = "text_classification"
+    auto_class = AutoModelForSequenceClassification
+    pipeline_tag = "text-classification"
+    items = "examples"
+    script = "finetune_glue.py"
+    recipe_class: ClassVar[type[TextClassificationRecipe]] = TextClassificationRecipe
+
+    def measures(self, recipe: TextClassificationRecipe) -> tuple[Measure, ...]:
+        """The share of right classes; of numbers, how they go together with the right ones."""
+        if recipe.problem_type == REGRESSION:
+            return (Measure("pearson", "Pearson correlation", lower_is_better=False),)
+        return (Measure("accuracy", "accuracy", lower_is_better=False),)
+
+    def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
+        """The rows of the part."""
+        return read_rows(recipe, part, required=("text", "label"), optional=("text_pair",))
+
+    def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
+        """The tokenizer."""
+        texts, pairs = _texts(data)
+        return tokenizer_for(recipe, [*texts, *(pairs or ())])
+
+    def model(self, recipe: TextClassificationRecipe, processor: Any, data: Rows) -> Any:
+        """The classifier, with the classes of the data.
+
+        A checkpoint that is a classifier of these classes already keeps its order of them; where it has as many others,
+        it is refused, since nothing says which one becomes which.
+        """
+        names = None if recipe.problem_type == REGRESSION else class_names(data, recipe)
+        if not recipe.from_pretrained:
+            fields = recipe.model | _head_fields(names)
+            return make_model(self.auto_class, fields, processor, recipe.seed)
+        if names is not None:
+            names = _in_the_order_of_checkpoint(names, recipe)
+        fields = _head_fields(names)
+        model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed, **fields)
+        if new and os.environ.get("RANK", "0") == "0":
+            print(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}", file=sys.stderr)
+        if model.config.pad_token_id is None:
+            model.config.pad_token_id = processor.pad_token_id
+        return model
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
+        """Rows in a new order each epoch; each micro-batch is padded to its longest row."""
+        examples = encode_examples(model, processor, data, recipe)
+        collate = ExampleCollator(examples, label_ids(model.config, data, recipe), processor)
+        return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed, collate.fingerprint())
+
+    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> dict[str, Any]:
+        """The measures, and the number of examples."""
+        logits = predict(model, processor, data, recipe)
+        labels = label_ids(model.config, data, recipe)
+        predictions = logits[:, 0] if recipe.problem_type == REGRESSION else logits.argmax(1)
+        measured = {m.key: compute(m.key, predictions.tolist(), labels) for m in self.measures(recipe)}
+        return {**measured, "examples": len(data)}
+
+    def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """As of any task, and the classes, if there are any; and whether inputs are pairs of texts."""
+        classes = [] if recipe.problem_type == REGRESSION else _classes(model.config)
+        pairs = data is not None and "text_pair" in data.columns
+        return super().describe(model, recipe, data) | {"classes": classes, "pairs": pairs}
+
+
+@torch.no_grad()
+def predict(model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe) -> torch.Tensor:
+    """The logits of each row, (rows, num_labels), float32 on the CPU.
+
+    Rows of like length go through the model together.
+    """
+    examples = encode_examples(model, tokenizer, data, recipe)
+    order = sorted(range(len(examples)), key=lambda row: len(examples[row]["input_ids"]))
+    logits = torch.empty(len(examples), model.config.num_labels)
+    training = model.training
+    model.eval()
+    for start in range(0, len(order), _EVALUATION_BATCH):
+        rows = order[start : start + _EVALUATION_BATCH]
+        batch = tokenizer.pad([examples[row] for row in rows], return_tensors="pt").to(model.device)
+        logits[rows] = model(**batch).logits.float().cpu()
+    model.train(training)
+    return logits
+
+
+class ExampleCollator:
+    """The collator of encoded examples, each row of which is an item.
+
+    Args:
+        examples: the tokenizer's output for each row.
+        labels: ids of classes, or floats.
+    """
+
+    def __init__(self, examples: Sequence[dict[str, list[int]]], labels: Sequence[float], tokenizer: Any) -> None:
+        self.examples, self.tokenizer = examples, tokenizer
+        self.labels = torch.tensor(labels)
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """The rows, padded on the tokenizer's side; empty places (-1) are left out, but for one where all are empty."""
+        real = [int(row) for row in rows if row >= 0]
+        batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
+        labels = self.labels[real] if real else torch.full((1,), IGNORED, dtype=self.labels.dtype)
+        return Batch({**batch, "labels": labels}, len(real))
+
+    def fingerprint(self) -> int:
+        """A checksum of ids and labels, by which a checkpoint knows its data."""
+        value = zlib.crc32(self.labels.numpy().tobytes())
+        for example in self.examples:
+            value = zlib.crc32(np.asarray(example["input_ids"], dtype=np.int64).tobytes(), value)
+        return value
+
+
+def encode_examples(
+    model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe
+) -> list[dict[str, list[int]]]:
+    """What the tokenizer gives for each row and the model takes.
+
+    Raises:
+        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long.
+    """
+    texts, pairs = _texts(data)
+    if tokenizer.pad_token is None:
+        raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
+    longest = _longest_input(model, tokenizer)
+    if recipe.max_length is not None and recipe.max_length > longest:
+        raise ValueError(f"max_length {recipe.max_length} is more than the model's longest input, {longest} tokens")
+    cut = {} if recipe.max_length is None else {"truncation": True, "max_length": recipe.max_length}
+    encoded = tokenizer(texts, pairs, verbose=False, **cut)
+    known = inspect.signature(model.forward).parameters
+    names = [name for name in encoded if name in known]
+    for index, ids in enumerate(encoded["input_ids"]):
+        if len(ids) > longest:
+            raise ValueError(
+                f"{data.where(index)} has {len(ids)} tokens, more than the model's longest input; "
+                f"--max_length {longest} cuts what is longer"
+            )
+    return [{name: encoded[name][index] for name in names} for index in range(len(data))]
+
+
+def _longest_input(model: Any, tokenizer: Any) -> float:
+    limits = (getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length)
+    return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
+
+
+def _texts(data: Rows) -> tuple[list[str], list[str] | None]:
+    return data.texts("text"), data.texts("text_pair") if "text_pair" in data.columns else None
+
+
+def class_names(data: Rows, recipe: TextClassificationRecipe) -> list[str]:
+    """The classes of the data, in the order of their numbers or of the alphabet, by their names.
+
+    >>> rows = Rows({"label": [1, -1, 0, 1]}, [("train.jsonl", 4)])
+    >>> class_names(rows, TextClassificationRecipe(label_names={-1: "negative", 0: "neutral"}))
+    ['negative', 'neutral', '1']
+
+    Raises:
+        ValueError: a label is no class, or there is only one.
+    """
+    labels = set()
+    for index, label in enumerate(data.columns["label"]):
+        if not isinstance(label, str | int) or not str(label).strip():
+            raise ValueError(
+                f"{data.where(index)}: label is {label!r}, no class; --problem_type {REGRESSION} learns numbers"
+            )
+        labels.add(str(label))
+    ordered = sorted(labels, key=int if all(re.fullmatch(r"[+-]?\d+", label) for label in labels) else str)
+    names = list(dict.fromkeys(recipe.label_names.get(label, label) for label in ordered))
+    if len(names) < 2:
+        raise ValueError(f"{data.sources[0][0]}: all labels are {names[0]!r}; there is nothing to learn")
+    return names
+
+
+def label_ids(config: Any, data: Rows, recipe: TextClassificationRecipe) -> list[float]:
+    """The labels as the model's loss takes them: ids of its classes, or floats.
+
+    Raises:
+        ValueError: a label is none of the classes, or no number.
+    """
+    if recipe.problem_type == REGRESSION:
+        return [_as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
+    ids = _ids_by_name(config)
+    found: list[float] = []
+    for index, label in enumerate(data.columns["label"]):
+        name = recipe.label_names.get(str(label), str(label))
+        if (known := ids.get(name, ids.get(name.casefold()))) is None:
+            raise ValueError(
+                f"{data.where(index)}: label {name!r} is none of the model's classes, {', '.join(_classes(config))}; "
+                f"--label_names.{name} NAME says which one it is"
+            )
+        found.append(known)
+    return found
+
+
+def _ids_by_name(config: Any) -> dict[str, int]:
+    """The ids of a model's classes, by name, also in small letters if these tell them apart; by number, if unnamed."""
+    ids = {name: index for index, name in enumerate(_classes(config))}
+    small = {name.casefold(): index for name, index in ids.items()}
+    numbers = {str(index): index for index in ids.values()} if _has_default_names(config) else {}
+    return numbers | (small if len(small) == len(ids) else {}) | ids
+
+
+def _classes(config: Any) -> list[str]:
+    return [config.id2label[index] for index in range(config.num_labels)]
+
+
+def _as_number(label: Any, where: str) -> float:
+    try:
+        number = float(label)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{where}: label is {label!r}, no number")
+    return number
+
+
+def _head_fields(names: list[str] | None) -> dict[str, Any]:
+    """Fields of the configuration by which the head knows its classes; of None, that it gives one number."""
+    if names is None:
+        return {"num_labels": 1, "problem_type": REGRESSION}
+    ids = {name: index for index, name in enumerate(names)}
+    return {"id2label": dict(enumerate(names)), "label2id": ids, "problem_type": SINGLE_LABEL}
+
+
+def _in_the_order_of_checkpoint(names: list[str], recipe: TextClassificationRecipe) -> list[str]:
+    """The classes in the order of a checkpoint that is a classifier of the same."""
+    config = AutoConfig.from_pretrained(recipe.from_pretrained)
+    is_classifier = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+    if not is_classifier or _has_default_names(config) or config.num_labels != len(names):
+        return names
+    own = _classes(config)
+    if {name.casefold() for name in own} != {name.casefold() for name in names}:
+        raise ValueError(
+            f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
+            "--label_names.LABEL NAME gives a label of the data the checkpoint's name"
+        )
+    return own
+
+
+def _has_default_names(config: Any) -> bool:
+    return all(name == f"LABEL_{index}" for index, name in config.id2label.items())

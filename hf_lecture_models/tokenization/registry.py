@@ -1,0 +1,16 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The tokenizers by name: one spelling for recipes, scripts, commands and cards."""
+
+from typing import Any
+
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
+from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+TOKENIZERS: dict[str, Any] = {
+    "word": WordTokenizer,
+    "bpe": BpeTokenizer,
+    "char": CharTokenizer,
+    "byte": ByteTokenizer,
+}

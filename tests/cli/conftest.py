@@ -1,0 +1,85 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""A trigram and an untrained LSTM in folders, and two ways to run a command on them."""
+
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+from transformers import set_seed
+
+from hf_lecture_cli import app
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()"]
+TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran", "", "a cat"]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A trigram."""
+    path = tmp_path_factory.mktemp("cli") / "trigram"
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    model = NGramForCausalLM.fit(TEXTS, tokenizer, order=3, smoothing="add_alpha", alpha=0.1, progress=False)
+    model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def network(tmp_path_factory):
+    """An untrained LSTM: what it says depends on all that it has read."""
+    path = tmp_path_factory.mktemp("cli") / "lstm"
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    config = RecurrentConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, **ids)
+    set_seed(0)
+    RecurrentForCausalLM(config).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Exit status, output and errors of a command, without the seconds that a new process costs."""
+
+    def in_this_process(*arguments, stdin=None):
+        if stdin is not None:
+            reader, writer = os.pipe()
+            os.write(writer, stdin.encode() if isinstance(stdin, str) else stdin)
+            os.close(writer)
+            monkeypatch.setattr(sys, "stdin", os.fdopen(reader))
+        with pytest.raises(SystemExit) as stop:
+            app([str(argument) for argument in arguments], prog_name="hf-lecture")
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return in_this_process
+
+
+@pytest.fixture
+def start():
+    """Start a command as a process with pipes; it is gone when the test is."""
+    started = []
+
+    def launch(*arguments, **options):
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # A test run in the background of a shell ignores Ctrl-C, and so would its children.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+            **options,
+        )
+        started.append(process)
+        return process
+
+    yield launch
+    for process in started:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,179 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Parsing, help, completion and refusals: all of it without torch, transformers and the package itself."""
+
+import inspect
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+
+import hf_lecture_cli
+import hf_lecture_models
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+GROUP = typer.main.get_command(hf_lecture_cli.app)
+
+# Runs the console script's function and leaves the names of all modules that it imported.
+OBSERVED = """
+import json, sys
+place = sys.argv.pop(1)
+from hf_lecture_cli import main
+try:
+    main()
+finally:
+    with open(place, "w", encoding="utf-8") as file:
+        json.dump(list(sys.modules), file)
+"""
+
+
+def completion(line, shell="bash"):
+    """What a shell sets when somebody has typed `line` and presses Tab."""
+    if shell == "bash":
+        typed = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+    else:
+        typed = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    return {"_HF_LECTURE_COMPLETE": f"complete_{shell}", **typed}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "status", "expected"),
+    [
+        (["--help"], {}, 0, "Train and compare models on your own text."),
+        (["score", "--help"], {}, 0, "--batch-size"),
+        (["generate", "--help"], {}, 0, "without it: greedy search"),
+        (["--version"], {}, 0, f"hf-lecture-models {hf_lecture_models.__version__}\n"),
+        (["scor"], {}, 2, "Did you mean 'score'?"),
+        (["score", "model", "--tokns"], {}, 2, "--tokens"),
+        (["score"], {}, 2, "Missing argument 'MODEL'"),
+        (["score", "model", "--probability", "both"], {}, 2, "'terminated', 'prefix'"),
+        (["score", "model", "no-such-file.txt"], {}, 1, "there is no file no-such-file.txt"),
+        (["generate", "model", "--temperature", "2"], {}, 2, "need --sample"),
+        ([], completion("hf-lecture ne"), 0, "neighbours\n"),
+        ([], completion("hf-lecture score model --str"), 0, "--stream\n"),
+        ([], completion("hf-lecture neighbours model cat --metric "), 0, "cosine\neuclidean\n"),
+        ([], completion("hf-lecture score no-such-model no-such-file.txt --js"), 0, "--json\n"),
+        ([], completion("hf-lecture ne", "zsh"), 0, "neighbours"),
+        ([], completion("hf-lecture ne", "fish"), 0, "neighbours"),
+    ],
+)
+def test_nothing_heavy_is_imported_before_a_verb_runs(tmp_path, arguments, environment, status, expected):
+    """Importing torch and transformers takes seconds; 300 modules of Python's and typer's take a sixth of one."""
+    command = [sys.executable, "-c", OBSERVED, tmp_path / "modules.json", *arguments]
+    variables = os.environ | {"COLUMNS": "200"} | environment
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, cwd=tmp_path)
+    assert expected in (done.stderr if status else done.stdout)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == status
+    modules = json.loads((tmp_path / "modules.json").read_text(encoding="utf-8"))
+    loaded = {name.split(".")[0] for name in modules}
+    assert not loaded & {"torch", "transformers", "hf_lecture_models", "numpy", "datasets"}
+    assert "rich" not in loaded or environment  # typer cleans the help texts with it, for completion in zsh and fish
+    assert len(modules) < 500
+
+
+# Sends a signal to its own process when the module of the first argument is about to be imported.
+INTERRUPTED = """
+import os, signal, sys
+module, number = sys.argv.pop(1), int(sys.argv.pop(1))
+
+class Interruption:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            sys.meta_path.remove(self)
+            try:
+                os.kill(os.getpid(), number)
+            except KeyboardInterrupt:
+                if name.startswith("typer"):
+                    raise  # other libraries may catch whatever their imports raise
+
+sys.meta_path.insert(0, Interruption())
+from hf_lecture_cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "status"),
+    [
+        ("typer", "SIGINT", 130),
+        ("typer.completion", "SIGINT", 130),
+        ("hf_lecture_models", "SIGINT", 130),
+        ("torch", "SIGINT", 130),
+        ("torch", "SIGTERM", 143),
+        ("hf_lecture_models.cli.score", "SIGINT", 130),
+    ],
+)
+def test_ctrl_c_is_quiet_while_modules_are_imported(module, name, status):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module, str(int(signal.Signals[name])), "score", "no-such-model"],
+        capture_output=True,
+        text=True,
+        # A test run in the background of a shell ignores Ctrl-C, and so would its children.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    assert done.returncode == status
+    assert done.stdout + done.stderr in ("", "interrupted\n")
+
+
+def test_every_verb_is_documented():
+    for name, command in GROUP.commands.items():
+        assert command.help, name
+        assert f"hf-lecture {name} " in README + " ", name
+        for parameter in command.params:
+            assert parameter.help, f"{name} {parameter.name}"
+
+
+def test_the_readmes_commands_are_understood():
+    section = README.partition("## In the terminal\n")[2].partition("\n## ")[0]
+    lines = [shlex.split(line, comments=True) for line in section.splitlines() if line.startswith("    hf-lecture ")]
+    assert len(lines) > 3
+    context = GROUP.make_context("hf-lecture", ["score", "model"])
+    known = {option for parameter in GROUP.params for option in parameter.opts}
+    for line in lines:
+        arguments = line[1 : line.index("<")] if "<" in line else line[1:]
+        _, command, rest = GROUP.resolve_command(context, arguments)
+        command.make_context(command.name, rest, parent=context)
+        known |= {option for parameter in command.params for option in parameter.opts}
+    assert set(re.findall(r"--[a-z][a-z-]*", section)) <= known
+
+
+VERBS = [
+    ["quickstart"],
+    ["ladder", "CORPUS"],
+    ["score", "MODEL"],
+    ["rank", "MODEL"],
+    ["rank", "MODEL", "--scores", "--weight", "1"],
+    ["generate", "MODEL"],
+    ["generate", "MODEL", "--interactive"],
+    ["blimp", "MODEL"],
+    ["neighbours", "MODEL", "WORD"],
+    ["convert", "FROM", "TO"],
+    ["demo", "MODEL"],
+    ["publish", "MODEL", "REPO"],
+]
+
+
+@pytest.mark.parametrize("arguments", VERBS, ids=" ".join)
+def test_what_is_parsed_fits_the_verbs_file(monkeypatch, arguments):
+    called = []
+    monkeypatch.setattr(hf_lecture_cli, "_run", lambda *names, **options: called.append((names, options)))
+    with pytest.raises(SystemExit) as stop:
+        hf_lecture_cli.app(arguments, prog_name="hf-lecture")
+    assert not stop.value.code
+    ((names, options),) = called
+    assert names[0] == arguments[0]
+    run = import_module(f"hf_lecture_models.cli.{names[-1]}").run
+    inspect.signature(run).bind(**options)
+
+
+def test_all_verbs_are_tried_above():
+    assert {arguments[0] for arguments in VERBS} | {"exec"} == set(GROUP.commands)

@@ -1,0 +1,31 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture neighbours`: a line per word, JSON, and a picture."""
+
+import json
+
+from hf_lecture_models.analysis.neighbours import nearest_neighbours
+from hf_lecture_models.loading import load_model
+
+
+def test_neighbours(run, network, folder, tmp_path):
+    model, tokenizer = load_model(str(network))
+    expected = nearest_neighbours(model, tokenizer, ["cat", "the"], k=2)
+    status, out, _ = run("neighbours", network, "cat", "the", "-k", 2)
+    assert status == 0
+    for line, found in zip(out.splitlines(), expected, strict=True):
+        word, near = line.split("\t")
+        assert word == found.word
+        assert near.split() == [part for n in found.neighbours for part in (n.word, f"{n.similarity:.3f}")]
+    options = ["-k", 5, "--json", "--output", "--metric", "euclidean", "--picture", tmp_path / "map.svg"]
+    row = json.loads(run("neighbours", network, "cat", *options)[1])
+    assert len(row["neighbours"]) == 5
+    assert row["neighbours"][0]["similarity"] < 0
+    assert "<svg" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+    for arguments, message in [
+        ([network, "zebra"], "'zebra' is not in the vocabulary"),
+        ([network, "cat", "-k", 99], "lower k"),
+        ([folder, "cat"], "no input embeddings"),
+    ]:
+        status, out, err = run("neighbours", *arguments)
+        assert (status, out, len(err.splitlines())) == (1, "", 1)
+        assert message in err

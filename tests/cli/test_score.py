@@ -1,0 +1,104 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture score`: what goes to which stream, line by line, until Ctrl-C or a closed pipe."""
+
+import json
+import math
+import signal
+
+import pytest
+
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+
+def test_score_prints_a_line_per_text_and_measures_at_the_end(run, folder):
+    held_out = ["the cat ran", "", "a zebra ran"]
+    status, out, err = run("score", folder, stdin="\n".join(held_out) + "\n")
+    assert status == 0
+    assert [line.split(maxsplit=4)[4:] for line in out.splitlines()] == [["the cat ran"], [], ["a zebra ran"]]
+    model, tokenizer = load_model(str(folder))
+    expected = evaluate_language_model(model, tokenizer, held_out)
+    measures = dict(line.split(maxsplit=1) for line in err.splitlines()[1:])
+    for key in ("perplexity", "perplexity_without_unk", "bits_per_byte"):
+        assert float(measures[key]) == pytest.approx(expected[key], rel=1e-5)
+    assert (measures["unknown"], measures["unk_token"]) == ("1", "<unk>")
+    logs = [float(line.split()[0]) for line in out.splitlines()]
+    assert sum(logs) == pytest.approx(expected["log_prob"], abs=1e-3)
+
+
+def test_score_for_programs(run, folder, tmp_path):
+    (tmp_path / "texts.txt").write_text("the cat\r\n\nran", encoding="utf-8")
+    status, out, err = run("score", folder, tmp_path / "texts.txt", "--json", "--tokens")
+    *rows, last = map(json.loads, out.splitlines())
+    assert (status, err) == (0, "")
+    assert [row["text"] for row in rows] == ["the cat", "", "ran"]
+    assert [token["token"] for token in rows[0]["token_log_probs"]] == ["the", "cat", "</s>"]
+    assert sum(token["log_prob"] for token in rows[0]["token_log_probs"]) == pytest.approx(rows[0]["log_prob"])
+    assert last["summary"]["texts"] == 3
+    _, out, _ = run("score", folder, tmp_path / "texts.txt", "--json", "--probability", "prefix")
+    *rows, last = map(json.loads, out.splitlines())
+    assert rows[1]["log_prob"] == 0.0
+    assert "perplexity" not in last["summary"]
+
+
+def test_score_as_one_stream(run, network):
+    held_out = ["the cat ran", "", "a zebra ran", "the cat ran"]
+    model, tokenizer = load_model(str(network))
+    expected = evaluate_language_model(model, tokenizer, held_out, stream=True)
+    status, out, err = run("score", network, "--stream", "--json", "--tokens", stdin="\n".join(held_out) + "\n")
+    *rows, last = map(json.loads, out.splitlines())
+    assert (status, err) == (0, "")
+    assert [row["text"] for row in rows] == held_out
+    assert rows[0]["log_prob"] != rows[3]["log_prob"]
+    for key in ("perplexity", "bits_per_byte", "stream", "tokens"):
+        assert last["summary"][key] == pytest.approx(expected[key])
+    assert "stream  True" in run("score", network, "--stream", stdin="the cat\n")[2]
+    status, _, err = run("score", network, "--stream", "--probability", "prefix", stdin="the cat\n")
+    assert status == 2
+    assert "not --probability prefix" in err
+
+
+def test_an_impossible_text_is_null_for_programs(run, tmp_path):
+    texts = ["the cat saw the dog", "a cat"]
+    tokenizer = WordTokenizer.train(texts, unk_token=None, progress=False)
+    NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", progress=False).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    _, out, _ = run("score", tmp_path, "--json", stdin="the cat\nthe zebra\n")
+    *rows, last = map(json.loads, out.splitlines())
+    assert [row["log_prob"] is None for row in rows] == [False, True]
+    assert last["summary"]["perplexity"] is None
+    _, out, _ = run("rank", tmp_path, stdin="the zebra\nthe cat\n")
+    assert [line.split()[1] == "-inf" for line in out.splitlines()] == [False, True]
+
+
+def test_errors_in_standard_input(run, folder):
+    status, _, err = run("score", folder, stdin=b"ok\ncaf\xe9\n")
+    assert status == 1
+    assert "standard input, line 2: not UTF-8" in err
+    status, _, err = run("score", folder, stdin="")
+    assert status == 1
+    assert "no texts" in err
+
+
+def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start, folder):
+    process = start("score", folder, "--json")
+    for text in ("the cat", "a dog"):
+        process.stdin.write(f"{text}\n".encode())
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        assert answer["text"] == text
+        assert math.isfinite(answer["log_prob"])
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 130
+    assert process.stderr.read().decode().split() == ["interrupted"]
+
+
+def test_a_reader_that_leaves_is_no_error(start, folder, tmp_path):
+    (tmp_path / "many.txt").write_text("the cat saw the dog\n" * 20_000, encoding="utf-8")
+    process = start("score", folder, tmp_path / "many.txt", "--json")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) in (0, 1, 141)
+    assert process.stderr.read() == b""

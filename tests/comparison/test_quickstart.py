@@ -1,0 +1,148 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The main job: `hf-lecture quickstart --tiny` from an empty folder, once, and what it leaves there."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from hf_lecture_models.comparison.baselines import make_baselines
+from hf_lecture_models.comparison.quickstart import PAIRS, PROMPT, TINY_PARAGRAPHS, python_reference, run_quickstart
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+
+pytest.importorskip("accelerate")
+pytest.importorskip("matplotlib")
+COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "quickstart", "--tiny"]
+NAMES = [baseline.name for baseline in make_baselines()]
+CLASSES = {
+    "feed_forward": "FeedForwardForCausalLM",
+    "rnn": "RecurrentForCausalLM",
+    "lstm": "RecurrentForCausalLM",
+    "self_attention": "SelfAttentionForCausalLM",
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder that the command was started in, and what the command printed."""
+    place = tmp_path_factory.mktemp("empty")
+    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "\r" not in done.stderr  # bars are for terminals
+    return place, done.stdout
+
+
+@pytest.fixture(scope="module")
+def results(finished):
+    return json.loads((finished[0] / "quickstart" / "results.json").read_text(encoding="utf-8"))
+
+
+def test_it_leaves_one_folder_with_models_cards_table_and_results(finished):
+    place = finished[0]
+    assert [path.name for path in place.iterdir()] == ["quickstart"]
+    folder = place / "quickstart"
+    assert {path.name for path in folder.iterdir()} == {*NAMES, "results.json", "table.png"}
+    assert (folder / "table.png").read_bytes().startswith(b"\x89PNG")
+    for name in NAMES:
+        files = {path.name for path in (folder / name).iterdir()}
+        assert {"config.json", "model.safetensors", "tokenizer.json", "README.md", "facts.json"} <= files
+        assert not files & {"checkpoints", "run.lock"}
+    assert (folder / "lstm" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_table_and_its_circumstances_are_printed(finished, results):
+    _, out = finished
+    assert f"Python {results['python']}" in out
+    for column in ("parameters", "seconds", "tokens/s", "validation perplexity", "test perplexity", "bits per byte"):
+        assert column in out
+    for row in results["models"]:
+        assert row["title"] in out
+        assert f"{row['validation']['perplexity']:.1f}" in out
+        assert f"{row['test']['bits_per_byte']:.3f}" in out
+        assert f"{row['parameters']:,}" in out
+
+
+def test_figures_are_those_of_the_saved_models(finished, results):
+    corpus = python_reference(TINY_PARAGRAPHS)
+    assert [row["name"] for row in results["models"]] == NAMES
+    for row in results["models"]:
+        folder = finished[0] / "quickstart" / row["name"]
+        model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+        again = evaluate_language_model(model, tokenizer, corpus.validation, stream=True)
+        assert again["perplexity"] == pytest.approx(row["validation"]["perplexity"], rel=1e-4)
+        assert row["tokens_per_second"] == pytest.approx(row["tokens"] / row["seconds"])
+        assert f"{row['test']['bits_per_byte']:.4g}" in (folder / "README.md").read_text(encoding="utf-8")
+    perplexity = {row["name"]: row["validation"]["perplexity"] for row in results["models"]}
+    # The order of words must help, whichever model learns it.
+    assert all(value < perplexity["unigram"] for name, value in perplexity.items() if name != "unigram")
+
+
+def test_a_fresh_process_completed_and_ranked(finished, results):
+    assert list(results["reloaded"]) == NAMES
+    for name, used in results["reloaded"].items():
+        assert used["class"] == CLASSES.get(name, "NGramForCausalLM")
+        assert used["completion"].startswith(PROMPT)
+        assert [{entry["sequence"] for entry in ranking} for ranking in used["rankings"]] == [set(p) for p in PAIRS]
+        assert used["completion"] in finished[1]
+    assert results["reloaded"]["trigram"]["rankings"][-1][0]["sequence"] == PAIRS[-1][0]
+
+
+def test_the_text_is_english_and_its_parts_do_not_overlap():
+    corpus = python_reference()
+    parts = [corpus.train, corpus.validation, corpus.test]
+    assert corpus == python_reference()
+    words = [sum(map(len, map(str.split, part))) for part in parts]
+    assert words[0] > 7 * words[1] > 0 < 7 * words[2] < words[0] * 2
+    sentences = [set(part) for part in parts]
+    # Stock sentences may come back in another paragraph, whole paragraphs may not.
+    assert len(sentences[0] & sentences[1]) < 0.05 * len(sentences[1])
+    assert sum("the" in text.split() for text in corpus.validation) > len(corpus.validation) / 2
+    assert not any(">>>" in text or "\n" in text or "  " in text for part in parts for text in part)
+
+
+def test_another_folder_is_not_overwritten(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work", encoding="utf-8")
+    with pytest.raises(FileExistsError, match="--output"):
+        run_quickstart(tmp_path, tiny=True)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(FileExistsError):
+        run_quickstart(tmp_path / "file", tiny=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "thesis.tex"]
+
+
+def test_what_is_missing_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_lecture_models.comparison.run.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"accelerate and matplotlib.*hf-lecture-models\[train\]"):
+        run_quickstart(tmp_path / "new")
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_leaves_nothing(tmp_path):
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        COMMAND, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    # In the midst of the first network: the trainer reports each evaluation on standard error.
+    for line in process.stderr:
+        if line.startswith("step "):
+            break
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_the_full_quickstart_orders_the_models(tmp_path):
+    done = subprocess.run(COMMAND[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    results = json.loads((tmp_path / "quickstart" / "results.json").read_text(encoding="utf-8"))
+    perplexity = {row["name"]: row["validation"]["perplexity"] for row in results["models"]}
+    assert perplexity["unigram"] > perplexity["rnn"] > perplexity["lstm"]
+    assert perplexity["unigram"] > perplexity["trigram"]

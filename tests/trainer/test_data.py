@@ -1,0 +1,169 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Rows from recipes, files and data sets, and what is said of those that cannot be read."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hf_lecture_models.trainer.data import RowsRecipe, TextsRecipe, find_file, read_part_texts, read_rows, stream_texts
+
+COLUMNS = ("text", "label")
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HF_LECTURE_DATA", raising=False)
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_file_keeps_its_blank_lines(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "one\n\n two \n")
+    assert read_part_texts(TextsRecipe(train_files=[path]), "train") == ["one", "", " two "]
+    assert read_part_texts(TextsRecipe(), "validation") is None
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".parquet"])
+def test_columns_of_files_are_read_by_datasets(tmp_path: Path, suffix: str) -> None:
+    import datasets
+
+    table = datasets.Dataset.from_dict({"line": ["a b", "c, d"], "number": [1, 2]})
+    path = str(tmp_path / f"data{suffix}")
+    writers: dict[str, Any] = {
+        ".csv": table.to_csv,
+        ".tsv": lambda path: table.to_csv(path, sep="\t"),
+        ".parquet": table.to_parquet,
+    }
+    writers.get(suffix, table.to_json)(path)
+    assert read_part_texts(TextsRecipe(train_files=[path], columns={"text": "line"}), "train") == ["a b", "c, d"]
+    rows = read_rows(RowsRecipe(train_files=[path], columns={"text": "line", "label": "number"}), "train", COLUMNS)
+    assert list(rows or ()) == [{"text": "a b", "label": 1}, {"text": "c, d", "label": 2}]
+    with pytest.raises(ValueError, match=r"no column 'text', only line, number; --columns.text NAME names another one"):
+        read_part_texts(TextsRecipe(train_files=[path]), "train")
+    with pytest.raises(ValueError, match=rf"data{suffix}, row 1: text is 1, no text"):
+        read_part_texts(TextsRecipe(train_files=[path], columns={"text": "number"}), "train")
+
+
+def test_nothing_is_quoted_in_tsv_and_no_word_means_nothing(tmp_path: Path) -> None:
+    """As in GLUE's files: one quotation mark once swallowed the rows up to the next one."""
+    lines = ["index\tsentence\tlabel", '0\t"Who said "yes"?\tno', "1\tNA\tyes", "2\tNone\tno", '3\tsaid twice"\tyes']
+    path = write(tmp_path / "dev.tsv", "\n".join(lines) + "\n")
+    rows = read_rows(RowsRecipe(train_files=[path], columns={"text": "sentence"}), "train", COLUMNS)
+    assert rows is not None
+    assert rows.texts("text") == ['"Who said "yes"?', "NA", "None", 'said twice"']
+    assert rows.columns["label"] == ["no", "yes", "no", "yes"]
+
+
+@pytest.mark.slow
+def test_files_of_glue_are_whole(shared_data: Path) -> None:
+    recipe = RowsRecipe(
+        train_files=[str(shared_data / "glue" / "qnli" / "dev.tsv")], columns={"text": "question", "pair": "sentence"}
+    )
+    rows = read_rows(recipe, "train", ("text", "pair", "label"))
+    assert rows is not None
+    assert len(rows) == 5463
+    assert set(rows.columns["label"]) == {"entailment", "not_entailment"}
+
+
+def test_rows_of_several_files_know_where_they_stand(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.tsv", "text\tlabel\na\t0\nb\t1\n")
+    second = write(tmp_path / "b.jsonl", '{"text": "c", "label": "x"}\n')
+    rows = read_rows(RowsRecipe(train_files=[first, second]), "train", COLUMNS)
+    assert rows is not None
+    assert [rows.where(index) for index in range(3)] == [f"{first}, row 1", f"{first}, row 2", f"{second}, row 1"]
+    assert rows[1:] == [{"text": "b", "label": 1}, {"text": "c", "label": "x"}]
+
+
+def test_optional_columns_are_read_where_they_are(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "text,text_pair,label\na,b,0\n")
+    for columns, expected in (({}, "b"), ({"text_pair": "label"}, 0)):
+        rows = read_rows(RowsRecipe(train_files=[path], columns=columns), "train", COLUMNS, optional=("text_pair",))
+        assert rows is not None
+        assert rows[0]["text_pair"] == expected
+    rows = read_rows(RowsRecipe(train_rows=[{"text": "a", "label": 0}]), "train", COLUMNS, optional=("text_pair",))
+    assert rows is not None
+    assert rows[0] == {"text": "a", "label": 0}
+
+
+def test_files_are_found_in_the_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data" / "set").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    write(tmp_path / "data" / "set" / "a.txt", "there\n")
+    monkeypatch.chdir(tmp_path / "here")
+    recipe = TextsRecipe(train_files=["set/a.txt"])
+    with pytest.raises(FileNotFoundError, match=r"no file set/a.txt, .* nor in HF_LECTURE_DATA, which is not set"):
+        read_part_texts(recipe, "train")
+    monkeypatch.setenv("HF_LECTURE_DATA", str(tmp_path / "data"))
+    assert read_part_texts(recipe, "train") == ["there"]
+    (tmp_path / "here" / "set").mkdir()
+    write(tmp_path / "here" / "set" / "a.txt", "here\n")
+    assert read_part_texts(recipe, "train") == ["here"], "the current folder comes first"
+    with pytest.raises(FileNotFoundError, match=rf"nor in HF_LECTURE_DATA, {tmp_path}/data"):
+        find_file("set/b.txt")
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        ({}, ValueError, "names no training data: set train_files, dataset_name or train_texts"),
+        ({"train_texts": ["a"], "train_files": ["b"]}, ValueError, "names its data twice"),
+        ({"train_files": ["nowhere.txt"]}, FileNotFoundError, "there is no file nowhere.txt"),
+        ({"dataset_name": "a/b"}, ValueError, "needs dataset_revision"),
+        ({"train_texts": ["a"], "columns": {"txt": "line"}}, ValueError, "columns has 'txt', but there are only text"),
+    ],
+)
+def test_data_that_cannot_be_read_are_named(fields: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        read_part_texts(TextsRecipe(**fields), "train")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.doc", "text", "all files must be of one kind"),
+        ("a.csv", "", "a.csv is empty"),
+        ("a.jsonl", "\n", "a.jsonl"),
+        ("a.csv", "text\n", "a.csv"),
+        ("a.txt", "", "a.txt: there is no row in it"),
+    ],
+)
+def test_files_without_rows_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
+    path = write(tmp_path / name, content)
+    with pytest.raises(ValueError, match=message):
+        read_part_texts(TextsRecipe(train_files=[path]), "train")
+
+
+def test_what_cannot_be_streamed_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"line": "a"}\n')
+    with pytest.raises(ValueError, match="train_texts are in memory and cannot be streamed"):
+        stream_texts(TextsRecipe(train_texts=["a"]))
+    with pytest.raises(ValueError, match=r"a.jsonl has no column 'text', only line"):
+        stream_texts(TextsRecipe(train_files=[path]))
+    assert list(stream_texts(TextsRecipe(train_files=[path], columns={"text": "line"}))) == [{"line": "a"}]
+
+
+def test_classes_of_a_data_set_have_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["no", "yes"])})
+    table = datasets.Dataset.from_dict({"text": ["a", "b", "c"], "label": [1, 0, -1]}, features=features)
+    asked: dict[str, Any] = {}
+
+    def load_dataset(*names: str | None, **options: Any) -> Any:
+        asked.update(options, names=names)
+        return table
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    recipe = RowsRecipe(dataset_name="some/set", dataset_config="one", dataset_revision="abc")
+    rows = read_rows(recipe, "validation", COLUMNS)
+    assert rows is not None
+    assert rows.columns["label"] == ["yes", "no", None]
+    assert rows.where(1) == "split validation of some/set, row 2"
+    assert asked == {"names": ("some/set", "one"), "split": "validation", "revision": "abc", "streaming": False}
+    assert read_rows(recipe, "test", COLUMNS) is None, "no split is named"

@@ -1,0 +1,20 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Train a classifier of texts: SST-2, three-way SST, or a task of your own with columns `text` and `label`.
+
+    python training/finetune_glue.py --task sst2 --from_pretrained FOLDER \\
+        --train_files T.tsv --validation_files V.tsv --optimizer sgd --accumulation_steps 4 --output_dir OUT
+    python training/finetune_glue.py training/recipes/bag_of_words_tiny.yaml --output_dir tiny
+    accelerate launch training/finetune_glue.py RECIPE.yaml [--name value ...] [--resume]
+
+FOLDER holds any model of transformers or of the lectures with its tokenizer: a classifier, or what becomes one with a
+new head. Without it, a new model is trained (`--model.model_type`, `--tokenizer.type`). Killed at any moment, the same
+command with --resume goes on to the same weights.
+"""
+
+import sys
+
+from hf_lecture_models.tasks.glue import Glue
+from hf_lecture_models.tasks.main import run_task
+
+if __name__ == "__main__":
+    run_task(Glue(), sys.argv[1:], __doc__)
