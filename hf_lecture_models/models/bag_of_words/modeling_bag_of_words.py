@@ -49,10 +49,9 @@ import torch
 from torch import Tensor, nn
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
-from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.models.bag_of_words.configuration_bag_of_words import BagOfWordsConfig
 
@@ -95,9 +94,9 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
         self.hidden_layers = _hidden_layers(config)
         self.post_init()
 
-    @can_return_tuple
+    @model_forward
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: bool
     ) -> BaseModelOutputWithPooling:
         """Add up the words.
 
@@ -141,6 +140,8 @@ def _hidden_layers(config: BagOfWordsConfig) -> nn.Sequential:
 
 class BagOfWordsForSequenceClassification(SequenceClassificationHead, BagOfWordsPreTrainedModel):
     """The classifier: f(X), the linear model's vector itself, or b + A σ(h_K)."""
+
+    base_model_class = BagOfWordsModel
 
     def __init__(self, config: BagOfWordsConfig):
         super().__init__(config)
