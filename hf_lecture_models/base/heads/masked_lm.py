@@ -7,16 +7,17 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.inner_model import Head
+from hf_lecture_models.base.heads.whole_text import WholeTextHead
 from hf_lecture_models.base.heads.losses import cross_entropy
 
 
-class MaskedLMHead(Head):
+class MaskedLMHead(WholeTextHead):
     """logits = lm_head(last hidden state of the inner model); nothing is shifted, position t predicts its own token.
 
     A model's own part is its modules:
 
         class XForMaskedLM(MaskedLMHead, XPreTrainedModel):
+            base_model_class = XModel
             _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
             def __init__(self, config: XConfig):
@@ -33,9 +34,6 @@ class MaskedLMHead(Head):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -43,12 +41,12 @@ class MaskedLMHead(Head):
         """Predict the token at each position.
 
         Args:
-            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
-            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+            kwargs: the other arguments of `model`, and `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`
@@ -58,8 +56,7 @@ class MaskedLMHead(Head):
             ValueError: labels of another shape or outside the vocabulary, or an input that the inner model does not
                 read.
         """
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        outputs = self.inner_outputs(inputs, kwargs)
+        outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.lm_head(outputs.last_hidden_state)
         loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
         return MaskedLMOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.inner_model import INPUTS, TextVectorHead
+from hf_lecture_models.base.heads.whole_text import TextVectorHead
 from hf_lecture_models.base.heads.losses import cross_entropy
 
 
@@ -18,6 +18,8 @@ class MultipleChoiceHead(TextVectorHead):
     A model's own part is its modules, and how a text becomes a vector:
 
         class XForMultipleChoice(MultipleChoiceHead, XPreTrainedModel):
+            base_model_class = XModel
+
             def __init__(self, config: XConfig):
                 super().__init__(config)
                 self.model = XModel(config)
@@ -37,9 +39,6 @@ class MultipleChoiceHead(TextVectorHead):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -53,7 +52,7 @@ class MultipleChoiceHead(TextVectorHead):
             labels: (batch,), the right choices, from 0; -100 is not counted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+            kwargs: the other arguments of `model`, and `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over examples; None without labels), `logits` (batch, choices), and

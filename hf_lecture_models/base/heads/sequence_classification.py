@@ -10,16 +10,18 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.inner_model import TextVectorHead
+from hf_lecture_models.base.heads.whole_text import TextVectorHead
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items
 
 
 class SequenceClassificationHead(TextVectorHead):
-    """logits = classifier(dropout(pool(outputs of the inner model))).
+    """logits = classifier(dropout(pool(outputs of `model`))).
 
     A model's own part is its modules, and how a text becomes a vector:
 
         class XForSequenceClassification(SequenceClassificationHead, XPreTrainedModel):
+            base_model_class = XModel
+
             def __init__(self, config: XConfig):
                 super().__init__(config)
                 self.model = XModel(config)
@@ -39,9 +41,6 @@ class SequenceClassificationHead(TextVectorHead):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -49,11 +48,11 @@ class SequenceClassificationHead(TextVectorHead):
         """Classify texts.
 
         Args:
-            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
-            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 = real token.
             labels: see `sequence_classification_loss`.
             num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
-            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+            kwargs: the other arguments of `model`, and `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the inner
@@ -62,8 +61,7 @@ class SequenceClassificationHead(TextVectorHead):
         Raises:
             ValueError: unusable labels, or an input that the inner model does not read.
         """
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        outputs = self.inner_outputs(inputs, kwargs)
+        outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))
         loss = None
         if labels is not None:
