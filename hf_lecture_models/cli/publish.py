@@ -6,12 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import LEARNING_CURVE
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import prepare, publish
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tasks.registry import measure_file
 
 
 def run(
@@ -27,7 +26,7 @@ def run(
     model, tokenizer = load_model(name)
     facts = facts_of(name, model, tokenizer)
     if evaluate is not None:
-        facts |= _measured_on(evaluate, model, tokenizer, facts)
+        facts |= measure_file(evaluate, model, tokenizer, facts)
     facts["licence"] = licence or facts.get("licence")
     for missing in missing_facts(facts):
         print(f"the card lacks {missing}", file=sys.stderr)
@@ -49,14 +48,3 @@ def _show(model: Any, tokenizer: Any, repo: str, facts: dict[str, Any], picture:
         print((stage / "README.md").read_text(encoding="utf-8"))
         for path in sorted(stage.iterdir()):
             print(f"{path.stat().st_size:>14,}  {path.name}")
-
-
-def _measured_on(path: Path, model: Any, tokenizer: Any, facts: dict[str, Any]) -> dict[str, Any]:
-    texts = list(read_texts(path))
-    # A network that was trained on one stream is measured on one.
-    stream = facts["recipe"].get("layout", "texts") != "texts"
-    known = facts["data"] or {"name": path.name}
-    return {
-        "results": evaluate_language_model(model, tokenizer, texts, stream=stream),
-        "data": {**known, "split": path.name},
-    }

@@ -61,7 +61,7 @@ def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, sel
             raise ValueError(f"the facts of a model card lack {needed!r}; gather them with hub.facts.collect_facts")
     measured = _measured(results, facts["task"].get("measures", ()))
     if results and not measured:
-        keys = [measure["key"] for measure in facts["task"].get("measures", ())]
+        keys = ", ".join(measure["key"] for measure in facts["task"].get("measures", ())) or "nothing"
         raise ValueError(f"the facts of a model card hold no result that their task measures; it measures {keys}")
     content = _template(facts["task"]).render(
         card_data=_metadata(facts, measured).to_yaml(),

@@ -46,12 +46,17 @@ def collect_facts(
         results: what the evaluation of its task returned; its plain values are taken. Empty: nothing was measured.
         name: the card's title.
         data: "name" and "split" of the evaluation data; as far as known, "language" (ISO code), "licence", "source".
-        task: what the task's `describe` gives, for results; None: what transformers' tables say of the model's class.
+        task: what the task's `describe` gives, needed for results; None: what transformers says of the model's class.
         recipe: the training recipe, or the arguments of `fit`. Of absolute paths only the last part is kept.
         training: measured values by name, as `training_record` gives them.
         command: what reproduces the model.
         licence: of the weights, as the Hub writes it ("apache-2.0").
+
+    Raises:
+        ValueError: results without the task, which names them.
     """
+    if results and not task:
+        raise ValueError("results need `task`, what the `describe` of their task gives, with the names of its measures")
     return {
         "name": name,
         **_model_facts(model),

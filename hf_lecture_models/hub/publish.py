@@ -35,6 +35,7 @@ MANAGED_FILES = (
     "configuration_*.py",
     "tokenization_*.py",
     "base_*.py",
+    "io_*.py",
     "layers_*.py",
     LEARNING_CURVE,
 )

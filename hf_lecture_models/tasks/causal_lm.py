@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
@@ -118,7 +118,7 @@ class CausalLM(Task[CausalLMRecipe]):
         """What `evaluate_language_model` returns; what layouts stream and blocks trained is measured on one stream."""
         return evaluate_language_model(model, processor, data, stream=recipe.layout != "texts")
 
-    def evaluation(self, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation | None":
+    def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation | None":
         """By perplexity, which must be finite."""
         from hf_lecture_models.trainer.loop import Evaluation
 
@@ -173,11 +173,11 @@ def train_causal_lm(
 
 
 def _refuse_long_rows(model: Any, recipe: CausalLMRecipe) -> None:
-    longest = getattr(model.config, "max_position_embeddings", None)
+    longest = input_limit(model)
     if longest is not None and recipe.sequence_length > longest:
         raise ValueError(
-            f"sequence_length {recipe.sequence_length} is more than the model's max_position_embeddings {longest}; "
-            "lower the one or raise the other"
+            f"sequence_length {recipe.sequence_length} is more than the model's longest input, {longest} tokens; "
+            "lower it, or raise max_position_embeddings"
         )
 
 

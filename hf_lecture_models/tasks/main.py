@@ -77,6 +77,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> tuple[
     data, validation_data, test_data = (task.read(recipe, part) for part in ("train", "validation", "test"))
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
+    task.evaluation(model, processor, test_data, recipe)  # data that cannot be measured are refused before training
     result = task.train(model, processor, data, validation_data, recipe, resume=resume)
     if test_data is None or result.stopped.startswith("SIG") or not _is_main_process():
         return result, None

@@ -109,8 +109,12 @@ class Task(ABC, Generic[RecipeType]):
     def evaluate(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> dict[str, Any]:
         """The measures of a model on data, and what they depend on."""
 
-    def evaluation(self, processor: Any, data: Any, recipe: RecipeType) -> "Evaluation | None":
-        """How a run measures its model; None without data."""
+    def evaluation(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> "Evaluation | None":
+        """How a run measures its model; None without data.
+
+        Raises:
+            ValueError: the model cannot be measured on the data.
+        """
         from hf_lecture_models.trainer.loop import Evaluation
 
         if data is None:
@@ -150,7 +154,7 @@ class Task(ABC, Generic[RecipeType]):
             self.batches(model, processor, data, recipe),
             recipe,
             recipe.output_dir if output_dir is None else output_dir,
-            evaluation=self.evaluation(processor, validation_data, recipe),
+            evaluation=self.evaluation(model, processor, validation_data, recipe),
             save_with=(processor, _TaskFile(self.describe(model, recipe, data) | {"script": self.script})),
             forward_options=self.forward_options(model, recipe),
             items_name=self.items,

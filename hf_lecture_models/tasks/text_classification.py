@@ -9,13 +9,15 @@ import re
 import sys
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
+from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
@@ -23,8 +25,14 @@ from hf_lecture_models.trainer.batches import IGNORED, Batch, Batches, ShuffledB
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
 from hf_lecture_models.trainer.recipe import setting
 
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
+
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
 _EVALUATION_BATCH = 64
+
+Example = dict[str, list[int]]
+"""What a tokenizer gives for one text or pair: `input_ids` and the like."""
 
 
 @dataclass(kw_only=True)
@@ -99,11 +107,32 @@ class TextClassification(Task[TextClassificationRecipe]):
 
     def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> dict[str, Any]:
         """The measures, and the number of examples."""
-        logits = predict(model, processor, data, recipe)
-        labels = label_ids(model.config, data, recipe)
+        examples, labels = encode_examples(model, processor, data, recipe), label_ids(model.config, data, recipe)
+        return self._measured(model, processor, examples, labels, recipe)
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Rows | None, recipe: TextClassificationRecipe
+    ) -> "Evaluation | None":
+        """As of any task; the texts are encoded once."""
+        evaluation = super().evaluation(model, processor, data, recipe)
+        if data is None or evaluation is None:
+            return None
+        examples, labels = encode_examples(model, processor, data, recipe), label_ids(model.config, data, recipe)
+        measure = partial(self._measured, processor=processor, examples=examples, labels=labels, recipe=recipe)
+        return replace(evaluation, measure=measure)
+
+    def _measured(
+        self,
+        model: Any,
+        processor: Any,
+        examples: Sequence[Example],
+        labels: Sequence[float],
+        recipe: TextClassificationRecipe,
+    ) -> dict[str, Any]:
+        logits = predict(model, processor, examples)
         predictions = logits[:, 0] if recipe.problem_type == REGRESSION else logits.argmax(1)
         measured = {m.key: compute(m.key, predictions.tolist(), labels) for m in self.measures(recipe)}
-        return {**measured, "examples": len(data)}
+        return {**measured, "examples": len(examples)}
 
     def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
         """As of any task, and the classes, if there are any; and whether inputs are pairs of texts."""
@@ -113,12 +142,11 @@ class TextClassification(Task[TextClassificationRecipe]):
 
 
 @torch.no_grad()
-def predict(model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe) -> torch.Tensor:
-    """The logits of each row, (rows, num_labels), float32 on the CPU.
+def predict(model: Any, tokenizer: Any, examples: Sequence[Example]) -> torch.Tensor:
+    """The logits of encoded examples, (rows, num_labels), float32 on the CPU.
 
-    Rows of like length go through the model together.
+    Those of like length go through the model together.
     """
-    examples = encode_examples(model, tokenizer, data, recipe)
     order = sorted(range(len(examples)), key=lambda row: len(examples[row]["input_ids"]))
     logits = torch.empty(len(examples), model.config.num_labels)
     training = model.training
@@ -139,7 +167,7 @@ class ExampleCollator:
         labels: ids of classes, or floats.
     """
 
-    def __init__(self, examples: Sequence[dict[str, list[int]]], labels: Sequence[float], tokenizer: Any) -> None:
+    def __init__(self, examples: Sequence[Example], labels: Sequence[float], tokenizer: Any) -> None:
         self.examples, self.tokenizer = examples, tokenizer
         self.labels = torch.tensor(labels)
 
@@ -158,15 +186,15 @@ class ExampleCollator:
         return value
 
 
-def encode_examples(
-    model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe
-) -> list[dict[str, list[int]]]:
+def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe) -> list[Example]:
     """What the tokenizer gives for each row and the model takes.
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long.
     """
     texts, pairs = _texts(data)
+    if len(tokenizer) > model.config.vocab_size:
+        raise ValueError(f"the tokenizer has {len(tokenizer)} tokens, but the model reads {model.config.vocab_size}")
     if tokenizer.pad_token is None:
         raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
     longest = _longest_input(model, tokenizer)
@@ -186,7 +214,7 @@ def encode_examples(
 
 
 def _longest_input(model: Any, tokenizer: Any) -> float:
-    limits = (getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length)
+    limits = (input_limit(model), tokenizer.model_max_length)
     return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
 
 

@@ -20,11 +20,13 @@ from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import collect_facts, facts_of, training_record, vocabulary_policy, write_facts
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
+TASK = CausalLM().describe(None, CausalLMRecipe())
 RESULTS = {
     "perplexity": 141.2345,
     "word_perplexity": float("inf"),
@@ -64,6 +66,7 @@ def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[st
         RESULTS,
         name="a small LSTM",
         data={"name": "Two Sentences", "split": "validation", "licence": "CC0"},
+        task=TASK,
         recipe={"learning_rate": 0.01, "model": {"cell_type": "lstm"}, "output": Path("here"), "wide": None},
         training={"run_seconds": 12.345, "tokens": 1234567, "cpu_seconds": 1800.0, "device": "cpu"},
         command="accelerate launch training/train_causal_lm.py training/recipes/recurrent.yaml",
@@ -108,6 +111,7 @@ def test_the_lecture_page_says_what_the_model_is(page: Path) -> None:
         "name": "one",
         "model_type": f"lecture_{page.parent.name}",
         "class": "AnyClass",
+        "task": TASK,
         "vocabulary": {"size": 2, "policy": "closed"},
         "data": {"name": "Two Sentences"},
         "results": RESULTS,
@@ -154,7 +158,7 @@ def test_text_generation_of_words_is_spaced_after_a_blank(tmp_path: Path) -> Non
 def test_the_example_for_bytes_has_no_blank_after_the_prompt() -> None:
     vocabulary = {"size": 259, "policy": vocabulary_policy(ByteTokenizer())}
     facts = {"name": "one", "model_type": "lecture_recurrent", "class": "AnyClass", "vocabulary": vocabulary}
-    text = render_card(facts | {"data": {"name": "Two Sentences"}, "results": RESULTS}).text
+    text = render_card(facts | {"task": TASK, "data": {"name": "Two Sentences"}, "results": RESULTS}).text
     assert 'generate("the", ' in text
 
 
@@ -231,8 +235,11 @@ def test_facts_of_a_training_run_are_those_of_the_weights_that_were_kept(saved: 
     record = {"step": 10, "items": 90, "seconds": 2.5, "step_cpu_seconds": 1.5, "tokens_per_second": 60.0}
     record |= {"metric": "perplexity", "best_metric": 20.0, "num_processes": 1, "device": "cpu", "history": rows}
     (folder / "training.json").write_text(json.dumps(record), encoding="utf-8")
+    assert facts_of(folder, model, tokenizer)["results"] == {}, "nothing says what the figures are called"
+    (folder / "task.json").write_text(json.dumps(TASK | {"script": "train_causal_lm.py"}), encoding="utf-8")
     facts = facts_of(folder, model, tokenizer)
-    assert facts["results"] == {"perplexity": 20.0, "tokens": 11, "stream": True}
+    assert facts["results"] == {"perplexity": 20.0, "tokens": 11}
+    assert facts["command"] == "accelerate launch training/train_causal_lm.py recipe.yaml"
     assert facts["data"] == {"name": "own.txt", "split": "validation"}
     assert facts["training"]["cpu_seconds"] == 1.5
     card = render_card(facts).text
@@ -272,7 +279,7 @@ def test_every_recipe_that_was_measured_has_a_card() -> None:
     assert recipes - cards == {"feed_forward_neighbours"}
 
 
-@pytest.mark.parametrize("missing", ["name", "model_type", "data"])
+@pytest.mark.parametrize("missing", ["name", "model_type", "data", "task"])
 def test_missing_facts_are_named(saved: tuple[Path, dict[str, Any]], missing: str) -> None:
     _, facts = saved
     del facts[missing]
@@ -282,8 +289,10 @@ def test_missing_facts_are_named(saved: tuple[Path, dict[str, Any]], missing: st
 
 def test_results_without_a_measure_are_refused(saved: tuple[Path, dict[str, Any]]) -> None:
     _, facts = saved
-    with pytest.raises(ValueError, match="hold no result"):
+    with pytest.raises(ValueError, match="hold no result that their task measures; it measures perplexity, perpl"):
         render_card(facts | {"results": {"tokens": 3}})
+    with pytest.raises(ValueError, match="results need `task`"):
+        collect_facts(None, None, {"perplexity": 3.0}, name="one", data={})
 
 
 def test_vocabulary_policies() -> None:

@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.hub import export
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from tests.stand_in import StandInConfig, StandInForCausalLM, stand_in_tokenizer
 from tests.stand_in.tokenization_stand_in import DigitTokenizer
 
@@ -34,12 +35,12 @@ def test_folder_is_self_contained(model: StandInForCausalLM, tmp_path: Path) -> 
     assert {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"} <= names
     assert {name for name in names if name.endswith(".py")} == {
         "modeling_stand_in.py",
-        "base_causal_lm.py",
         "base_configuration.py",
-        "base_files.py",
+        "base_heads_causal_lm.py",
         "base_modeling.py",
+        "io_files.py",
+        "layers_inputs.py",
         "layers_linear_cross_entropy.py",
-        "layers_recurrent_padding.py",
     }
     config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
     assert config["auto_map"] == {
@@ -149,6 +150,7 @@ def test_card_is_written_with_facts(model: StandInForCausalLM, tmp_path: Path) -
         "name": "a stand-in",
         "model_type": "lecture_stand_in",
         "class": "StandInForCausalLM",
+        "task": CausalLM().describe(model, CausalLMRecipe()),
         "parameters": 1,
         "vocabulary": {"size": 20, "policy": "closed"},
         "data": {"name": "nothing"},

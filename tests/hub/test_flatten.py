@@ -41,14 +41,14 @@ def later():
 '''
     text, modules = flatten_source(write(tmp_path, source))
     expected = (
-        source.replace("from hf_lecture_models.base.heads.causal_lm import (", "from .base_causal_lm import (")
+        source.replace("from hf_lecture_models.base.heads.causal_lm import (", "from .base_heads_causal_lm import (")
         .replace("from hf_lecture_models.base.configuration   import", "from .base_configuration   import")
-        .replace(
-            "    from hf_lecture_models.io.files import staged_folder", "    from .base_files import staged_folder"
-        )
+        .replace("    from hf_lecture_models.io.files import staged_folder", "    from .io_files import staged_folder")
     )
     assert text == expected
-    assert modules == [f"hf_lecture_models.base.{name}" for name in ("causal_lm", "configuration", "files")]
+    assert modules == [
+        f"hf_lecture_models.{name}" for name in ("base.configuration", "base.heads.causal_lm", "io.files")
+    ]
 
 
 @pytest.mark.parametrize(

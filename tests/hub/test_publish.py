@@ -25,6 +25,7 @@ from hf_lecture_models.hub import publish
 from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.models.feed_forward.modeling_feed_forward import FeedForwardForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.hub.stand_in_hub import StandInHub, stand_in_hub
 
@@ -62,7 +63,11 @@ def _small(cls: Any, tokenizer: WordTokenizer, **fields: Any) -> Any:
 
 def _facts(model: Any, tokenizer: Any) -> dict[str, Any]:
     data = {"name": "Two Sentences", "split": "test", "language": "en"}
-    return collect_facts(model, tokenizer, {"perplexity": 5.5}, name="a small LSTM", data=data, licence="apache-2.0")
+    task = CausalLM().describe(model, CausalLMRecipe())
+    results = {"perplexity": 5.5}
+    return collect_facts(
+        model, tokenizer, results, name="a small LSTM", data=data, task=task, licence="apache-2.0"
+    )
 
 
 def _save(model: Any, tokenizer: Any, folder: Path) -> Path:
@@ -350,7 +355,7 @@ def test_the_command_tells_what_it_would_do_and_what_the_card_lacks(
     assert card.data.license == "mit"
     assert "On held_out.txt" in card.text
     assert hub.repositories[REPO].private
-    assert "uploaded: README.md, base_causal_lm.py" in done.stdout
+    assert "uploaded: README.md, base_configuration.py" in done.stdout
     hub.fail["commit"] = 403
     done = CliRunner().invoke(app, [*command, "--licence", "mit"])
     assert done.exit_code == 1

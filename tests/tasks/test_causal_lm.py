@@ -116,7 +116,7 @@ def test_a_model_of_transformers_itself_learns(tmp_path, tokenizer, layout):
 def test_what_a_model_of_transformers_cannot_do_is_said(tmp_path, tokenizer):
     for fields, message in (
         ({"layout": "stream"}, "layout stream needs a recurrent state in past_key_values"),
-        ({"sequence_length": 9}, "sequence_length 9 is more than the model's max_position_embeddings 8"),
+        ({"sequence_length": 9}, "sequence_length 9 is more than the model's longest input, 8 tokens"),
     ):
         with pytest.raises(ValueError, match=message):
             train_causal_lm(gpt2_for(tokenizer), tokenizer, TEXTS, None, tmp_path, recipe(**fields), quiet=True)

@@ -1,0 +1,333 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Classifiers of texts: labels from the data, losses and accuracies as an independent loop has them."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel, pipeline
+
+from hf_lecture_models.tasks.text_classification import (
+    ExampleCollator,
+    TextClassification,
+    TextClassificationRecipe,
+    class_names,
+    encode_examples,
+    label_ids,
+    predict,
+)
+from hf_lecture_models.trainer.batches import RowShard
+from hf_lecture_models.trainer.data import Rows
+from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer
+
+TASK = TextClassification()
+NUMBERS = [{"text": row["text"], "label": 4.5 - 3 * row["label"] + index / 10} for index, row in enumerate(ROWS)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_small_bert(tmp_path_factory.mktemp("bert"))
+
+
+def recipe(**fields: Any) -> TextClassificationRecipe:
+    defaults: dict[str, Any] = {"train_rows": ROWS, "epochs": 2, "batch_size": 4, "optimizer": "sgd", "clip_norm": None}
+    return TextClassificationRecipe(**(defaults | {"learning_rate": 0.1} | fields))
+
+
+def train(chosen: TextClassificationRecipe, output_dir: Path, **options: Any) -> tuple[Any, Any]:
+    data, held_out = TASK.read(chosen, "train"), TASK.read(chosen, "validation")
+    tokenizer = TASK.processor(chosen, data)
+    model = TASK.model(chosen, tokenizer, data)
+    result = TASK.train(model, tokenizer, data, held_out, chosen, output_dir=output_dir, quiet=True, **options)
+    return result, model
+
+
+def logits_of(model: Any, chosen: TextClassificationRecipe, part: str = "train") -> torch.Tensor:
+    tokenizer = small_tokenizer()
+    return predict(model, tokenizer, encode_examples(model, tokenizer, TASK.read(chosen, part), chosen))
+
+
+# Training and evaluation beside a loop of our own
+
+
+def by_hand(model: Any, tokenizer: Any, rows: list[dict[str, Any]], chosen: TextClassificationRecipe) -> list[float]:
+    """Plain gradient descent, text by text: the step's loss is the mean over its texts."""
+    losses = []
+    for epoch in range(int(chosen.epochs)):
+        order = np.random.default_rng((chosen.seed, epoch)).permutation(len(rows))
+        for start in range(0, len(rows), chosen.batch_size):
+            step = [rows[index] for index in order[start : start + chosen.batch_size]]
+            total = torch.zeros(())
+            for row in step:
+                inputs = tokenizer(row["text"], row.get("text_pair"), return_tensors="pt")
+                logits = model(**inputs).logits[0]
+                if chosen.problem_type == "regression":
+                    total = total + (logits[0] - row["label"]) ** 2
+                else:
+                    total = total - F.log_softmax(logits, 0)[row["label"]]
+            mean = total / len(step)
+            model.zero_grad()
+            mean.backward()
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        parameter -= chosen.learning_rate * parameter.grad
+            losses.append(mean.item())
+    return losses
+
+
+@pytest.mark.parametrize("accumulation_steps", [1, 2, 4])
+def test_training_is_that_of_a_loop_of_our_own(tmp_path: Path, folder: Path, accumulation_steps: int) -> None:
+    # Ten rows in steps of four: the last step has two, and its last micro-batches have none.
+    chosen = recipe(
+        train_rows=ROWS[:10], from_pretrained=str(folder), accumulation_steps=accumulation_steps, log_every=1
+    )
+    result, model = train(chosen, tmp_path)
+    expected = small_bert()
+    losses = by_hand(expected, small_tokenizer(), ROWS[:10], chosen)
+    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
+    for name, parameter in expected.named_parameters():
+        torch.testing.assert_close(dict(model.named_parameters())[name], parameter, rtol=1e-3, atol=1e-5)
+    assert result.tokens == 20
+
+
+def test_numbers_are_learned_by_squared_errors_and_measured_by_correlation(tmp_path: Path, folder: Path) -> None:
+    chosen = recipe(
+        train_rows=NUMBERS,
+        validation_rows=NUMBERS,
+        from_pretrained=str(folder),
+        problem_type="regression",
+        log_every=1,
+        learning_rate=0.01,
+    )
+    result, model = train(chosen, tmp_path)
+    assert (model.config.num_labels, model.config.problem_type) == (1, "regression")
+    expected = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, ignore_mismatched_sizes=True)
+    expected.load_state_dict(small_bert_with_head_of(chosen, folder))
+    losses = by_hand(expected, small_tokenizer(), NUMBERS, chosen)
+    found = [row["loss"] for row in result.history if "loss" in row]
+    assert found == pytest.approx(losses, rel=1e-4)
+    kept = AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    predictions = logits_of(kept, chosen, "validation")[:, 0].numpy()
+    labels = [row["label"] for row in NUMBERS]
+    assert result.best_metric == pytest.approx(np.corrcoef(predictions, labels)[0, 1], abs=1e-6)
+
+
+def small_bert_with_head_of(chosen: TextClassificationRecipe, folder: Path) -> dict[str, torch.Tensor]:
+    """The weights from which a run starts: its new head follows from the seed."""
+    data = TASK.read(chosen, "train")
+    return TASK.model(chosen, small_tokenizer(), data).state_dict()
+
+
+def test_predictions_and_accuracy_are_those_of_single_texts(folder: Path) -> None:
+    chosen = recipe(validation_rows=ROWS)
+    model, tokenizer = AutoModelForSequenceClassification.from_pretrained(folder), small_tokenizer()
+    data = TASK.read(chosen, "validation")
+    with torch.no_grad():
+        expected = torch.cat([model(**tokenizer(row["text"], return_tensors="pt")).logits for row in ROWS])
+    torch.testing.assert_close(logits_of(model, chosen, "validation"), expected, rtol=1e-4, atol=1e-5)
+    right = sum(int(logits.argmax()) == row["label"] for logits, row in zip(expected, ROWS, strict=True))
+    assert 0 < right < len(ROWS), "else the next line would prove little"
+    assert TASK.evaluate(model, tokenizer, data, chosen) == {"accuracy": right / len(ROWS), "examples": len(ROWS)}
+    assert not model.training
+
+
+def test_the_first_text_of_a_pair_is_told_from_the_second(tmp_path: Path, folder: Path) -> None:
+    rows = [
+        {"text": a["text"], "text_pair": b["text"], "label": a["label"]} for a, b in zip(ROWS, ROWS[3:], strict=False)
+    ]
+    chosen = recipe(train_rows=rows, from_pretrained=str(folder), epochs=1, log_every=1)
+    result, _ = train(chosen, tmp_path)
+    assert [row["loss"] for row in result.history] == pytest.approx(
+        by_hand(small_bert(), small_tokenizer(), rows, chosen), rel=1e-4
+    )
+    assert json.loads((tmp_path / "task.json").read_text())["pairs"]
+
+
+def test_a_run_resumes_to_the_same_bits(tmp_path: Path, folder: Path) -> None:
+    chosen = recipe(from_pretrained=str(folder), save_every=2, accumulation_steps=2, validation_rows=ROWS[:4])
+    _, expected = train(chosen, tmp_path / "straight")
+    train(chosen, tmp_path / "cut")
+    newest = max((tmp_path / "cut" / "checkpoints").iterdir())
+    (newest / "complete.json").unlink()
+    with pytest.warns(UserWarning, match=r"complete.json is missing"):
+        _, model = train(chosen, tmp_path / "cut", resume=True)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
+    with pytest.raises(ValueError, match="training data or the tokenizer differ"):
+        data = TASK.read(recipe(train_rows=[*ROWS[:-1], {"text": "long", "label": 0}]), "train")
+        model = TASK.model(chosen, small_tokenizer(), data)
+        TASK.train(model, small_tokenizer(), data, None, chosen, output_dir=tmp_path / "cut", resume=True, quiet=True)
+
+
+# Batches
+
+
+def collator(side: str = "right") -> ExampleCollator:
+    tokenizer = small_tokenizer(padding_side=side)
+    examples = [dict(tokenizer(text)) for text in ("funny", "a fine film")]
+    return ExampleCollator(examples, [1, 0], tokenizer)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_rows_are_padded_on_the_tokenizers_side(side: str) -> None:
+    batch = collator(side)(np.array([0, 1]))
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    assert torch.equal(batch.inputs["attention_mask"], mask.flip(1) if side == "left" else mask)
+    assert batch.inputs["labels"].tolist() == [1, 0]
+    assert batch.num_items == 2
+
+
+def test_empty_places_are_left_out() -> None:
+    batch = collator()(np.array([1, -1, -1]))
+    assert batch.inputs["input_ids"].shape == (1, 5)
+    assert (batch.inputs["labels"].tolist(), batch.num_items) == ([0], 1)
+    empty = collator()(np.array([-1, -1]))
+    assert (empty.inputs["labels"].tolist(), empty.num_items) == ([-100], 0)
+    assert empty.inputs["attention_mask"].sum() > 0, "attention over nothing would be NaN"
+
+
+def test_each_row_comes_once_an_epoch(folder: Path) -> None:
+    chosen = recipe(batch_size=8, accumulation_steps=2)
+    model, data = AutoModelForSequenceClassification.from_pretrained(folder), TASK.read(chosen, "train")
+    seen = []
+    for process in range(2):
+        batches = TASK.batches(model, small_tokenizer(), data, chosen)
+        batches.set_shard(RowShard(8, 2, process, 2))
+        for _ in range(batches.steps_per_epoch):
+            for batch in batches.next_step():
+                rows = batch.inputs["input_ids"][: batch.num_items]
+                seen += [small_tokenizer().decode(row, skip_special_tokens=True) for row in rows]
+    assert sorted(seen) == sorted(row["text"] for row in ROWS)
+
+
+# Classes
+
+
+def rows_of(labels: list[Any]) -> Rows:
+    return Rows({"text": ["a"] * len(labels), "label": labels}, [("data.tsv", len(labels))])
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "expected"),
+    [
+        ([1, 0, 10, 2], {}, ["0", "1", "2", "10"]),
+        (["b", "a"], {}, ["a", "b"]),
+        ([1, -1, 0], {-1: "bad", 0: "so so", 1: "good"}, ["bad", "so so", "good"]),
+        (["0", "1", "2"], {1: "joined", 2: "joined"}, ["0", "joined"]),
+        ([True, False], {}, ["False", "True"]),
+    ],
+)
+def test_classes_are_those_of_the_data(labels: list[Any], names: dict[Any, str], expected: list[str]) -> None:
+    assert class_names(rows_of(labels), recipe(label_names=names)) == expected
+
+
+def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
+    names = {"0": "good", "1": "bad"}
+    chosen = recipe(label_names=names, model={"model_type": "distilbert", "dim": 8, "n_layers": 1, "n_heads": 2})
+    train(chosen, tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["id2label"] == {"0": "good", "1": "bad"}
+    assert config["label2id"] == {"good": 0, "bad": 1}
+    classify = pipeline("text-classification", model=str(tmp_path))
+    assert classify("a fine film")[0]["label"] in names.values()
+    assert json.loads((tmp_path / "task.json").read_text())["classes"] == ["good", "bad"]
+
+
+def test_a_checkpoint_keeps_its_order_of_classes(tmp_path: Path) -> None:
+    save_small_bert(tmp_path / "bert", id2label={0: "POSITIVE", 1: "NEGATIVE"}, label2id={"POSITIVE": 0, "NEGATIVE": 1})
+    chosen = recipe(label_names={0: "negative", 1: "positive"}, from_pretrained=str(tmp_path / "bert"))
+    data = TASK.read(chosen, "train")
+    model = TASK.model(chosen, small_tokenizer(), data)
+    assert model.config.id2label == {0: "POSITIVE", 1: "NEGATIVE"}
+    assert label_ids(model.config, data, chosen)[:4] == [1, 0, 1, 0]
+    assert torch.equal(model.classifier.weight, small_bert().classifier.weight)
+    others = recipe(label_names={0: "ham", 1: "spam"}, from_pretrained=str(tmp_path / "bert"))
+    with pytest.raises(
+        ValueError, match="bert tells apart POSITIVE, NEGATIVE, the data ham, spam; --label_names.LABEL"
+    ):
+        TASK.model(others, small_tokenizer(), data)
+
+
+def test_a_head_of_another_size_starts_anew_and_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [*ROWS, {"text": "film", "label": 2}]
+    chosen = recipe(train_rows=rows, from_pretrained=str(folder))
+    data = TASK.read(chosen, "train")
+    model = TASK.model(chosen, small_tokenizer(), data)
+    assert model.config.num_labels == model.classifier.out_features == 3
+    assert "start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
+    again = TASK.model(chosen, small_tokenizer(), data)
+    assert torch.equal(model.classifier.weight, again.classifier.weight), "the seed of the recipe"
+    assert torch.equal(
+        model.bert.embeddings.word_embeddings.weight, small_bert().bert.embeddings.word_embeddings.weight
+    )
+
+
+def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    BertModel(small_bert().config).save_pretrained(tmp_path)
+    small_tokenizer().save_pretrained(tmp_path)
+    chosen = recipe(from_pretrained=str(tmp_path))
+    TASK.model(chosen, AutoTokenizer.from_pretrained(tmp_path), TASK.read(chosen, "train"))
+    assert "start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("labels", "fields", "message"),
+    [
+        ([0, None], {}, r"data.tsv, row 2: label is None, no class"),
+        ([0, " "], {}, r"data.tsv, row 2: label is ' ', no class"),
+        ([0, 0.5], {}, r"data.tsv, row 2: label is 0.5, no class; --problem_type regression learns numbers"),
+        ([1, 1], {}, r"data.tsv: all labels are '1'"),
+    ],
+)
+def test_labels_that_are_no_classes(labels: list[Any], fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        class_names(rows_of(labels), recipe(**fields))
+
+
+def test_labels_that_the_model_does_not_know() -> None:
+    config = small_bert(id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1}).config
+    with pytest.raises(
+        ValueError, match=r"data.tsv, row 2: label 'fair' is none of the model's classes, bad, good; --label_names.fair"
+    ):
+        label_ids(config, rows_of(["bad", "fair"]), recipe())
+    assert label_ids(config, rows_of(["bad", "fair"]), recipe(label_names={"fair": "good"})) == [0, 1]
+    with pytest.raises(ValueError, match=r"data.tsv, row 1: label is 'much', no number"):
+        label_ids(config, rows_of(["much"]), recipe(problem_type="regression"))
+    with pytest.raises(ValueError, match=r"label is nan, no number"):
+        label_ids(config, rows_of([math.nan]), recipe(problem_type="regression"))
+
+
+def test_too_long_texts_are_an_error_or_cut(folder: Path) -> None:
+    rows = [*ROWS, {"text": "film " * 20, "label": 0}]
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    for fields, message in (
+        ({}, r"the recipe's train_rows, row 13 has 22 tokens, more .* longest input; --max_length 16 cuts"),
+        ({"max_length": 17}, "max_length 17 is more than the model's longest input, 16 tokens"),
+    ):
+        chosen = recipe(train_rows=rows, **fields)
+        with pytest.raises(ValueError, match=message):
+            logits_of(model, chosen)
+    chosen = recipe(train_rows=rows, max_length=8)
+    cut = logits_of(model, chosen)[-1]
+    with torch.no_grad():
+        expected = model(**small_tokenizer()("film " * 6, return_tensors="pt")).logits[0]
+    torch.testing.assert_close(cut, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_folder_without_weights_of_ours_is_refused(tmp_path: Path) -> None:
+    small_bert().config.save_pretrained(tmp_path)
+    small_tokenizer().save_pretrained(tmp_path)
+    from safetensors.torch import save_file
+
+    save_file({"other": torch.zeros(2)}, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    chosen = recipe(from_pretrained=str(tmp_path))
+    with pytest.raises(ValueError, match="holds no weight of BertForSequenceClassification"):
+        TASK.model(chosen, small_tokenizer(), TASK.read(chosen, "train"))

@@ -1,0 +1,198 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The script as its page shows it, with a model of transformers itself."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+
+from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
+from hf_lecture_models.tasks.main import parse_command, run_task, train_and_test
+from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv
+
+SCRIPT = Path(__file__).parents[2] / "training" / "finetune_glue.py"
+RECIPES = SCRIPT.parent / "recipes"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder with what the printed command names."""
+    monkeypatch.chdir(tmp_path)
+    save_small_bert(Path("FOLDER"))
+    write_tsv(Path("T.tsv"))
+    write_tsv(Path("V.tsv"), ROWS[:6])
+    return tmp_path
+
+
+def printed_command() -> list[str]:
+    """The first command in the script's docstring, without `python`, and with the script's path."""
+    text = SCRIPT.read_text(encoding="utf-8").replace("\\\\\n", " ")
+    command = re.search(r"^    python training/finetune_glue.py (--task .*)$", text, flags=re.MULTILINE)
+    assert command is not None
+    return [str(SCRIPT), *command[1].split()]
+
+
+def run(arguments: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def in_process(*arguments: Any) -> Any:
+    recipe, resume = parse_command(Glue(), [str(argument) for argument in arguments], "")
+    return train_and_test(Glue(), recipe, resume)[0]
+
+
+def test_the_printed_command_trains_a_stock_classifier(place: Path) -> None:
+    arguments = printed_command()
+    assert arguments[-1] == "OUT"
+    done = run(arguments)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"1 steps, [\d,]+ examples/s, best validation accuracy [\d.]+: \S+/OUT\n", done.stdout)
+    assert "%|" not in done.stderr
+    model = AutoModelForSequenceClassification.from_pretrained("OUT")
+    assert type(model).__name__ == "BertForSequenceClassification"
+    assert model.config.id2label == {0: "negative", 1: "positive"}
+    tokenizer = AutoTokenizer.from_pretrained("OUT")
+    with torch.no_grad():
+        right = [
+            int(model(**tokenizer(row["text"], return_tensors="pt")).logits.argmax()) == row["label"]
+            for row in ROWS[:6]
+        ]
+    record = json.loads(Path("OUT/training.json").read_text())
+    assert record["best_metric"] == pytest.approx(sum(right) / 6)
+    assert (record["items"], record["recipe"]["accumulation_steps"]) == (len(ROWS), 4)
+    assert pipeline("text-classification", model="OUT")("a fine film")[0]["label"] in ("negative", "positive")
+
+
+def weights(folder: str) -> dict[Path, dict[str, torch.Tensor]]:
+    return {path.relative_to(folder): load_file(path) for path in sorted(Path(folder).rglob("model.safetensors"))}
+
+
+@pytest.mark.slow
+def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
+    options = ["--epochs", "200", "--save_every", "5", "--learning_rate", "0.1", "--keep_checkpoints", "1"]
+    command = [*printed_command()[:-2], *options, "--output_dir"]
+    in_process(*command[1:], "straight")
+    stopped = subprocess.Popen(
+        [sys.executable, *command, "cut"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while stopped.poll() is None and not list(Path("cut/checkpoints").glob("step-*")):
+        time.sleep(0.001)
+    stopped.terminate()
+    out, _ = stopped.communicate(timeout=60)
+    assert stopped.returncode == 128 + signal.SIGTERM
+    assert "stopped by SIGTERM" in out
+    result = in_process(*command[1:], "cut", "--resume")
+    assert result.step == 200
+    first, second = weights("straight"), weights("cut")
+    assert first.keys() == second.keys()
+    for path, tensors in first.items():
+        assert all(torch.equal(tensor, second[path][name]) for name, tensor in tensors.items())
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one(place: Path) -> None:
+    options = ["--epochs", "3", "--batch_size", "8", "--accumulation_steps", "2", "--learning_rate", "0.1"]
+    command = [*printed_command()[:-2], *options, "--log_every", "1", "--output_dir"]
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    done = run([*launcher, *command, "two", "--num_processes", "2"], ACCELERATE_USE_CPU="true")
+    assert done.returncode == 0, done.stderr
+    assert "in 2 process(es)" in done.stderr
+    in_process(*command[1:], "one")
+    # Twelve rows in steps of eight: in every second step some micro-batches are empty.
+    one, two = (json.loads(Path(name, "training.json").read_text()) for name in ("one", "two"))
+    for key in ("loss", "validation_accuracy"):
+        values = [[row[key] for row in record["history"] if key in row] for record in (one, two)]
+        assert values[1] == pytest.approx(values[0], rel=1e-4)
+    for name, tensor in load_file("one/model.safetensors").items():
+        torch.testing.assert_close(load_file("two/model.safetensors")[name], tensor, rtol=1e-4, atol=1e-6)
+
+
+def test_three_way_sst_has_its_columns_and_names(place: Path) -> None:
+    rows = [{"sentence": row["text"], "label": 3, "label3": index % 3 - 1} for index, row in enumerate(ROWS)]
+    Path("T.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    arguments = ["--task", "sst3", "--from_pretrained", "FOLDER", "--train_files", "T.jsonl", "--test_files", "T.jsonl"]
+    assert in_process(*arguments, "--output_dir", "OUT").step == 1
+    assert json.loads(Path("OUT/config.json").read_text())["id2label"] == {
+        "0": "negative",
+        "1": "neutral",
+        "2": "positive",
+    }
+    facts = json.loads(Path("OUT/facts.json").read_text())
+    assert facts["data"]["split"] == "test"
+    assert facts["results"]["examples"] == len(ROWS)
+
+
+def test_names_of_a_task_can_be_said_otherwise() -> None:
+    recipe = GlueRecipe(task="sst2", columns={"text": "review"}, label_names={"0": "bad"})
+    assert recipe.columns == {"text": "review", "label": "label"}
+    assert recipe.label_names == {"0": "bad", "1": "positive"}
+    assert GlueRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task", "sst9"], "task must be one of sst2, sst3, not 'sst9'"),
+        (["--from_pretraned", "FOLDER"], "no field from_pretraned; did you mean from_pretrained?"),
+        (["--from_pretrained", "/nowhere/bert"], "there is no folder /nowhere/bert"),
+        (["--from_pretrained", "."], "the folder . has no config.json"),
+        (["--model.model_type", "bert"], "from_pretrained brings its own model; leave model out"),
+        (["--train_files", "nowhere.tsv"], "there is no file nowhere.tsv"),
+        (["--task", "sst3"], "T.tsv has no column 'label3', only sentence, label; --columns.label NAME"),
+        (["--columns.text", "text"], "T.tsv has no column 'text', only sentence, label; --columns.text NAME"),
+        (["--columns.txt", "text"], "columns has 'txt', but there are only text, label, text_pair"),
+        (
+            ["--validation_files", "other.tsv"],
+            "other.tsv, row 2: label '7' is none of the model's classes, negative, pos",
+        ),
+        (["--train_files", "one.tsv"], "one.tsv: all labels are 'positive'; there is nothing to learn"),
+        (["--max_length", "99"], "max_length 99 is more than the model's longest input, 16 tokens"),
+        (["--problem_type", "multi"], "problem_type must be one of single_label_classification, regression"),
+        (
+            ["--train_rows", "[{text: a}]", "--train_files", "[]"],
+            "recipe's train_rows has no column 'label', only text",
+        ),
+    ],
+)
+def test_a_mistake_costs_one_line_and_no_traceback(place: Path, arguments: list[str], message: str) -> None:
+    write_tsv(Path("other.tsv"), [ROWS[0], {"text": "funny", "label": 7}])
+    write_tsv(Path("one.tsv"), [ROWS[1], ROWS[1]])
+    with pytest.raises(SystemExit, match=re.escape(message)) as stopped:
+        run_task(Glue(), [*printed_command()[1:], *arguments], "")
+    assert str(stopped.value.code).startswith("error: ")
+    assert "\n" not in str(stopped.value.code)
+    assert len(str(stopped.value.code)) < 300
+    assert not Path("OUT").exists()
+
+
+def test_help_names_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run_task(Glue(), ["--help"], "What it does.")
+    shown = capsys.readouterr().out
+    assert "What it does." in shown
+    assert f"({', '.join(TASKS)})" in shown
+    assert "[RECIPE.yaml] [--name value ...] [--resume]" in shown
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("bag_of_words*.yaml")), ids=lambda path: path.stem)
+def test_the_shipped_recipes_are_valid(path: Path) -> None:
+    recipe = GlueRecipe(**yaml.safe_load(path.read_text(encoding="utf-8")))
+    assert recipe.model["model_type"] == "lecture_bag_of_words"
