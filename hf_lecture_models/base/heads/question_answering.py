@@ -9,19 +9,19 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import QuestionAnsweringModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.whole_text import WholeTextHead
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
+from hf_lecture_models.base.heads.whole_text import WholeTextHead
 
 
 class QuestionAnsweringHead(WholeTextHead):
-    """start_logits, end_logits = the two columns of qa_outputs(last hidden state of the inner model).
+    """start_logits, end_logits = the two columns of qa_outputs(last hidden state of `model`).
 
-    A model's own part is its modules:
+    A model with this head is these modules and nothing else:
 
         class XForQuestionAnswering(QuestionAnsweringHead, XPreTrainedModel):
             base_model_class = XModel
 
-            def __init__(self, config: XConfig):
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.qa_outputs = nn.Linear(config.hidden_size, 2)
@@ -46,20 +46,19 @@ class QuestionAnsweringHead(WholeTextHead):
         """Score each position as the first and as the last token of the answer.
 
         Args:
-            input_ids: (batch, seq).
+            input_ids: (batch, seq), question and text.
             attention_mask: (batch, seq), 1 = real token.
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
             num_items_in_batch: the examples of the whole training step that count; the loss is then the sum over this
                 batch's divided by this.
-            kwargs: the other arguments of `model`, and `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of `model`, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; None without positions), `start_logits` and `end_logits` (batch, seq), and on
-            request the inner model's `hidden_states` and `attentions`.
+            request the `hidden_states` and `attentions` of `model`.
 
         Raises:
-            ValueError: one of the positions without the other or of another shape, or an input that the inner model
-                does not read.
+            ValueError: one of the positions without the other, or of another shape.
         """
         outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.qa_outputs(outputs.last_hidden_state)  # (batch, seq, 2)

@@ -10,26 +10,26 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.whole_text import TextVectorHead
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items
+from hf_lecture_models.base.heads.whole_text import TextVectorHead
 
 
 class SequenceClassificationHead(TextVectorHead):
     """logits = classifier(dropout(pool(outputs of `model`))).
 
-    A model's own part is its modules, and how a text becomes a vector:
+    A model with this head is these modules, and how a text becomes a vector:
 
         class XForSequenceClassification(SequenceClassificationHead, XPreTrainedModel):
             base_model_class = XModel
 
-            def __init__(self, config: XConfig):
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.dropout = nn.Dropout(config.dropout)
                 self.classifier = nn.Linear(config.hidden_size, config.num_labels)
                 self.post_init()
 
-            def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+            def pool(self, outputs, attention_mask):
                 return outputs.pooler_output
     """
 
@@ -52,14 +52,14 @@ class SequenceClassificationHead(TextVectorHead):
             attention_mask: (batch, seq), 1 = real token.
             labels: see `sequence_classification_loss`.
             num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
-            kwargs: the other arguments of `model`, and `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of `model`, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
-            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the inner
-            model's `hidden_states` and `attentions`.
+            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the
+            `hidden_states` and `attentions` of `model`.
 
         Raises:
-            ValueError: unusable labels, or an input that the inner model does not read.
+            ValueError: labels of another shape, or that are no classes, no truth values.
         """
         outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))

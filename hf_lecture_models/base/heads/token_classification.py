@@ -7,19 +7,19 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.whole_text import WholeTextHead
 from hf_lecture_models.base.heads.losses import cross_entropy
+from hf_lecture_models.base.heads.whole_text import WholeTextHead
 
 
 class TokenClassificationHead(WholeTextHead):
-    """logits = classifier(dropout(last hidden state of the inner model)).
+    """logits = classifier(dropout(last hidden state of `model`)).
 
-    A model's own part is its modules:
+    A model with this head is these modules and nothing else:
 
         class XForTokenClassification(TokenClassificationHead, XPreTrainedModel):
             base_model_class = XModel
 
-            def __init__(self, config: XConfig):
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.dropout = nn.Dropout(config.dropout)
@@ -48,14 +48,14 @@ class TokenClassificationHead(WholeTextHead):
                 first piece of a word.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: the other arguments of `model`, and `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of `model`, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, float32; the mean over the labels that are not -100; None without labels), `logits` (batch,
-            seq, num_labels), and on request the inner model's `hidden_states` and `attentions`.
+            seq, num_labels), and on request the `hidden_states` and `attentions` of `model`.
 
         Raises:
-            ValueError: labels of another shape or outside the classes, or an input that the inner model does not read.
+            ValueError: labels of another shape, or that are no classes.
         """
         outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(outputs.last_hidden_state))

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import AutoModel, PreTrainedModel
 
-from hf_lecture_models.base.heads.inner_model import TextVectorHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
+from hf_lecture_models.base.heads.whole_text import TextVectorHead
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentPreTrainedModel
 from tests.model_tests import (
@@ -122,6 +122,8 @@ class TestMaskedLM(EncoderTests, MaskedLMTests):
 class RecurrentTagger(TokenClassificationHead, RecurrentPreTrainedModel):
     """A head around a model of the package that can go on from a state."""
 
+    base_model_class = RecurrentModel
+
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__(config)
         self.model = RecurrentModel(config)
@@ -166,7 +168,7 @@ def test_the_inner_model_may_be_compiled() -> None:
     expected = model(**inputs).logits
     model.model = torch.compile(model.model, backend="eager")
     assert_close(model(**inputs).logits, expected)
-    with pytest.raises(ValueError, match="EncoderModel reads no position_ids"):
+    with pytest.raises(TypeError, match="EncoderModel.*position_ids"):
         model(**inputs, position_ids=inputs["input_ids"])
 
 
