@@ -65,7 +65,7 @@ class EncoderModel(EncoderPreTrainedModel):
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
-        **kwargs: Any,
+        **kwargs: bool,
     ) -> BaseModelOutput:
         words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         if token_type_ids is None:

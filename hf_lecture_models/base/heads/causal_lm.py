@@ -92,7 +92,7 @@ class CausalLMMixin:
 
 
 class CausalLMHead(ModelHead, CausalLMMixin):
-    """A language model whose output layer `lm_head` reads the last hidden state of `model`.
+    """A language model whose output layer `lm_head` reads the last hidden state of the base model.
 
     A model with this head is these two modules and nothing else:
 
@@ -105,7 +105,7 @@ class CausalLMHead(ModelHead, CausalLMMixin):
                 self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
                 self.post_init()
 
-    Arguments of `forward`, beside those of `model`, which it hands on:
+    Arguments of `forward`, beside those of the base model, which it hands on:
 
         labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
             before t. The last real token of this call predicts, over padding; where there is none, no label counts.

@@ -14,14 +14,13 @@ from hf_lecture_models.base.heads.model_head import ModelHead
 class MaskedLMHead(ModelHead):
     """logits = lm_head(last hidden state of the base model); nothing is shifted, position t predicts its own token.
 
-    A model's own part is its modules:
+    A model with this head is these modules and nothing else:
 
         class XForMaskedLM(MaskedLMHead, XPreTrainedModel):
             base_model_class = XModel
-
             _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
-            def __init__(self, config: XConfig):
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
@@ -35,7 +34,6 @@ class MaskedLMHead(ModelHead):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -43,24 +41,21 @@ class MaskedLMHead(ModelHead):
         """Predict the token at each position.
 
         Args:
-            input_ids: (batch, seq); attention_mask: (batch, seq), 1 = real token.
-            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, seq), with masked tokens.
+            attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: what else the base model reads (`token_type_ids`, `position_ids`), `output_hidden_states`,
-                `output_attentions`.
+            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`
-            (batch, seq, vocab_size), and on request the base model's `hidden_states` and `attentions`.
+            (batch, seq, vocab_size), and on request the `hidden_states` and `attentions` of the base model.
 
         Raises:
-            TypeError: an input that the base model does not read.
-            ValueError: labels of another shape or outside the vocabulary.
+            ValueError: labels of another shape, or outside the vocabulary.
         """
-        inputs = {"input_ids": input_ids, "attention_mask": attention_mask, "inputs_embeds": inputs_embeds}
-        outputs = self.read(**inputs, **kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.lm_head(outputs.last_hidden_state)
         loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
         return MaskedLMOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))

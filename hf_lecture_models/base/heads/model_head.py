@@ -31,7 +31,7 @@ class ModelHead:
 
     _keeps_cache: ClassVar[bool] = False
 
-    def read(self, **inputs: Any) -> Any:
+    def base_model_outputs(self, **inputs: Any) -> Any:
         """The outputs of the base model, without a cache of what it read: most heads go on from none.
 
         Args:

@@ -14,19 +14,19 @@ from hf_lecture_models.base.heads.model_head import TextVectorHead
 class MultipleChoiceHead(TextVectorHead):
     """The score of a choice is classifier(dropout(pool(outputs of the base model for it))), one number.
 
-    A model's own part is its modules, and how a text becomes a vector:
+    A model with this head is these modules, and how a text becomes a vector:
 
         class XForMultipleChoice(MultipleChoiceHead, XPreTrainedModel):
             base_model_class = XModel
 
-            def __init__(self, config: XConfig):
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.dropout = nn.Dropout(config.dropout)
                 self.classifier = nn.Linear(config.hidden_size, 1)
                 self.post_init()
 
-            def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+            def pool(self, outputs, attention_mask):
                 return outputs.pooler_output
     """
 
@@ -38,7 +38,6 @@ class MultipleChoiceHead(TextVectorHead):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -46,40 +45,35 @@ class MultipleChoiceHead(TextVectorHead):
         """Score the choices of each example.
 
         Args:
-            input_ids: (batch, choices, seq), each choice behind what it continues; attention_mask: the same shape, 1 =
-                real token.
-            inputs_embeds: (batch, choices, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, choices, seq), each choice behind what it continues.
+            attention_mask: (batch, choices, seq), 1 = real token.
             labels: (batch,), the right choices, from 0; -100 is not counted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: what else the base model reads (`token_type_ids`, `position_ids`, of the shape of `input_ids`),
+            kwargs: the other arguments of the base model, tensors with an axis of choices too, which it must know;
                 `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over examples; None without labels), `logits` (batch, choices), and
-            on request the base model's `hidden_states` and `attentions`, whose first axis is batch * choices.
+            on request the `hidden_states` and `attentions` of the base model, whose first axis is batch * choices.
 
         Raises:
-            TypeError: an input that the base model does not read.
-            ValueError: inputs without the axis of choices, labels of another shape or outside the choices.
+            ValueError: inputs without the axis of choices, labels of another shape, or that are no choices.
         """
-        inputs = {"input_ids": input_ids, "attention_mask": attention_mask, "inputs_embeds": inputs_embeds, **kwargs}
-        tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
-        batch, choices = _batch_and_choices(tensors)
-        flat = {name: value.flatten(0, 1) for name, value in tensors.items()}  # (batch * choices, seq)
-        outputs = self.read(**{**inputs, **flat})
-        vectors = self.pool(outputs, flat.get("attention_mask"))
-        logits = self.classifier(self.dropout(vectors)).view(batch, choices)
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
+        flat = {name: _flat(name, value) for name, value in inputs.items()}
+        outputs = self.base_model_outputs(**flat)
+        scores = self.classifier(self.dropout(self.pool(outputs, flat["attention_mask"])))  # (batch * choices, 1)
+        choices = next(value.shape[1] for value in inputs.values() if isinstance(value, Tensor))
+        logits = scores.view(-1, choices)
         loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
         return MultipleChoiceModelOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
-def _batch_and_choices(inputs: dict[str, Tensor]) -> tuple[int, int]:
-    for name, value in inputs.items():
-        axes = ("batch", "choices", "seq", "hidden_size")[: 4 if name == "inputs_embeds" else 3]
-        if value.dim() != len(axes):
-            raise ValueError(f"{name} has shape {tuple(value.shape)}; multiple choice reads ({', '.join(axes)})")
-    if not inputs.keys() & {"input_ids", "inputs_embeds"}:
-        raise ValueError("give either input_ids or inputs_embeds")
-    batch, choices, *_ = next(iter(inputs.values())).shape
-    return batch, choices
+def _flat(name: str, value: Any) -> Any:
+    """(batch, choices, ...) to (batch * choices, ...)."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.dim() < 3:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; multiple choice reads (batch, choices, seq)")
+    return value.flatten(0, 1)

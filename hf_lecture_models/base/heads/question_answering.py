@@ -16,12 +16,12 @@ from hf_lecture_models.base.heads.model_head import ModelHead
 class QuestionAnsweringHead(ModelHead):
     """start_logits, end_logits = the two columns of qa_outputs(last hidden state of the base model).
 
-    A model's own part is its modules:
+    A model with this head is these modules and nothing else:
 
         class XForQuestionAnswering(QuestionAnsweringHead, XPreTrainedModel):
             base_model_class = XModel
 
-            def __init__(self, config: XConfig):
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.qa_outputs = nn.Linear(config.hidden_size, 2)
@@ -38,7 +38,6 @@ class QuestionAnsweringHead(ModelHead):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
@@ -47,24 +46,21 @@ class QuestionAnsweringHead(ModelHead):
         """Score each position as the first and as the last token of the answer.
 
         Args:
-            input_ids: (batch, seq); attention_mask: (batch, seq), 1 = real token.
-            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, seq), question and text.
+            attention_mask: (batch, seq), 1 = real token.
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
             num_items_in_batch: the examples of the whole training step that count; the loss is then the sum over this
                 batch's divided by this.
-            kwargs: what else the base model reads (`token_type_ids`, `position_ids`), `output_hidden_states`,
-                `output_attentions`.
+            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; None without positions), `start_logits` and `end_logits` (batch, seq), and on
-            request the base model's `hidden_states` and `attentions`.
+            request the `hidden_states` and `attentions` of the base model.
 
         Raises:
-            TypeError: an input that the base model does not read.
-            ValueError: one of the positions without the other or of another shape.
+            ValueError: one of the positions without the other, or of another shape.
         """
-        inputs = {"input_ids": input_ids, "attention_mask": attention_mask, "inputs_embeds": inputs_embeds}
-        outputs = self.read(**inputs, **kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.qa_outputs(outputs.last_hidden_state)  # (batch, seq, 2)
         loss = None
         if start_positions is not None or end_positions is not None:

@@ -17,19 +17,19 @@ from hf_lecture_models.base.heads.model_head import TextVectorHead
 class SequenceClassificationHead(TextVectorHead):
     """logits = classifier(dropout(pool(outputs of the base model))).
 
-    A model's own part is its modules, and how a text becomes a vector:
+    A model with this head is these modules, and how a text becomes a vector:
 
         class XForSequenceClassification(SequenceClassificationHead, XPreTrainedModel):
             base_model_class = XModel
 
-            def __init__(self, config: XConfig):
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.dropout = nn.Dropout(config.dropout)
                 self.classifier = nn.Linear(config.hidden_size, config.num_labels)
                 self.post_init()
 
-            def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+            def pool(self, outputs, attention_mask):
                 return outputs.pooler_output
     """
 
@@ -41,7 +41,6 @@ class SequenceClassificationHead(TextVectorHead):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -49,23 +48,20 @@ class SequenceClassificationHead(TextVectorHead):
         """Classify texts.
 
         Args:
-            input_ids: (batch, seq); attention_mask: (batch, seq), 1 = real token.
-            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 = real token.
             labels: see `sequence_classification_loss`.
             num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
-            kwargs: what else the base model reads (`token_type_ids`, `position_ids`), `output_hidden_states`,
-                `output_attentions`.
+            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
-            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the inner
-            model's `hidden_states` and `attentions`.
+            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the
+            `hidden_states` and `attentions` of the base model.
 
         Raises:
-            TypeError: an input that the base model does not read.
-            ValueError: unusable labels.
+            ValueError: labels of another shape, or that are no classes, no truth values.
         """
-        inputs = {"input_ids": input_ids, "attention_mask": attention_mask, "inputs_embeds": inputs_embeds}
-        outputs = self.read(**inputs, **kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))
         loss = None
         if labels is not None:
