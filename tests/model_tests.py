@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,11 +30,13 @@ from fnmatch import fnmatch
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch.nn.attention import flex_attention
 from torch.testing import assert_close
 from transformers import (
     AutoConfig,
@@ -97,6 +100,21 @@ def uninitialised_memory_is_nan() -> Iterator[None]:
         yield
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+@contextmanager
+def uncompiled_flex_attention() -> Iterator[None]:
+    """Within it, flex_attention computes what it says without compiling, which takes seconds for each shape.
+
+    So it can also go backwards on the CPU, where the compiled one has no backward pass and refuses such inputs.
+    """
+    # It warns that all scores are laid out: here they are few.
+    with (
+        torch.compiler.set_stance("force_eager"),
+        patch.object(flex_attention, "_validate_device", lambda *tensors: None),
+        patch.object(flex_attention, "_warn_once", lambda *message, **options: None),
+    ):
+        yield
 
 
 def named_tensors(model: nn.Module) -> Tensors:
@@ -188,6 +206,8 @@ class ModelTests:
     tolerance: ClassVar[float] = 1e-5
     pipeline_task: ClassVar[str | None] = None
     pipeline_arguments: ClassVar[Mapping[str, Any]] = {}
+    bidirectional: ClassVar[bool | None] = None
+    """Whether each position's output reads those behind it too; None where outputs are not of positions."""
     registered_by: ClassVar[str] = "hf_lecture_models"
     """The module whose import registers the model."""
 
@@ -351,6 +371,33 @@ class ModelTests:
     def run_everything(self, model: PreTrainedModel) -> None:
         """Use the model in every way in which it could keep something."""
         self.outputs(model, self.make_inputs(2, (5, 3)))
+
+    # Order
+
+    @torch.no_grad()
+    def test_reading_direction(self) -> None:
+        """The last token moves the first output of a bidirectional model, and of no other, on every implementation."""
+        if self.bidirectional is None:
+            return
+        model, inputs = self.build(), self.make_inputs(2, (6, 6))
+        name = self.sequence_inputs[0]
+        first, second = inputs[name]
+        changed = torch.cat((first[:-1], torch.where(first == second, (first + 1) % 7, second)[-1:]))
+        row = {other: tensor[:1] for other, tensor in inputs.items()}
+        for implementation in self.attention_implementations(model):
+            if implementation is not None:
+                model.set_attn_implementation(implementation)
+            with uncompiled_flex_attention():
+                before, after = (self.outputs(model, row | {name: ids[None]}) for ids in (first, changed))
+            for output in before:
+                moved = (after[output][:, 0] - before[output][:, 0]).abs().max().item() > self.tolerance
+                assert moved == self.bidirectional, f"{output} reads in the other direction, {implementation}"
+                assert not torch.equal(after[output][:, -1], before[output][:, -1]), "the model does not read its input"
+
+    def attention_implementations(self, model: PreTrainedModel) -> list[str | None]:
+        claimed = [("sdpa", model._supports_sdpa), ("flex_attention", model._supports_flex_attn)]
+        names: list[str | None] = [name for name, supported in claimed if supported]
+        return ["eager", *names] if names else [None]
 
     # Padding
 
@@ -711,8 +758,9 @@ class CausalLMTests(ModelTests):
         for implementation in self.attention_implementations(model):
             if implementation is not None:
                 model.set_attn_implementation(implementation)
-            original = model(input_ids=first[None]).logits
-            logits = model(input_ids=changed).logits
+            with uncompiled_flex_attention():
+                original = model(input_ids=first[None]).logits
+                logits = model(input_ids=changed).logits
             reacts = 0
             for position in range(length):
                 earlier = {"logits": logits[position, :position]}
@@ -720,11 +768,6 @@ class CausalLMTests(ModelTests):
                 self.assert_equal(earlier, expected, f"token {position} changed, {implementation}")
                 reacts += int(not torch.allclose(logits[position, position:], original[0, position:]))
             assert reacts, "the model does not read its input"
-
-    def attention_implementations(self, model: PreTrainedModel) -> list[str | None]:
-        claimed = [("sdpa", model._supports_sdpa), ("flex_attention", model._supports_flex_attn)]
-        names: list[str | None] = [name for name, supported in claimed if supported]
-        return ["eager", *names] if names else [None]
 
     # Caches
 
@@ -829,6 +872,20 @@ class CausalLMTests(ModelTests):
         assert_close(chosen, best, rtol=0, atol=1e-4)
 
     # Arguments and losses
+
+    @torch.no_grad()
+    def test_unknown_arguments_are_refused(self) -> None:
+        """Positions above all: other programs pack several texts into a row and say so with them."""
+        model, inputs = self.build(), self.make_inputs(2, (6, 6))
+        positions = torch.arange(6).expand(2, -1)
+        with pytest.raises(TypeError, match="no_such_argument"):
+            model(**inputs, no_such_argument=1)
+        if "position_ids" in inspect.signature(model.forward).parameters:
+            given, counted = (self.outputs(model, each) for each in (inputs | {"position_ids": positions}, inputs))
+            self.assert_equal(given, counted, "the positions that the model counts itself")
+        else:
+            with pytest.raises(TypeError, match="position_ids"):
+                model(**inputs, position_ids=positions)
 
     @torch.no_grad()
     def test_logits_to_keep(self) -> None:

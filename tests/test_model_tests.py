@@ -65,6 +65,12 @@ class Deaf(StandInForCausalLM):
         return super().forward(torch.zeros_like(input_ids), **kwargs)
 
 
+class SwallowsArguments(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        known = ("attention_mask", "past_key_values", "labels", "use_cache", "logits_to_keep", "num_items_in_batch")
+        return super().forward(input_ids, **{name: kwargs[name] for name in known if name in kwargs})
+
+
 class ForgetsPadding(StandInForCausalLM):
     def real_tokens(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
         return torch.ones_like(input_ids, dtype=torch.bool)
@@ -249,6 +255,7 @@ class ScoresEverything(StandInForCausalLM):
 BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (LooksAhead, "test_causality", ()),
     (Deaf, "test_causality", ()),
+    (SwallowsArguments, "test_unknown_arguments_are_refused", ()),
     (ForgetsPadding, "test_batch_equals_single_rows", ("left",)),
     (ForgetsPadding, "test_cache_in_beam_search", ()),
     (ReadsTheMasksBeginning, "test_cache_with_left_padding", ((5, 1, 1, 1),)),
@@ -293,6 +300,19 @@ def test_broken_models_fail(model_class: type[StandInForCausalLM], check: str, a
     Tests.model_class = model_class
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         getattr(Tests(), check)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("model_class", "bidirectional"), [(StandInForCausalLM, True), (LooksAhead, False), (Deaf, False)]
+)
+def test_declared_directions_are_checked(model_class: type[StandInForCausalLM], bidirectional: bool) -> None:
+    class Tests(TestStandIn):
+        bidirectional = False
+
+    Tests().test_reading_direction()
+    Tests.model_class, Tests.bidirectional = model_class, bidirectional
+    with pytest.raises(AssertionError, match="direction|does not read"):
+        Tests().test_reading_direction()
 
 
 @pytest.mark.parametrize("model_class", [BufferWithoutRule, UnsavedBuffer])

@@ -82,8 +82,7 @@ def nearest_neighbours(
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["is", "was", "cat"])
     >>> vectors = torch.tensor([[0, 0], [1, 0], [4, 3], [0, 2], [0, 0], [0, 0], [0, 0]]).float()
-    >>> [found] = nearest_neighbours(vectors, tokenizer, ["is"], k=2)
-    >>> [(neighbour.word, neighbour.similarity) for neighbour in found.neighbours]
+    >>> [(near.word, near.similarity) for near in nearest_neighbours(vectors, tokenizer, ["is"], k=2)[0].neighbours]
     [('was', 0.8), ('cat', 0.0)]
 
     Args:
@@ -104,13 +103,19 @@ def nearest_neighbours(
     _check_sizes(table, spelling, counts)
     asked = _look_up(tokenizer, words, mean_of_pieces)
     candidates = _rows(spelling.keys() - (set() if include_special else special_ids(tokenizer)), len(table))
-    results = []
-    for word, ids, near in zip(
-        words, asked, _search(table, words, asked, candidates, include_itself, k, metric), strict=True
-    ):
-        neighbours = tuple(Neighbour(spelling[id_], id_, value, _count(counts, (id_,))) for id_, value in near)
-        results.append(WordNeighbours(word, ids, _count(counts, ids), neighbours))
-    return results
+    found = zip(words, asked, _search(table, words, asked, candidates, include_itself, k, metric), strict=True)
+    return [_word_neighbours(word, ids, near, spelling, counts) for word, ids, near in found]
+
+
+def _word_neighbours(
+    word: str,
+    ids: tuple[int, ...],
+    near: Iterable[tuple[int, float]],
+    spelling: Mapping[int, str],
+    counts: Sequence[int] | Tensor | None,
+) -> WordNeighbours:
+    neighbours = tuple(Neighbour(spelling[id_], id_, value, _count(counts, (id_,))) for id_, value in near)
+    return WordNeighbours(word, ids, _count(counts, ids), neighbours)
 
 
 def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input") -> Tensor:

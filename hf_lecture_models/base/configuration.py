@@ -3,7 +3,7 @@
 
 from dataclasses import fields
 from difflib import SequenceMatcher
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from transformers.configuration_utils import PreTrainedConfig
 
@@ -37,6 +37,8 @@ class LectureConfig(PreTrainedConfig):
         "hidden_size": 2**20,
     }
     """Field -> a bound that no honest configuration reaches, checked before anything is allocated."""
+    if TYPE_CHECKING:
+        num_labels: int = 2  # transformers' property, which here is never None
 
     def __post_init__(self, **kwargs: Any) -> None:
         model_type = kwargs.pop("model_type", self.model_type)

@@ -98,6 +98,8 @@ def _paradigm(name: str, pairs: Sequence[Mapping[str, str]]) -> Paradigm:
 def load_blimp() -> list[Paradigm]:
     """Load all paradigms from the Hub, at a fixed revision.
 
+    >>> HUB_NAME
+    'nyu-mll/blimp'
     >>> len(load_blimp())  # doctest: +SKIP
     67
 
@@ -152,8 +154,7 @@ def measure_paradigm(
         model: any causal language model of transformers, with its `tokenizer`.
         paradigm: the pairs.
         text_form: "plain", or "wikitext" for `split_like_wikitext`.
-        probability: "terminated" (the sentence ends there) or "prefix", as in `score_texts`.
-        batch_size: sentences per batch.
+        probability, batch_size: as for `score_texts`.
 
     Returns:
         `field`, `phenomenon`, `pairs`, `accuracy` (ties count 1/2), `ties`; and, as unknown words are all alike to the
@@ -161,23 +162,23 @@ def measure_paradigm(
     """
     sentences = list(map(TEXT_FORMS[text_form], [*paradigm.good, *paradigm.bad]))
     scores = score_texts(model, tokenizer, sentences, probability, batch_size)
-    count = len(paradigm.good)
-    points, known_points, ties = [], [], 0
-    for good, bad in zip(scores[:count], scores[count:], strict=True):
-        tie = good.log_prob == bad.log_prob
-        ties += tie
-        points.append(0.5 if tie else float(good.log_prob > bad.log_prob))
-        if not good.encoded.unknown_words and not bad.encoded.unknown_words:
-            known_points.append(points[-1])
+    pairs = list(zip(scores[: len(paradigm.good)], scores[len(paradigm.good) :], strict=True))
+    points = [_points(good.log_prob, bad.log_prob) for good, bad in pairs]
+    is_known = [not good.encoded.unknown_words and not bad.encoded.unknown_words for good, bad in pairs]
+    known_points = [point for point, known in zip(points, is_known, strict=True) if known]
     return {
         "field": paradigm.field,
         "phenomenon": paradigm.phenomenon,
-        "pairs": count,
+        "pairs": len(pairs),
         "accuracy": fmean(points),
-        "ties": ties,
+        "ties": points.count(0.5),
         "known_pairs": len(known_points),
         "known_accuracy": fmean(known_points) if known_points else None,
     }
+
+
+def _points(good: float, bad: float) -> float:
+    return 0.5 if good == bad else float(good > bad)
 
 
 def summarise(paradigms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -246,12 +247,8 @@ def evaluate_blimp(
     Raises:
         ValueError: the file holds results of another model, tokenizer or other settings.
     """
-    settings = {
-        "model": _fingerprint(model, tokenizer),
-        "text_form": text_form,
-        "probability": probability,
-        "ties": "count half",
-    }
+    settings = {"model": _fingerprint(model, tokenizer), "text_form": text_form, "probability": probability}
+    settings["ties"] = "count half"
     done = _finished(Path(path), settings)
     for number, paradigm in enumerate(paradigms, start=1):
         if paradigm.name not in done:

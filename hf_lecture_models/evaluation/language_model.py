@@ -106,12 +106,7 @@ def _exp(nats: float, count: int) -> float:
 
 
 def evaluate_language_model(
-    model: Any,
-    tokenizer: Any,
-    texts: Iterable[str],
-    stream: bool = False,
-    batch_size: int = 64,
-    progress: bool = False,
+    model: Any, tokenizer: Any, texts: Iterable[str], stream: bool = False, batch_size: int = 64, progress: bool = False
 ) -> dict[str, Any]:
     """Measure a causal language model on texts.
 

@@ -136,8 +136,6 @@ def score_texts(
     >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
     >>> [round(score.log_prob, 2) for score in score_texts(model, tokenizer, ["the cat sat", "sat cat the"])]
     [-4.6, -8.18]
-    >>> [token["token"] for token in score_texts(model, tokenizer, ["the cat"])[0].tokens(tokenizer)]
-    ['the', 'cat', '</s>']
 
     Args:
         model: any causal language model of transformers.

@@ -1,2 +1,2 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Around `generate()`: prompts and continuations as text, a second model's scores, next words as one types."""
+"""Beside `generate()`: prompts and continuations as text, fusion with a second model, suggestions of next words."""

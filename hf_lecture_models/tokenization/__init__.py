@@ -6,6 +6,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.corpus import EncodedCorpus, encode_corpus, read_texts
+from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
 
 __all__ = [
@@ -26,7 +27,7 @@ def register_tokenizers() -> None:
     There `AutoTokenizer` looks up the `tokenizer_class` of a tokenizer_config.json that is none of its own, and so do
     other programs. (`AutoTokenizer.register` would tie a class to one model type, but a tokenizer serves many.)
     """
-    for cls in (WordTokenizer, ByteTokenizer, CharTokenizer, BpeTokenizer):
+    for cls in TOKENIZERS.values():
         expose(cls)
 
 

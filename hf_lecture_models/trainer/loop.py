@@ -8,6 +8,7 @@ With m_i the mean loss of micro-batch i over its n_i items, all micro-batches of
 so that each item weighs the same, however the step is cut into micro-batches and processes.
 """
 
+import copy
 import math
 import os
 import time
@@ -27,7 +28,16 @@ from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
-from hf_lecture_models.trainer.processes import StopSignals, all_reduce_sum, make_accelerator
+from hf_lecture_models.trainer.processes import (
+    StopSignals,
+    all_reduce_sum,
+    gather_weights,
+    is_sharded,
+    load_optimizer_state,
+    make_accelerator,
+    optimizer_state,
+    prepare,
+)
 from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
 from hf_lecture_models.trainer.reporting import Progress, Reporter, silent_saving
 from hf_lecture_models.trainer.tracking import start_tracker
@@ -101,6 +111,9 @@ def train(
         resume: go on from the newest complete checkpoint in `output_dir/checkpoints`, to the weights of a run that was
             never interrupted, bit for bit on the CPU at the same number of threads and processes.
 
+    If the launcher shards the model (`trainer/processes.py`), `model` is left whole and holds the last weights in the
+    main process only.
+
     Raises:
         ValueError: `output_dir` holds a run and `resume` is False; the recipe or the data differ from the run's.
         FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
@@ -139,11 +152,14 @@ class _Run:
         self.total_steps = self.reporter.total_steps
         self.schedule = Schedule(self.recipe, self.total_steps)
         self.progress = Progress()
+        self.sharded = is_sharded(self.accelerator)
 
     def prepare(self, groups: ParameterGroups, optimizer_factory: OptimizerFactory, resume: bool) -> None:
         """Place everything on its device and, if asked, go back to the newest checkpoint."""
         accelerator, recipe = self.accelerator, self.recipe
         start = self._starting_point(resume)
+        # Before the model is spread over the processes, so that each takes its part of the saved weights.
+        state = None if start is None else self._read(start)
         shard = RowShard(
             recipe.batch_size,
             recipe.accumulation_steps,
@@ -152,12 +168,15 @@ class _Run:
             accelerator.device,
         )
         self.batches.set_shard(shard)
-        optimizer = optimizer_factory(groups(self.plain_model, recipe), recipe)
+        # Sharded, the plain model stays whole beside the one that learns: it is what is measured and saved.
+        model = copy.deepcopy(self.plain_model) if self.sharded else self.plain_model
+        optimizer = optimizer_factory(groups(model, recipe), recipe)
         # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
-        self.model, self.optimizer = accelerator.prepare(self.plain_model, optimizer)
+        self.model, self.optimizer = prepare(accelerator, model, optimizer)
         set_seed(recipe.seed + accelerator.process_index)
-        if start is not None:
-            self._restore(start)
+        if state is not None:
+            self._restore(state)
+            self.reporter.note(f"resuming from {start}")
         else:
             self._write_recipe()
         if recipe.report_to != "none":
@@ -165,8 +184,8 @@ class _Run:
             self.reporter.note(f"tracked by {recipe.report_to}: {look}")
         self.reporter.note(
             f"training {sum(p.numel() for p in self.plain_model.parameters()):,} parameters on {accelerator.device} in "
-            f"{accelerator.num_processes} process(es), steps {self.progress.step} to {self.total_steps}, "
-            f"effective batch {recipe.effective_batch()}"
+            f"{accelerator.num_processes} process(es){' that share its weights' * self.sharded}, steps "
+            f"{self.progress.step} to {self.total_steps}, effective batch {recipe.effective_batch()}"
         )
 
     def _starting_point(self, resume: bool) -> Path | None:
@@ -187,7 +206,8 @@ class _Run:
             with staged_file(self.folder / "recipe.yaml") as stage:
                 stage.write_text(yaml.safe_dump(self.recipe.to_dict(), sort_keys=False, allow_unicode=True), "utf-8")
 
-    def _restore(self, path: Path) -> None:
+    def _read(self, path: Path) -> dict[str, Any]:
+        """The checkpoint's state; its weights are then in the plain model."""
         state = saved.read_state(path)
         refuse_changed_recipe(self.recipe, state["recipe"])
         if len(state["processes"]) != self.accelerator.num_processes:
@@ -196,9 +216,10 @@ class _Run:
                 f"{len(state['processes'])}; start as many, or train into another output folder"
             )
         saved.read_model(path, self.plain_model)
-        optimizer = state["optimizer"]
-        optimizer["state"] = {int(index): values for index, values in optimizer["state"].items()}
-        self.optimizer.load_state_dict(optimizer)
+        return state
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        load_optimizer_state(self.optimizer, state["optimizer"])
         self.schedule.reductions = state["reductions"]
         self.progress = Progress(**state["progress"])
         if self.progress.stopped.startswith("SIG"):
@@ -206,7 +227,6 @@ class _Run:
         own = state["processes"][self.accelerator.process_index]
         self.batches.load_state_dict(own["batches"])
         saved.set_random_state(own["random"])
-        self.reporter.note(f"resuming from {path}")
 
     def run(self, signals: StopSignals) -> TrainingResult:
         """Step, evaluate and save until the plan, patience or a signal ends it."""
@@ -219,10 +239,12 @@ class _Run:
             if progress.step % recipe.log_every == 0 or last:
                 self._record_loss()
             due = last or _is_due(progress.step, recipe.evaluate_every, self.batches.steps_per_epoch)
+            save = last or (progress.step % recipe.save_every == 0 if recipe.save_every else due)
+            if self.sharded and (due or save or progress.stopped):
+                gather_weights(self.accelerator, self.model, self.plain_model)
             if due and self.evaluation is not None:
                 self._evaluate(self.evaluation)
-            save = progress.step % recipe.save_every == 0 if recipe.save_every else due
-            if save or last or progress.stopped:
+            if save or progress.stopped:
                 self._save_checkpoint()
         if self.evaluation is None and progress.step == self.total_steps:
             self._save_model()
@@ -243,7 +265,7 @@ class _Run:
             is_last = index == len(micro_batches) - 1
             with nullcontext() if is_last else accelerator.no_sync(self.model):
                 loss += self._backward(index, batch, items)
-        norm = clip_gradients(accelerator, self.plain_model, self.recipe.clip_norm)
+        norm = clip_gradients(self.model, self.recipe.clip_norm)
         loss_value, norm_sum, *noted = all_reduce_sum(accelerator, loss.item(), norm.item(), *signals.noted())
         # Before the step, so that the weights stay the last good ones.
         self._refuse_divergence(loss_value, norm_sum / accelerator.num_processes)
@@ -267,7 +289,7 @@ class _Run:
             raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
         # A batch without items is not left out: the other processes wait for this one's gradient.
         loss = outputs.loss * (batch.num_items / items) if batch.num_items else zero_loss(outputs)
-        # DistributedDataParallel takes the mean over processes where the sum is meant.
+        # Both ways to add up gradients, whole and sharded, take the mean over processes where the sum is meant.
         self.accelerator.backward(loss * self.accelerator.num_processes)
         return loss.detach()
 
@@ -321,9 +343,11 @@ class _Run:
         """What the main process measures, known to all."""
         measured: list[Any] = [None]
         if self.accelerator.is_main_process:
-            self.plain_model.eval()
+            self.plain_model.to(self.accelerator.device).eval()
             with torch.no_grad(), self._autocast():
                 measured = [evaluation.measure(self.plain_model)]
+            if self.sharded:
+                self.plain_model.cpu()  # its room on the device belongs to the training
             self.model.train()
         return broadcast_object_list(measured)[0]
 
@@ -340,7 +364,7 @@ class _Run:
         state = {
             "processes": gather_object([own]),
             "recipe": self.recipe.to_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizer": optimizer_state(self.accelerator, self.optimizer),
             "reductions": self.schedule.reductions,
             "progress": asdict(self.progress),
         }

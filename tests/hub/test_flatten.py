@@ -43,12 +43,12 @@ def later():
     expected = (
         source.replace("from hf_lecture_models.base.heads.causal_lm import (", "from .base_heads_causal_lm import (")
         .replace("from hf_lecture_models.base.configuration   import", "from .base_configuration   import")
-        .replace(
-            "    from hf_lecture_models.io.files import staged_folder", "    from .io_files import staged_folder"
-        )
+        .replace("    from hf_lecture_models.io.files import staged_folder", "    from .io_files import staged_folder")
     )
     assert text == expected
-    assert modules == [f"hf_lecture_models.{name}" for name in ("base.configuration", "base.heads.causal_lm", "io.files")]
+    assert modules == [
+        f"hf_lecture_models.{name}" for name in ("base.configuration", "base.heads.causal_lm", "io.files")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Which position may attend to which, and where a token stands in its row."""
+"""Which position may attend to which."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from hf_lecture_models.layers.masks import causal_mask, token_positions
+from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask
+from tests.model_tests import uncompiled_flex_attention
 
 MASKS = {
     "left": [[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]],
@@ -67,40 +68,46 @@ def test_a_mask_has_the_type_of_the_scores() -> None:
     assert causal_mask("eager", hidden(2, 3), None, None).dtype == torch.float32
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mask = causal_mask("eager", hidden(2, 3), torch.tensor([[0, 1, 1], [1, 1, 1]]), None)
-    assert mask.dtype == torch.bfloat16
-    assert mask.isfinite().all()
+        both = bidirectional_mask("eager", hidden(2, 3), torch.tensor([[0, 1, 1], [1, 1, 1]]))
+    for given in (mask, both):
+        assert given.dtype == torch.bfloat16
+        assert given.isfinite().all()
 
 
-@pytest.mark.parametrize(
-    ("mask", "seen", "expected"),
-    [
-        (None, 0, [[0, 1, 2]]),
-        (None, 2, [[0, 1, 2, 3, 4]]),
-        ([[0, 1, 1], [1, 1, 0]], 0, [[0, 0, 1], [0, 1, 1]]),
-        ([[1, 0, 1, 1, 1], [0, 0, 0, 0, 1]], 2, [[0, 0, 1, 2, 3], [0, 0, 0, 0, 0]]),
-        ([[0, 0, 0]], 0, [[0, 0, 0]]),
-        # One row for all; the longest text has a place for each of its tokens, and padding behind it adds none.
-        ([[1, 1, 1], [1, 1, 1]], 0, [[0, 1, 2]]),
-        ([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]], 0, [[0, 1, 2, 2]]),
-    ],
-)
-@pytest.mark.parametrize("dtype", [torch.long, torch.bool])
-def test_positions_count_the_real_tokens(
-    mask: list[list[int]] | None, seen: int, expected: list[list[int]], dtype: torch.dtype
-) -> None:
-    given = None if mask is None else torch.tensor(mask, dtype=dtype)
-    rows, seq = (1, 3) if given is None else (len(given), given.shape[1] - seen)
-    assert token_positions(hidden(rows, seq), given, seen).tolist() == expected
+# Bidirectional masks
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (2, 6), (1, 5), (3, 5), (5,), (2, 1, 5, 5)])
-def test_a_mask_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
-    message = r"with 2 tokens in the cache and 3 new ones in each of 2 rows it must be \(2, 5\)"
-    with pytest.raises(ValueError, match=message):
-        token_positions(hidden(2, 3), torch.ones(shape), 2)
+def allows(mask: Tensor) -> Tensor:
+    """(batch, seq, keys) bool of an eager or sdpa mask."""
+    return mask[:, 0] if mask.dtype == torch.bool else mask[:, 0] == 0
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
-def test_no_tokens_have_no_positions(shape: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="at least one row, and one token per row"):
-        token_positions(hidden(*shape), torch.ones(shape), 0)
+@pytest.mark.parametrize("queries", [5, 3])
+@pytest.mark.parametrize("name", list(MASKS))
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+def test_bidirectional_masks_allow_all_real_positions(implementation: str, name: str, queries: int) -> None:
+    """Of the row itself, or of a source of another length."""
+    real = torch.tensor(MASKS[name])
+    source = None if queries == 5 else hidden(2, 5)
+    mask = bidirectional_mask(implementation, hidden(2, queries), real, source)
+    assert torch.equal(allows(mask).expand(2, queries, -1), real.bool()[:, None].expand(2, queries, -1))
+
+
+@pytest.mark.parametrize("source", [None, 7])
+def test_bidirectional_masks_without_padding(source: int | None) -> None:
+    given = None if source is None else hidden(2, source)
+    for real in (None, torch.ones(2, source or 5)):
+        assert bidirectional_mask("sdpa", hidden(2, 5), real, given) is None
+        eager = bidirectional_mask("eager", hidden(2, 5), real, given)
+        assert eager is None or (eager == 0).all()
+
+
+def test_a_block_mask_says_the_same() -> None:
+    """What flex_attention is given, at the few places that two small inputs have."""
+    real = torch.tensor(MASKS["left"])
+    batch, queries, keys = torch.meshgrid(*(torch.arange(size) for size in (2, 5, 5)), indexing="ij")
+    for make in (causal_mask, bidirectional_mask):
+        with uncompiled_flex_attention():
+            block = make("flex_attention", hidden(2, 5), real)
+        found = block.mask_mod(batch, torch.zeros_like(batch), queries, keys)
+        assert torch.equal(found.bool(), allows(make("sdpa", hidden(2, 5), real)).expand(2, 5, 5))

@@ -12,7 +12,7 @@ from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from hf_lecture_models.layers.masks import token_positions
+from hf_lecture_models.layers.inputs import token_positions
 from hf_lecture_models.layers.positions import (
     AlibiPositions,
     LearnedPositions,
@@ -66,7 +66,7 @@ def test_learned_positions_end() -> None:
     encoding, words = LearnedPositions(5, 4), torch.zeros(1, 2, 4)
     last = torch.tensor([[3, 4]])
     assert torch.equal(encoding(words, last, positions(5))[0], encoding.embed_positions.weight[None, 3:])
-    with pytest.raises(ValueError, match=r"reaches position 5, .*max_position_embeddings=5"):
+    with pytest.raises(ValueError, match=r"position 5; .*max_position_embeddings=5"):
         encoding(words, last + 1, positions(6))
 
 
@@ -101,7 +101,7 @@ def test_alibi_equals_blooms_up_to_a_constant_per_row(heads: int) -> None:
     """Bloom adds slope × key position, which softmax cannot tell from -slope × distance."""
     mask = torch.tensor([[1] * 12, [0] * 5 + [1] * 7])
     theirs = build_alibi_tensor(mask, heads, torch.float32).view(2, heads, 1, 12)
-    where = token_positions(torch.zeros(2, 12, 4), mask, 0)
+    where = token_positions(torch.zeros(2, 12, 4), mask)
     _, bias = AlibiPositions(heads)(torch.zeros(2, 12, 4), where, where)
     assert bias.shape == (2, heads, 12, 12)
     real = mask.bool()

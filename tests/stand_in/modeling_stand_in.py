@@ -17,7 +17,7 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, causal_lm_loss
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
 
 
 @strict
@@ -75,10 +75,6 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
         if module is self:
             init.ones_(self.scale)
 
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False
-
     @can_return_tuple
     def forward(
         self,
@@ -90,6 +86,7 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
         logits_to_keep: int | Tensor = 0,
         **kwargs: Any,
     ) -> StandInOutput:
+        kwargs = given_arguments(self, kwargs, frozenset({"num_items_in_batch"}))
         real = self.real_tokens(input_ids, attention_mask)
         embedded = self.embed_tokens(input_ids) * self.scale
         state = torch.zeros_like(embedded[:, 0]) if past_key_values is None else past_key_values.state

@@ -7,6 +7,8 @@ torchrun starts, each step cut into PARTS micro-batches per process.
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,6 @@ from tests.interop.small_models import count_tokens, ids_of, small_model, small_
 # One word more from text to text, and empty ones: 20 rows for steps of 8, so that the last step of an epoch is half
 # empty, and under two processes one of them has no item there.
 TEXTS = [" ".join(("the cat saw the bird in the tree " * 2).split()[: n % 7 * 2]) for n in range(20)]
-WITHOUT_DROPOUT = {"dropout": 0.0, "embedding_dropout": 0.0, "attention_dropout": 0.0}
 KINDS = [
     "bert",
     "openai_gpt",
@@ -59,7 +60,7 @@ def make_batches(kind: str, recipe: TrainingRecipe) -> Batches:
     return ShuffledBatches(len(starts), collate, recipe.batch_size, recipe.seed)
 
 
-def make_model(kind: str, seed: int = 0) -> Any:
+def make_model(kind: str, seed: int = 0, dropout: float = 0.0) -> Any:
     torch.manual_seed(seed)
     tokenizer = small_tokenizer()
     if kind == "bert":
@@ -71,7 +72,8 @@ def make_model(kind: str, seed: int = 0) -> Any:
         none = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
         return OpenAIGPTLMHeadModel(OpenAIGPTConfig(vocab_size=len(tokenizer), **shape, **none))
     name = "recurrent" if kind.startswith("recurrent") else kind
-    changes = WITHOUT_DROPOUT if kind == "gpt1" else {"dropout": 0.0}
+    names = ("dropout", "embedding_dropout", "attention_dropout") if kind == "gpt1" else ("dropout",)
+    changes: dict[str, Any] = dict.fromkeys(names, dropout)
     changes |= {"output_layer": "adaptive"} if kind.endswith("adaptive") else {}
     model = small_model(name, tokenizer, hidden_size=16, **changes)
     count_tokens(model, ids_of(TEXTS, tokenizer))
@@ -85,6 +87,20 @@ def small_run(kind: str, folder: Path, parts: int = 1, **options: Any) -> Traini
     recipe = TrainingRecipe(**fields | {name: options.pop(name) for name in names} | {"accumulation_steps": parts})
     model = options.pop("model", None) or make_model(kind)
     return train(model, make_batches(kind, recipe), recipe, folder, quiet=True, **options)
+
+
+def start_processes(module: str, *arguments: object, processes: int = 2, **environment: str) -> subprocess.Popen[str]:
+    """Start a module of these tests as torchrun does, on the CPU."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+    return subprocess.Popen(
+        [*launcher, "-m", module, *map(str, arguments)],
+        cwd=Path(__file__).parents[2],
+        env=os.environ | {"ACCELERATE_USE_CPU": "true"} | environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 if __name__ == "__main__":

@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +15,7 @@ from safetensors.torch import load_file
 from hf_lecture_models.trainer.batches import RowShard
 from hf_lecture_models.trainer.loop import zero_loss
 from hf_lecture_models.trainer.recipe import TrainingRecipe
-from tests.trainer.small_runs import KINDS, make_batches, small_run
+from tests.trainer.small_runs import KINDS, make_batches, small_run, start_processes
 
 
 @pytest.fixture(scope="module")
@@ -62,29 +59,26 @@ def test_micro_batches_hold_unequal_numbers_of_items_and_some_none() -> None:
         assert any(0 in step for step in steps), kind
 
 
-@pytest.fixture(scope="module")
-def in_two_processes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of all kinds, started once: an interpreter that imports torch costs more than they."""
-    folder = tmp_path_factory.mktemp("two")
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    done = subprocess.run(
-        [*launcher, "-m", "tests.trainer.small_runs", str(folder), "1", "2"],
-        cwd=Path(__file__).parents[2],
-        env=os.environ | {"ACCELERATE_USE_CPU": "true"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
+@pytest.fixture(scope="module", params=["copied", "sharded"])
+def in_two_processes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of all kinds, started at once: an interpreter that imports torch costs more than they."""
+    folder = tmp_path_factory.mktemp(request.param)
+    sharded = {"ACCELERATE_USE_FSDP": "true"} if request.param == "sharded" else {}
+    process = start_processes("tests.trainer.small_runs", folder, "1", "2", **sharded)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err[-4000:]
     return folder
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_processes_are_one(kind: str, whole: Callable[[str], Path], in_two_processes: Path) -> None:
+def test_two_processes_are_one(
+    kind: str, whole: Callable[[str], Path], in_two_processes: Path, request: pytest.FixtureRequest
+) -> None:
     for parts in (1, 2):
-        assert json.loads((in_two_processes / f"{kind}_{parts}" / "training.json").read_text())["num_processes"] == 2
-        assert_same_training(in_two_processes / f"{kind}_{parts}", whole(kind))
+        folder = in_two_processes / f"{kind}_{parts}"
+        facts = json.loads((folder / "training.json").read_text())
+        assert (facts["num_processes"], facts["sharded"]) == (2, "sharded" in request.node.callspec.id)
+        assert_same_training(folder, whole(kind))
 
 
 def test_a_mean_over_nothing_moves_no_weight() -> None:

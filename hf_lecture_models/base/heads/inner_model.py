@@ -2,26 +2,26 @@
 """How a head calls the model inside it."""
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
 
+INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
+"""The first arguments of every head's `forward`: transformers' Trainer keeps only columns of the data that it names."""
+
 
 class Head:
-    """What all heads share. A head stands before the pre-trained base class and has the inner model as `model`.
-
-    The heads' `forward` name every input that some inner model reads, because transformers' Trainer keeps only the
-    columns of the data that `forward` names. `inner_outputs` hands on what was given.
-    """
+    """What all heads share. A head stands before the pre-trained base class and has the inner model as `model`."""
 
     config: Any
     model: Any
 
-    def inner_outputs(self, inputs: dict[str, Any], options: dict[str, Any]) -> Any:
+    def inner_outputs(self, inputs: Sequence[Tensor | None], options: dict[str, Any]) -> Any:
         """The outputs of the inner model, as transformers' `ModelOutput`.
 
         Args:
-            inputs: name -> tensor, None where it was not given.
+            inputs: what `forward` got for `INPUTS`, in their order; None, which is not handed on, for those left out.
             options: the other keyword arguments of `forward`, such as `output_hidden_states`.
 
         Raises:
@@ -30,7 +30,7 @@ class Head:
         # torch.compile puts a wrapper around a module, whose forward names nothing.
         inner_class = type(getattr(self.model, "_orig_mod", self.model))
         named = _named_arguments(inner_class)
-        given = {name: value for name, value in inputs.items() if value is not None}
+        given = {name: value for name, value in zip(INPUTS, inputs, strict=True) if value is not None}
         for name in given.keys() - set(named):
             raise ValueError(
                 f"{inner_class.__name__} reads no {name}: leave it out of the inputs (what a tokenizer returns, its "

@@ -14,7 +14,7 @@ NOT_COUNTED = -100
 """The label of an item that does not count, everywhere in transformers."""
 
 
-def mean_over_items(total: Tensor, count: Tensor, num_items_in_batch: Tensor | int | None = None) -> Tensor:
+def mean_over_items(total: Tensor, count: Tensor | int, num_items_in_batch: Tensor | int | None = None) -> Tensor:
     """The summed loss `total` per item.
 
     >>> float(mean_over_items(torch.tensor(6.0), torch.tensor(3)))
@@ -24,7 +24,7 @@ def mean_over_items(total: Tensor, count: Tensor, num_items_in_batch: Tensor | i
 
     Args:
         total: a scalar, the sum over this batch's items; 0, with a gradient of zeros, where there are none.
-        count: a scalar, the number of this batch's items.
+        count: the number of this batch's items.
         num_items_in_batch: the items of the whole training step, in place of `count`.
 
     Returns:

@@ -1,13 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Which of several continuations is right."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.inner_model import TextVectorHead
+from hf_lecture_models.base.heads.inner_model import INPUTS, TextVectorHead
 from hf_lecture_models.base.heads.losses import cross_entropy
 
 
@@ -46,10 +47,9 @@ class MultipleChoiceHead(TextVectorHead):
         """Score the choices of each example.
 
         Args:
-            input_ids: (batch, choices, seq), each choice behind what it continues; or `inputs_embeds` (batch, choices,
-                seq, hidden_size) in their place.
-            attention_mask: (batch, choices, seq), 1 = real token.
-            token_type_ids, position_ids: (batch, choices, seq), where the inner model reads them.
+            input_ids, attention_mask, token_type_ids, position_ids: (batch, choices, seq), each choice behind what it
+                continues, where the inner model reads them.
+            inputs_embeds: (batch, choices, seq, hidden_size), in place of `input_ids`.
             labels: (batch,), the right choices, from 0; -100 is not counted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
@@ -63,35 +63,23 @@ class MultipleChoiceHead(TextVectorHead):
             ValueError: inputs without the axis of choices, labels of another shape or outside the choices, or an input
                 that the inner model does not read.
         """
-        inputs = {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
-            "token_type_ids": token_type_ids,
-            "position_ids": position_ids,
-            "inputs_embeds": inputs_embeds,
-        }
+        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
         batch, choices = _batch_and_choices(inputs)
-        flat = {name: value if value is None else value.flatten(0, 1) for name, value in inputs.items()}
+        flat = [None if value is None else value.flatten(0, 1) for value in inputs]  # (batch * choices, seq)
         outputs = self.inner_outputs(flat, kwargs)
-        scores = self.classifier(self.dropout(self.pool(outputs, flat["attention_mask"])))  # (batch * choices, 1)
+        scores = self.classifier(self.dropout(self.pool(outputs, flat[1])))  # (batch * choices, 1)
         logits = scores.view(batch, choices)
-        return MultipleChoiceModelOutput(
-            loss=None if labels is None else cross_entropy(logits, labels, num_items_in_batch),
-            logits=logits,
-            hidden_states=outputs.get("hidden_states"),
-            attentions=outputs.get("attentions"),
-        )
+        loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
+        return MultipleChoiceModelOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
-def _batch_and_choices(inputs: dict[str, Tensor | None]) -> tuple[int, int]:
-    for name, value in inputs.items():
-        axes = 4 if name == "inputs_embeds" else 3
-        if value is not None and value.dim() != axes:
-            raise ValueError(
-                f"{name} has shape {tuple(value.shape)}; multiple choice reads (batch, choices, seq"
-                f"{', hidden_size' if axes == 4 else ''})"
-            )
-    given = inputs["inputs_embeds"] if inputs["input_ids"] is None else inputs["input_ids"]
-    if given is None:
+def _batch_and_choices(inputs: Sequence[Tensor | None]) -> tuple[int, int]:
+    shapes = {name: tuple(value.shape) for name, value in zip(INPUTS, inputs, strict=True) if value is not None}
+    for name, shape in shapes.items():
+        axes = ("batch", "choices", "seq", "hidden_size")[: 4 if name == "inputs_embeds" else 3]
+        if len(shape) != len(axes):
+            raise ValueError(f"{name} has shape {shape}; multiple choice reads ({', '.join(axes)})")
+    if not shapes.keys() & {"input_ids", "inputs_embeds"}:
         raise ValueError("give either input_ids or inputs_embeds")
-    return given.shape[0], given.shape[1]
+    batch, choices, *_ = next(iter(shapes.values()))
+    return batch, choices

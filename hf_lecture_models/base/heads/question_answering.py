@@ -47,9 +47,8 @@ class QuestionAnsweringHead(Head):
         """Score each position as the first and as the last token of the answer.
 
         Args:
-            input_ids: (batch, seq), question and text; or `inputs_embeds` (batch, seq, hidden_size) in their place.
-            attention_mask: (batch, seq), 1 = real token.
-            token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
             num_items_in_batch: the examples of the whole training step that count; the loss is then the sum over this
                 batch's divided by this.
@@ -63,26 +62,15 @@ class QuestionAnsweringHead(Head):
             ValueError: one of the positions without the other or of another shape, or an input that the inner model
                 does not read.
         """
-        inputs = {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
-            "token_type_ids": token_type_ids,
-            "position_ids": position_ids,
-            "inputs_embeds": inputs_embeds,
-        }
+        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
         outputs = self.inner_outputs(inputs, kwargs)
         logits = self.qa_outputs(outputs.last_hidden_state)  # (batch, seq, 2)
         loss = None
         if start_positions is not None or end_positions is not None:
             positions = _both(start_positions, end_positions, logits)
             loss = question_answering_loss(logits, positions, attention_mask, num_items_in_batch)
-        return QuestionAnsweringModelOutput(
-            loss=loss,
-            start_logits=logits[..., 0],
-            end_logits=logits[..., 1],
-            hidden_states=outputs.get("hidden_states"),
-            attentions=outputs.get("attentions"),
-        )
+        states = outputs.get("hidden_states"), outputs.get("attentions")
+        return QuestionAnsweringModelOutput(loss, logits[..., 0], logits[..., 1], *states)
 
 
 def question_answering_loss(

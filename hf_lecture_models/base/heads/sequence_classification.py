@@ -49,9 +49,8 @@ class SequenceClassificationHead(TextVectorHead):
         """Classify texts.
 
         Args:
-            input_ids: (batch, seq); or `inputs_embeds` (batch, seq, hidden_size) in their place.
-            attention_mask: (batch, seq), 1 = real token.
-            token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
             labels: see `sequence_classification_loss`.
             num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
             kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
@@ -63,24 +62,13 @@ class SequenceClassificationHead(TextVectorHead):
         Raises:
             ValueError: unusable labels, or an input that the inner model does not read.
         """
-        inputs = {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
-            "token_type_ids": token_type_ids,
-            "position_ids": position_ids,
-            "inputs_embeds": inputs_embeds,
-        }
+        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
         outputs = self.inner_outputs(inputs, kwargs)
         logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))
         loss = None
         if labels is not None:
             loss = sequence_classification_loss(logits, labels, self.config.problem_type, num_items_in_batch)
-        return SequenceClassifierOutput(
-            loss=loss,
-            logits=logits,
-            hidden_states=outputs.get("hidden_states"),
-            attentions=outputs.get("attentions"),
-        )
+        return SequenceClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
 def sequence_classification_loss(
@@ -118,14 +106,13 @@ def sequence_classification_loss(
     if problem_type == "single_label_classification":
         return cross_entropy(logits, labels, num_items_in_batch)
     logits, labels = logits.float(), labels.float()
-    counted = torch.ones_like(labels, dtype=torch.bool) if problem_type == "regression" else labels != NOT_COUNTED
     if problem_type == "regression":
-        losses = (logits - labels).square()
-    else:
-        labels = labels.where(counted, 0.0)
-        _check_truth_values(labels)
-        losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
-    return mean_over_items(losses.where(counted, 0.0).sum(), counted.sum(), num_items_in_batch)
+        return mean_over_items(F.mse_loss(logits, labels, reduction="sum"), labels.numel(), num_items_in_batch)
+    counted = labels != NOT_COUNTED
+    labels = labels.where(counted, 0.0)
+    _check_truth_values(labels)
+    losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none").where(counted, 0.0)
+    return mean_over_items(losses.sum(), counted.sum(), num_items_in_batch)
 
 
 def _default_problem_type(logits: Tensor, labels: Tensor) -> str:
@@ -140,7 +127,7 @@ def _one_per_logit(labels: Tensor, logits: Tensor, problem_type: str) -> Tensor:
     batch, num_labels = logits.shape
     needed = (batch,) if problem_type == "single_label_classification" else (batch, num_labels)
     # One label for each text may come as a row or as a column.
-    if labels.shape == needed or (labels.numel() == batch == math.prod(needed) and labels.shape[0] == batch):
+    if labels.shape == needed or (labels.shape in ((batch,), (batch, 1)) and math.prod(needed) == batch):
         return labels.reshape(needed)
     raise ValueError(
         f"labels have shape {tuple(labels.shape)}; {problem_type} with num_labels={num_labels} needs {needed}: "

@@ -43,9 +43,8 @@ class TokenClassificationHead(Head):
         """Classify tokens.
 
         Args:
-            input_ids: (batch, seq); or `inputs_embeds` (batch, seq, hidden_size) in their place.
-            attention_mask: (batch, seq), 1 = real token.
-            token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
+            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
             labels: (batch, seq), classes from 0 to num_labels - 1; -100 where none counts, as at padding and behind the
                 first piece of a word.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
@@ -59,18 +58,8 @@ class TokenClassificationHead(Head):
         Raises:
             ValueError: labels of another shape or outside the classes, or an input that the inner model does not read.
         """
-        inputs = {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
-            "token_type_ids": token_type_ids,
-            "position_ids": position_ids,
-            "inputs_embeds": inputs_embeds,
-        }
+        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
         outputs = self.inner_outputs(inputs, kwargs)
         logits = self.classifier(self.dropout(outputs.last_hidden_state))
-        return TokenClassifierOutput(
-            loss=None if labels is None else cross_entropy(logits, labels, num_items_in_batch),
-            logits=logits,
-            hidden_states=outputs.get("hidden_states"),
-            attentions=outputs.get("attentions"),
-        )
+        loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
+        return TokenClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))

@@ -1,23 +1,23 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The bag of words: a text is the sum of its words, in no order; linear, or with hidden layers.
 
-Slides R:146-154 (the model) and R:76-118 (a token as a number or as a vector). Trained by cross-entropy, the linear
+Slides R:146-160 (the model) and R:76-106 (a token as a number or as a vector). Trained by cross-entropy, the linear
 model is logistic regression on word counts. No paper is on the slides; the name is from Harris, "Distributional
 structure", 1954 (from memory).
 
 For the words w_1, ..., w_L of a text X, each coded as τ(w) in R^n,
 
-    f(X) = b + a · Σ_l τ(w_l)                                     (slide R:146, with a in R^{m × n}, b in R^m)
+    f(X) = b + a · Σ_l τ(w_l)                                     (slide R:152, with a in R^{m × n}, b in R^m)
     P(class k | X) = softmax(f(X))_k
 
 τ is one of two codings, `input_coding`:
 
     one_hot   τ(w) in R^n is 1 at the id of w and 0 elsewhere (slide R:95). Each word has weights of its own,
               the column a[:, w], and the sum counts the words: f(X)_k = b_k + Σ_l a[k, w_l].
-    integer   τ(w) in R is the id of w (slide R:81), so n = 1: f(X)_k = b_k + a_k Σ_l id(w_l). The slide's
-              "this doesn't work very well" can be tried: texts whose ids have one sum are one text.
+    integer   τ(w) in R is the id of w (slide R:80), so n = 1: f(X)_k = b_k + a_k Σ_l id(w_l). The slide's
+              "doesn't work very well" can be tried: texts whose ids have one sum are one text.
 
-With `hidden_sizes` m_1, ..., m_K this is the first layer of a network (slide R:154):
+With `hidden_sizes` m_1, ..., m_K this is the first layer of a network (slide R:158):
 
     h_1 = b_1 + a · Σ_l τ(w_l)
     h_k = b_k + A_k σ(h_{k-1}),  k = 2, ..., K                    `BagOfWordsModel` returns σ(h_K) as the text's vector
@@ -151,6 +151,6 @@ class BagOfWordsForSequenceClassification(SequenceClassificationHead, BagOfWords
         )
         self.post_init()
 
-    def pool(self, outputs: BaseModelOutputWithPooling, attention_mask: Tensor | None) -> Tensor:
+    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
         """The sum of the words, behind the hidden layers: (batch, last hidden size or num_labels)."""
         return outputs.pooler_output

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the feed-forward language model."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from huggingface_hub.dataclasses import strict
 
@@ -40,19 +40,19 @@ class FeedForwardConfig(LectureConfig):
 
     model_type = "lecture_feed_forward"
     keys_to_ignore_at_inference = ["past_key_values"]
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+    allowed_values = {
         "initialization": ("free", "equal", "one_vector"),
         "output_layer": ("softmax", "adaptive", "noise_contrastive"),
     }
-    positive_fields: ClassVar[tuple[str, ...]] = (
+    positive_fields = (
         "vocab_size",
         "order",
         "embedding_size",
         "hidden_size",
         "noise_samples",
     )
-    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)
-    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {"order": 1024, "embedding_size": 2**20}
+    dropout_fields = ("dropout",)
+    largest_values = LectureConfig.largest_values | {"order": 1024, "embedding_size": 2**20}
 
     vocab_size: int = 10_000
     order: int = 5

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of GPT-1."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from huggingface_hub.dataclasses import strict
 
@@ -52,8 +52,8 @@ class Gpt1Config(LectureConfig):
         "attn_pdrop": "attention_dropout",
         "layer_norm_epsilon": "layer_norm_eps",
     }
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"hidden_act": ("gelu", "relu", "silu")}
-    positive_fields: ClassVar[tuple[str, ...]] = (
+    allowed_values = {"hidden_act": ("gelu", "relu", "silu")}
+    positive_fields = (
         "vocab_size",
         "hidden_size",
         "intermediate_size",
@@ -61,7 +61,7 @@ class Gpt1Config(LectureConfig):
         "num_attention_heads",
         "max_position_embeddings",
     )
-    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout", "embedding_dropout", "attention_dropout")
+    dropout_fields = ("dropout", "embedding_dropout", "attention_dropout")
 
     vocab_size: int = 40_478
     hidden_size: int = 768

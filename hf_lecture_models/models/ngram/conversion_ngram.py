@@ -38,8 +38,7 @@ def from_arpa(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalL
         path: the file.
 
     Returns:
-        The model, and a tokenizer of its words with the ids of `read_arpa`; one that refuses unknown words where the
-        file has no ``<unk>``.
+        The model and a tokenizer of its words, which refuses unknown ones where the file has no ``<unk>``.
 
     Raises:
         OSError, ValueError: as `read_arpa`.

@@ -66,9 +66,8 @@ def fit(
             missing for Jelinek-Mercer, or the tokenizer marks no beginning or end of text.
         OSError: the file cannot be read.
     """
-    config = config_for(
-        tokenizer, order=order, smoothing=smoothing, alpha=alpha, prune=None if prune is None else list(prune)
-    )
+    prune = None if prune is None else list(prune)
+    config = config_for(tokenizer, order=order, smoothing=smoothing, alpha=alpha, prune=prune)
     _check_smoothing(config, held_out)
     corpus = encode_corpus(tokenizer, _texts(texts), progress=progress)
     other = None

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the recurrent networks."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from huggingface_hub.dataclasses import strict
 
@@ -42,11 +42,11 @@ class RecurrentConfig(LectureConfig):
 
     model_type = "lecture_recurrent"
     keys_to_ignore_at_inference = ["past_key_values"]
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+    allowed_values = {
         "cell_type": ("elman", "gru", "lstm"),
         "output_layer": ("softmax", "adaptive", "noise_contrastive"),
     }
-    positive_fields: ClassVar[tuple[str, ...]] = (
+    positive_fields = (
         "vocab_size",
         "hidden_size",
         "num_hidden_layers",
@@ -55,8 +55,8 @@ class RecurrentConfig(LectureConfig):
         "output_projection_size",
         "noise_samples",
     )
-    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)
-    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {
+    dropout_fields = ("dropout",)
+    largest_values = LectureConfig.largest_values | {
         "embedding_size": 2**20,
         "projection_size": 2**20,
         "output_projection_size": 2**20,

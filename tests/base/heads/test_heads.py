@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import AutoModel, PreTrainedModel
 
 from hf_lecture_models.base.heads.inner_model import TextVectorHead
+from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
+from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentPreTrainedModel
 from tests.model_tests import (
     ClassifierTests,
     MaskedLMTests,
@@ -116,6 +119,17 @@ class TestMaskedLM(EncoderTests, MaskedLMTests):
         return encoder_tokenizer()
 
 
+class RecurrentTagger(TokenClassificationHead, RecurrentPreTrainedModel):
+    """A head around a model of the package that can go on from a state."""
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__(config)
+        self.model = RecurrentModel(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+
 class Pools(TextVectorHead):
     """A head whose author forgot to say how a text becomes a vector."""
 
@@ -154,3 +168,15 @@ def test_the_inner_model_may_be_compiled() -> None:
     assert_close(model(**inputs).logits, expected)
     with pytest.raises(ValueError, match="EncoderModel reads no position_ids"):
         model(**inputs, position_ids=inputs["input_ids"])
+
+
+def test_no_cache_is_kept() -> None:
+    """An inner model that returns its state unless told otherwise is told so; a user may insist."""
+    model = RecurrentTagger(RecurrentConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_labels=3))
+    returned: list[Any] = []
+    model.model.register_forward_hook(lambda module, given, outputs: returned.append(outputs.get("past_key_values")))
+    inputs = token_inputs(model.config, (6, 4))
+    assert model.model(**inputs).past_key_values is not None
+    model(**inputs)
+    model(**inputs, use_cache=True)
+    assert [cache is None for cache in returned] == [False, True, False]

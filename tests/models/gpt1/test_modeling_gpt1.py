@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 from torch.testing import assert_close
@@ -97,6 +97,7 @@ class TestUntiedGpt1ForCausalLM(Gpt1Tests):
 class TestGpt1Model(ModelTests):
     model_class = Gpt1Model
     sequence_inputs = ("input_ids", "attention_mask")
+    bidirectional = False
     pipeline_task = "feature-extraction"
 
     def config(self) -> Gpt1Config:
@@ -255,6 +256,29 @@ def test_dropout_everywhere_the_page_names_it() -> None:
         expected = model(tokens).logits
         model.train()
         assert not torch.allclose(model(tokens).logits, expected), name
+
+
+def test_every_dropout_is_a_module() -> None:
+    """So that programs which switch dropout off in training find it."""
+    model, tokens = build(dropout=0.5, embedding_dropout=0.5, attention_dropout=0.5), ids(2, 6)
+    expected = model(tokens).logits
+    for module in model.train().modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    assert_close(model(tokens).logits, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_it_compiles_into_one_graph(padded: bool) -> None:
+    model = build(dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)
+    inputs = token_inputs(model.config, (9, 4, 7) if padded else (9, 9, 9))
+    labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, -100)
+    options = inputs if padded else {"input_ids": inputs["input_ids"]}
+    compiled = torch.compile(model, fullgraph=True, backend="eager")
+    found, expected = (each(**options, labels=labels, use_cache=False) for each in (compiled, model))
+    real = inputs["attention_mask"].bool()
+    assert_close(found.loss, expected.loss)
+    assert_close(found.logits[real], expected.logits[real], rtol=0, atol=1e-5)
 
 
 def test_neither_or_both_inputs_are_refused() -> None:

@@ -148,10 +148,6 @@ class SelfAttentionLMTests(CausalLMTests):
     def processing_class(self) -> WordTokenizer:
         return WordTokenizer.train([" ".join(WORDS)])
 
-    def attention_implementations(self, model: Any) -> list[str | None]:
-        # flex_attention compiles for seconds: its causality is a check of its own below.
-        return ["eager", "sdpa"]
-
 
 class TestSinusoidalPre(SelfAttentionLMTests):
     fields = {"position_encoding": "sinusoidal", "norm_position": "pre", "dropout": 0.1}
@@ -197,6 +193,7 @@ class TestModel(ModelTests):
     model_class = SelfAttentionModel
     perturbation = 0.4
     sequence_inputs = ("input_ids", "attention_mask")
+    bidirectional = False
     pipeline_task = "feature-extraction"
 
     def config(self) -> SelfAttentionConfig:
@@ -431,6 +428,19 @@ def test_the_mix_starts_as_the_last_layer() -> None:
         assert (missing, unknown) == ([], ["model.layer_mix.theta"])
         ids = torch.arange(10)[None]
         assert_close(mixed(ids).logits, plain(ids).logits, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpointing_reaches_the_trained_bias(use_reentrant: bool) -> None:
+    """The bias is one tensor for all blocks, within what they are handed."""
+    model, inputs = build(position_encoding="relative", dropout=0.0).train(), ragged()
+    gradients = []
+    for _ in range(2):
+        model.zero_grad()
+        model(**inputs, labels=inputs["input_ids"]).loss.backward()
+        gradients.append({name: parameter.grad.clone() for name, parameter in model.named_parameters()})
+        model.activation_checkpointing_enable({"use_reentrant": use_reentrant})
+    assert_close(gradients[1], gradients[0], rtol=0, atol=1e-6)
 
 
 def test_dropout_acts_in_training_only() -> None:

@@ -1,0 +1,154 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""A model in parts, on two processes of this machine, is the whole model in everything that a user sees."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from torch import nn
+from transformers import AutoModelForCausalLM
+
+from hf_lecture_models.trainer import processes
+from tests.trainer.sharded_runs import KINDS, LONG, full_run, mean_loss
+from tests.trainer.small_runs import make_model, small_run, start_processes
+
+SHARDED = {"ACCELERATE_USE_FSDP": "true"}
+
+
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sharded")
+    process = start_processes("tests.trainer.sharded_runs", folder, **SHARDED)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err[-4000:]
+    return folder
+
+
+def history(folder: Path, key: str) -> list[float]:
+    facts = json.loads((folder / "training.json").read_text())
+    return [row[key] for row in facts["history"] if key in row]
+
+
+def assert_same_weights(first: Path, second: Path) -> None:
+    """All weights on the way, too: those of the checkpoints, and the best."""
+    names = sorted(path.relative_to(first) for path in first.rglob("model.safetensors"))
+    assert len(names) > 2
+    for name in names:
+        expected, found = load_file(first / name), load_file(second / name)
+        assert all(torch.equal(tensor, found[key]) for key, tensor in expected.items()), name
+
+
+def test_it_trains_as_one_process(sharded: Path, tmp_path: Path) -> None:
+    full_run("gpt1", tmp_path)
+    for key in ("loss", "validation_loss", "learning_rate"):
+        assert history(sharded / "gpt1", key) == pytest.approx(history(tmp_path, key), rel=1e-5)
+    expected, found = (load_file(folder / "model.safetensors") for folder in (tmp_path, sharded / "gpt1"))
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_resumes_to_the_same_bits(sharded: Path, kind: str) -> None:
+    assert_same_weights(sharded / kind, sharded / f"{kind}_resumed")
+    assert history(sharded / kind, "loss") == history(sharded / f"{kind}_resumed", "loss")
+    assert len(history(sharded / kind, "loss")) == 8
+
+
+def test_one_whole_file_is_left(sharded: Path) -> None:
+    folder = sharded / "gpt1"
+    assert [path.name for path in folder.glob("*.safetensors*")] == ["model.safetensors"]
+    assert {path.name for path in folder.glob("checkpoints/*8/*.safetensors")} == {
+        "model.safetensors",
+        "state.safetensors",
+    }
+    with safe_open(folder / "model.safetensors", "pt") as file:
+        assert sum("embed_tokens" in name or "lm_head" in name for name in file.keys()) == 1  # noqa: SIM118
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    assert model.lm_head.weight is model.model.embed_tokens.weight
+    assert mean_loss(model)["loss"] == pytest.approx(min(history(folder, "validation_loss")), rel=1e-6)
+
+
+def test_optimizer_states_are_saved_whole(sharded: Path) -> None:
+    shapes = {tuple(parameter.shape) for parameter in make_model("gpt1").parameters()}
+    with safe_open(sharded / "gpt1/checkpoints/step-00000008/state.safetensors", "pt") as file:
+        found = {tuple(file.get_slice(name).get_shape()) for name in file.keys() if "exp_avg" in name}  # noqa: SIM118
+    assert found == shapes
+
+
+def test_a_model_whose_outputs_hide_its_loss_is_refused(sharded: Path) -> None:
+    assert "no weight has a gradient" in (sharded / "hidden.txt").read_text()
+
+
+def newest_step(folder: Path) -> int:
+    return max((int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*")), default=0)
+
+
+def wait_until(condition: Callable[[], bool], process: Any) -> None:
+    while process.poll() is None and not condition():
+        time.sleep(0.001)
+
+
+@pytest.mark.slow
+def test_killed_it_resumes_to_the_same_bits_and_unsharded_to_the_same_losses(tmp_path: Path) -> None:
+    def start(name: str, **environment: str) -> Any:
+        return start_processes("tests.trainer.sharded_runs", tmp_path / name, "recurrent_stream", **environment)
+
+    def finish(process: Any) -> None:
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err[-4000:]
+
+    def interrupt(name: str, how: Callable[[Any], None]) -> None:
+        process = start(name, **SHARDED)
+        wait_until(lambda: newest_step(tmp_path / name) > 20, process)
+        how(process)
+        process.communicate()
+        assert 20 < newest_step(tmp_path / name) < LONG["max_steps"]
+
+    finish(start("straight", **SHARDED))
+    interrupt("killed", kill_all)
+    finish(start("killed", **SHARDED))
+    assert_same_weights(tmp_path / "straight", tmp_path / "killed")
+    losses = history(tmp_path / "straight", "loss")
+    assert len(losses) == LONG["max_steps"]
+    assert losses == history(tmp_path / "killed", "loss")
+
+    # SIGTERM: the processes save between two checkpoints, and gather the weights for it.
+    interrupt("stopped", lambda process: process.terminate())
+    finish(start("stopped"))
+    assert history(tmp_path / "stopped", "loss") == pytest.approx(losses, rel=1e-4)
+
+
+def kill_all(process: Any) -> None:
+    # The workers lead sessions of their own.
+    for victim in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
+        victim.kill()
+
+
+def test_what_cannot_be_sharded_is_refused_and_never_trained_whole(tmp_path: Path, monkeypatch: Any) -> None:
+    for value in ("true", "1"):
+        monkeypatch.setenv("ACCELERATE_USE_FSDP", value)
+        with pytest.raises(ValueError, match="asks to shard the model, but 1 process runs"):
+            small_run("bert", tmp_path / value)
+        assert not (tmp_path / value).exists()
+
+
+def test_blocks_are_gathered_by_themselves_unless_they_share_a_weight() -> None:
+    model = make_model("self_attention")
+    assert processes._block_classes(model) == [type(model.model.layers[0]).__name__]
+    bert = make_model("bert")
+    assert processes._block_classes(bert) == ["BertEmbeddings", "BertLayer"]
+    bert.classifier.weight = nn.Parameter(bert.bert.embeddings.word_embeddings.weight[:3])
+    assert processes._block_classes(bert) == ["BertEmbeddings", "BertLayer"]
+    bert.classifier.weight = bert.bert.embeddings.word_embeddings.weight
+    assert processes._block_classes(bert) == ["BertLayer"]
+    assert processes._block_classes(nn.Linear(2, 2)) == []
