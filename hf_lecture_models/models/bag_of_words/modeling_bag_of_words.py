@@ -88,6 +88,11 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
 
     It returns `pooler_output` (batch, last hidden size or num_labels), the text's vector, and `last_hidden_state`
     (batch, seq, first hidden size or num_labels), what each token adds to h_1 or f(X), 0 for those left out.
+
+    >>> model = BagOfWordsModel(BagOfWordsConfig(vocab_size=9, hidden_sizes=[4], bos_token_id=8))
+    >>> outputs = model(torch.tensor([[8, 3, 1]]))
+    >>> outputs.pooler_output.shape, outputs.last_hidden_state[0, 0].tolist()
+    (torch.Size([1, 4]), [0.0, 0.0, 0.0, 0.0])
     """
 
     def __init__(self, config: BagOfWordsConfig):
@@ -137,7 +142,13 @@ def _hidden_layers(config: BagOfWordsConfig) -> nn.Sequential:
 
 
 class BagOfWordsForSequenceClassification(SequenceClassificationHead, BagOfWordsPreTrainedModel):
-    """The classifier: f(X), the linear model's vector itself, or b + A σ(h_K)."""
+    """The classifier: f(X), the linear model's vector itself, or b + A σ(h_K).
+
+    >>> model = BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=9, num_labels=2))
+    >>> outputs = model(torch.tensor([[3, 1]]), labels=torch.tensor([0]))
+    >>> outputs.logits.tolist(), round(outputs.loss.item(), 4)  # untrained, both classes are equally probable: ln 2
+    ([[0.0, 0.0]], 0.6931)
+    """
 
     base_model_class = BagOfWordsModel
 
