@@ -8,11 +8,11 @@ from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import cross_entropy
-from hf_lecture_models.base.heads.whole_text import WholeTextHead
+from hf_lecture_models.base.heads.model_head import ModelHead
 
 
-class MaskedLMHead(WholeTextHead):
-    """logits = lm_head(last hidden state of `model`); nothing is shifted, position t predicts its own token.
+class MaskedLMHead(ModelHead):
+    """logits = lm_head(last hidden state of the base model); nothing is shifted, position t predicts its own token.
 
     A model with this head is these modules and nothing else:
 
@@ -46,16 +46,16 @@ class MaskedLMHead(WholeTextHead):
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: the other arguments of `model`, which it must know; `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`
-            (batch, seq, vocab_size), and on request the `hidden_states` and `attentions` of `model`.
+            (batch, seq, vocab_size), and on request the `hidden_states` and `attentions` of the base model.
 
         Raises:
             ValueError: labels of another shape, or outside the vocabulary.
         """
-        outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.lm_head(outputs.last_hidden_state)
         loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
         return MaskedLMOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))

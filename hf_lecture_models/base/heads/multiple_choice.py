@@ -8,11 +8,11 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import cross_entropy
-from hf_lecture_models.base.heads.whole_text import TextVectorHead
+from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
 class MultipleChoiceHead(TextVectorHead):
-    """The score of a choice is classifier(dropout(pool(outputs of `model` for it))), one number.
+    """The score of a choice is classifier(dropout(pool(outputs of the base model for it))), one number.
 
     A model with this head is these modules, and how a text becomes a vector:
 
@@ -50,19 +50,19 @@ class MultipleChoiceHead(TextVectorHead):
             labels: (batch,), the right choices, from 0; -100 is not counted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: the other arguments of `model`, tensors with an axis of choices too, which it must know;
+            kwargs: the other arguments of the base model, tensors with an axis of choices too, which it must know;
                 `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over examples; None without labels), `logits` (batch, choices), and
-            on request the `hidden_states` and `attentions` of `model`, whose first axis is batch * choices.
+            on request the `hidden_states` and `attentions` of the base model, whose first axis is batch * choices.
 
         Raises:
             ValueError: inputs without the axis of choices, labels of another shape, or that are no choices.
         """
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
         flat = {name: _flat(name, value) for name, value in inputs.items()}
-        outputs = self.inner_outputs(**flat)
+        outputs = self.base_model_outputs(**flat)
         scores = self.classifier(self.dropout(self.pool(outputs, flat["attention_mask"])))  # (batch * choices, 1)
         choices = next(value.shape[1] for value in inputs.values() if isinstance(value, Tensor))
         logits = scores.view(-1, choices)

@@ -10,11 +10,11 @@ from transformers.modeling_outputs import QuestionAnsweringModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
-from hf_lecture_models.base.heads.whole_text import WholeTextHead
+from hf_lecture_models.base.heads.model_head import ModelHead
 
 
-class QuestionAnsweringHead(WholeTextHead):
-    """start_logits, end_logits = the two columns of qa_outputs(last hidden state of `model`).
+class QuestionAnsweringHead(ModelHead):
+    """start_logits, end_logits = the two columns of qa_outputs(last hidden state of the base model).
 
     A model with this head is these modules and nothing else:
 
@@ -51,16 +51,16 @@ class QuestionAnsweringHead(WholeTextHead):
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
             num_items_in_batch: the examples of the whole training step that count; the loss is then the sum over this
                 batch's divided by this.
-            kwargs: the other arguments of `model`, which it must know; `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; None without positions), `start_logits` and `end_logits` (batch, seq), and on
-            request the `hidden_states` and `attentions` of `model`.
+            request the `hidden_states` and `attentions` of the base model.
 
         Raises:
             ValueError: one of the positions without the other, or of another shape.
         """
-        outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.qa_outputs(outputs.last_hidden_state)  # (batch, seq, 2)
         loss = None
         if start_positions is not None or end_positions is not None:

@@ -11,11 +11,11 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items
-from hf_lecture_models.base.heads.whole_text import TextVectorHead
+from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
 class SequenceClassificationHead(TextVectorHead):
-    """logits = classifier(dropout(pool(outputs of `model`))).
+    """logits = classifier(dropout(pool(outputs of the base model))).
 
     A model with this head is these modules, and how a text becomes a vector:
 
@@ -52,16 +52,16 @@ class SequenceClassificationHead(TextVectorHead):
             attention_mask: (batch, seq), 1 = real token.
             labels: see `sequence_classification_loss`.
             num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
-            kwargs: the other arguments of `model`, which it must know; `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the
-            `hidden_states` and `attentions` of `model`.
+            `hidden_states` and `attentions` of the base model.
 
         Raises:
             ValueError: labels of another shape, or that are no classes, no truth values.
         """
-        outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))
         loss = None
         if labels is not None:

@@ -8,11 +8,11 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import cross_entropy
-from hf_lecture_models.base.heads.whole_text import WholeTextHead
+from hf_lecture_models.base.heads.model_head import ModelHead
 
 
-class TokenClassificationHead(WholeTextHead):
-    """logits = classifier(dropout(last hidden state of `model`)).
+class TokenClassificationHead(ModelHead):
+    """logits = classifier(dropout(last hidden state of the base model)).
 
     A model with this head is these modules and nothing else:
 
@@ -48,16 +48,16 @@ class TokenClassificationHead(WholeTextHead):
                 first piece of a word.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: the other arguments of `model`, which it must know; `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, float32; the mean over the labels that are not -100; None without labels), `logits` (batch,
-            seq, num_labels), and on request the `hidden_states` and `attentions` of `model`.
+            seq, num_labels), and on request the `hidden_states` and `attentions` of the base model.
 
         Raises:
             ValueError: labels of another shape, or that are no classes.
         """
-        outputs = self.inner_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(outputs.last_hidden_state))
         loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
         return TokenClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
