@@ -46,7 +46,7 @@ class MaskedLMHead(ModelHead):
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`

@@ -51,7 +51,7 @@ class QuestionAnsweringHead(ModelHead):
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
             num_items_in_batch: the examples of the whole training step that count; the loss is then the sum over this
                 batch's divided by this.
-            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; None without positions), `start_logits` and `end_logits` (batch, seq), and on

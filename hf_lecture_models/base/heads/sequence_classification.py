@@ -52,7 +52,7 @@ class SequenceClassificationHead(TextVectorHead):
             attention_mask: (batch, seq), 1 = real token.
             labels: see `sequence_classification_loss`.
             num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
-            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the

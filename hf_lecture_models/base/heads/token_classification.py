@@ -48,7 +48,7 @@ class TokenClassificationHead(ModelHead):
                 first piece of a word.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: the other arguments of the base model, which it must know; `output_hidden_states`, `output_attentions`.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, float32; the mean over the labels that are not -100; None without labels), `logits` (batch,
