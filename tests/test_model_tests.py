@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
-from hf_lecture_models.base.heads.causal_lm import causal_lm_loss
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.model_tests import CausalLMTests, Tensors, package_models
 from tests.stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput, stand_in_tokenizer
+from tests.stand_in.modeling_stand_in import causal_lm_loss
 
 
 class TestStandIn(CausalLMTests):

@@ -4,7 +4,7 @@
 import os
 from collections.abc import Callable
 from functools import partial, wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
 import torch
@@ -26,11 +26,8 @@ _FLAGS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
 def model_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate the `forward` of a model without a head; an argument of None counts as left out.
 
-    - `use_cache`: the configuration's unless given.
-    - `output_hidden_states`, `output_attentions` (keyword, or of the configuration): the outputs also hold what the
-      modules named in `_can_record_outputs` gave: the first one's input and each one's output, the last one being
-      `last_hidden_state`; and the attention weights.
-    - `return_dict=False`: a tuple comes back.
+    `use_cache` is the configuration's unless given. `output_hidden_states` and `output_attentions`, given or of the
+    configuration, add what the modules named in `_can_record_outputs` return. `return_dict=False` makes a tuple of all.
 
     Raises:
         TypeError: at a call, for an argument that `forward` does not name.
@@ -60,34 +57,29 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
 class ModelHead:
     """What all heads share: `forward` names the arguments of the model below. Put it before the pre-trained base class.
 
-    A head's `forward` hands on the keywords that it does not know, so that one `forward` serves all models. Which these
-    are, `generate()` and `Trainer` read in the signature: `position_ids`, `token_type_ids`, ...
+    A head hands on the keywords that it does not know, so that one `forward` serves all models. Which these are
+    (`position_ids`, `token_type_ids`, ...), `generate()` and Trainer read in the signature.
     """
 
     base_model_class: ClassVar[type[PreTrainedModel]]
-    """The model that the head reads; a subclass with a head of its own sets it."""
+    """The model below the head."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "base_model_class" in vars(cls):
-            cls.forward = _with_arguments_of(cls.base_model_class.forward, cls.forward)  # type: ignore[attr-defined]
+        if "base_model_class" not in vars(cls):
+            return
+        forward: Callable[..., Any] = cls.forward  # type: ignore[attr-defined]
+        *own, keywords = signature(forward).parameters.values()
+        known = {parameter.name for parameter in (*own, keywords)}
+        below = [p for name, p in signature(cls.base_model_class.forward).parameters.items() if name not in known]
 
+        @wraps(forward)
+        def named_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return forward(self, *args, **kwargs)
 
-def _with_arguments_of(inner: Callable[..., Any], forward: Callable[..., Any]) -> Callable[..., Any]:
-    *own, keywords = signature(forward).parameters.values()
-    names = {parameter.name for parameter in own}
-    handed_on = [
-        parameter.replace(kind=Parameter.KEYWORD_ONLY)
-        for parameter in signature(inner).parameters.values()
-        if parameter.name not in names and parameter.kind is not Parameter.VAR_KEYWORD
-    ]
-
-    @wraps(forward)
-    def named_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return forward(self, *args, **kwargs)
-
-    named_forward.__signature__ = signature(forward).replace(parameters=[*own, *handed_on, keywords])  # type: ignore
-    return named_forward
+        own += [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in below]
+        named_forward.__signature__ = Signature([*own, keywords])  # type: ignore[attr-defined]
+        cls.forward = named_forward  # type: ignore[attr-defined]
 
 
 class LecturePreTrainedModel(PreTrainedModel):
@@ -160,14 +152,12 @@ class LecturePreTrainedModel(PreTrainedModel):
         model, info = loaded
         if not any_shape:
             _refuse_other_shapes(info, source)
-        if getattr(model.config, "architectures", None) != [cls.__name__]:
-            # Another class saved it: a head may be new, what it reads may not.
-            below = model.base_model.state_dict().keys()
-            names = {name: name.removeprefix(f"{cls.base_model_prefix}.") for name in info["missing_keys"]}
-            info_below = {"missing_keys": [name for name in names if names[name] in below], "unexpected_keys": []}
-            _refuse_differences(info_below, source)
-        else:
+        if getattr(model.config, "architectures", None) == [cls.__name__]:
             _refuse_differences(info, source)
+        # Whoever saved it: a head may be new, the model below may not.
+        prefix, below = f"{cls.base_model_prefix}.", model.base_model.state_dict().keys()
+        missing = [name for name in info["missing_keys"] if name.removeprefix(prefix) in below]
+        _refuse_differences({"missing_keys": missing, "unexpected_keys": []}, source)
         _refuse_non_finite(model, source)
         _align(model)
         return (model, info) if with_info else model

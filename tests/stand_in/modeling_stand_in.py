@@ -16,8 +16,8 @@ from transformers.modeling_outputs import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, causal_lm_loss
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
+from hf_lecture_models.base.scoring import CausalLMMixin
 
 
 @strict
@@ -39,6 +39,13 @@ class StandInOutput(ModelOutput):
     loss: Tensor | None = None
     logits: Tensor | None = None
     past_key_values: Any = None
+
+
+def causal_lm_loss(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None) -> Tensor:
+    """Cross-entropy of each label given the tokens before it, over their number or `num_items_in_batch`."""
+    targets = labels[:, 1:].flatten()
+    total = nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1).float(), targets, reduction="sum")
+    return total / ((targets != -100).sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch)
 
 
 class StandInCache:
