@@ -27,7 +27,7 @@ def export(
     """Save a self-contained folder, as published: weights, configuration, tokenizer, code, card.
 
     It loads with `trust_remote_code=True` where this package is absent; where the package is imported, the package's
-    own classes serve and no flag is needed.
+    own classes serve and no flag is needed. A model of transformers itself needs no code.
 
     Args:
         model: an instance of a registered class.
@@ -45,8 +45,11 @@ def export(
             f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
             "(hf_lecture_models.io.registration.register) before exporting it"
         )
+    classes = {auto: cls for auto, cls in classes.items() if not _is_transformers_own(cls)}
     # A tokenizer written in Python is code, too; `tokenizer.json` alone reproduces all others.
     python_tokenizer = type(processing_class) if isinstance(processing_class, PythonBackend) else None
+    if python_tokenizer is not None and _is_transformers_own(python_tokenizer):
+        python_tokenizer = None
     code = flatten([*classes.values(), *filter(None, [python_tokenizer])])
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)
@@ -71,10 +74,15 @@ def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, typ
     """The modules, and in the configurations where each class stands among them."""
     for name, source in code.items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
-    _add_auto_map(folder / "config.json", {auto: _reference(cls) for auto, cls in classes.items()})
+    if classes:
+        _add_auto_map(folder / "config.json", {auto: _reference(cls) for auto, cls in classes.items()})
     if tokenizer is not None:
         # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
         _add_auto_map(folder / "tokenizer_config.json", {"AutoTokenizer": [_reference(tokenizer), None]})
+
+
+def _is_transformers_own(cls: type) -> bool:
+    return cls.__module__.startswith("transformers.")
 
 
 def _reference(cls: type) -> str:

@@ -65,9 +65,7 @@ def _facts(model: Any, tokenizer: Any) -> dict[str, Any]:
     data = {"name": "Two Sentences", "split": "test", "language": "en"}
     task = CausalLM().describe(model, CausalLMRecipe())
     results = {"perplexity": 5.5}
-    return collect_facts(
-        model, tokenizer, results, name="a small LSTM", data=data, task=task, licence="apache-2.0"
-    )
+    return collect_facts(model, tokenizer, results, name="a small LSTM", data=data, task=task, licence="apache-2.0")
 
 
 def _save(model: Any, tokenizer: Any, folder: Path) -> Path:
