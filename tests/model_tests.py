@@ -1103,6 +1103,10 @@ class HeadTests(ModelTests):
 
     # Arguments
 
+    def test_base_model_is_the_one_whose_arguments_the_head_names(self) -> None:
+        model = self.build()
+        assert type(model.base_model) is model.base_model_class
+
     @torch.no_grad()
     def test_inputs_are_read_or_refused(self) -> None:
         """An input that transformers knows is not accepted and then ignored."""
@@ -1114,21 +1118,21 @@ class HeadTests(ModelTests):
         for name, values in {"token_type_ids": types, "position_ids": positions}.items():
             try:
                 given = next(iter(self.outputs(model, inputs | {name: values}).values()))
-            except ValueError as error:
+            except TypeError as error:
                 assert name in str(error)  # noqa: PT017
             else:
                 assert not torch.allclose(given, plain), f"{name} is accepted and ignored"
         vectors = {"attention_mask": inputs["attention_mask"], "inputs_embeds": model.get_input_embeddings()(ids)}
         try:
             given = next(iter(self.outputs(model, vectors).values()))
-        except ValueError as error:
+        except TypeError as error:
             assert "inputs_embeds" in str(error)  # noqa: PT017
         else:
             assert_close(given, plain, rtol=0, atol=self.tolerance)
 
     @torch.no_grad()
     def test_states_on_request(self) -> None:
-        """Hidden states and attentions are those of the inner model."""
+        """Hidden states and attentions are those of the base model."""
         model, inputs = self.build(), self.make_inputs(2, (5, 3))
         for name in ("hidden_states", "attentions"):
             assert model(**inputs).get(name) is None
@@ -1149,8 +1153,8 @@ class HeadTests(ModelTests):
     # Files
 
     @torch.no_grad()
-    def test_new_head_on_a_saved_inner_model(self, tmp_path: Path) -> None:
-        """What fine-tuning starts from: the inner model's weights load, the head's are new."""
+    def test_new_head_on_a_saved_base_model(self, tmp_path: Path) -> None:
+        """What fine-tuning starts from: the base model's weights load, the head's are new."""
         model = self.build()
         inner = model.base_model
         inner.save_pretrained(tmp_path)

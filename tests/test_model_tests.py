@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_lecture_models.base.heads.causal_lm import causal_lm_loss
+from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.base.heads import test_heads
@@ -241,7 +241,7 @@ class CountsTheFirstToken(StandInForCausalLM):
     def forward(self, input_ids: Tensor, labels: Tensor | None = None, **kwargs: Any) -> StandInOutput:
         output = super().forward(input_ids, **kwargs)
         if labels is not None:
-            output.loss = causal_lm_loss(output.logits, labels, kwargs.get("num_items_in_batch"))
+            output.loss = cross_entropy(output.logits[:, :-1], labels[:, 1:], kwargs.get("num_items_in_batch"))
         return output
 
 
@@ -561,7 +561,7 @@ class ForgetsItsLabels(EncoderForSequenceClassification):
         super().save_pretrained(*args, **kwargs)
 
 
-class NamesAnotherInnerModel(EncoderForSequenceClassification):
+class NamesAnotherBaseModel(EncoderForSequenceClassification):
     base_model_prefix = "transformer"
 
 
@@ -569,7 +569,7 @@ class NamesAnotherInnerModel(EncoderForSequenceClassification):
     ("model_class", "check"),
     [
         (ForgetsItsLabels, "test_labels_survive_saving"),
-        (NamesAnotherInnerModel, "test_new_head_on_a_saved_inner_model"),
+        (NamesAnotherBaseModel, "test_new_head_on_a_saved_base_model"),
     ],
 )
 def test_broken_files_fail(model_class: type, check: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from functools import partial, wraps
 from inspect import Parameter, signature
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -35,7 +35,8 @@ def model_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
     Raises:
         TypeError: at a call, for an argument that `forward` does not name.
     """
-    known = frozenset(signature(forward).parameters)
+    parameters = list(signature(forward).parameters.values())[1:]  # without self
+    known = frozenset(parameter.name for parameter in parameters if parameter.kind is not Parameter.VAR_KEYWORD)
     recorded = merge_with_config_defaults(capture_outputs(forward))
 
     @wraps(forward)
@@ -53,41 +54,11 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
     """
     given = {name: value for name, value in kwargs.items() if value is not None}
     if unknown := sorted(given.keys() - known - _FLAGS):
-        raise TypeError(f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}")
+        raise TypeError(
+            f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}; leave it out of the inputs "
+            "(what a tokenizer returns, its model_input_names say)"
+        )
     return given
-
-
-class ModelHead:
-    """What all heads share: `forward` names the arguments of the model below. Put it before the pre-trained base class.
-
-    A head's `forward` hands on the keywords that it does not know, so that one `forward` serves all models. Which these
-    are, `generate()` and `Trainer` read in the signature: `position_ids`, `token_type_ids`, ...
-    """
-
-    base_model_class: ClassVar[type[PreTrainedModel]]
-    """The model that the head reads; a subclass with a head of its own sets it."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "base_model_class" in vars(cls):
-            cls.forward = _with_arguments_of(cls.base_model_class.forward, cls.forward)  # type: ignore[attr-defined]
-
-
-def _with_arguments_of(inner: Callable[..., Any], forward: Callable[..., Any]) -> Callable[..., Any]:
-    *own, keywords = signature(forward).parameters.values()
-    names = {parameter.name for parameter in own}
-    handed_on = [
-        parameter.replace(kind=Parameter.KEYWORD_ONLY)
-        for parameter in signature(inner).parameters.values()
-        if parameter.name not in names and parameter.kind is not Parameter.VAR_KEYWORD
-    ]
-
-    @wraps(forward)
-    def named_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return forward(self, *args, **kwargs)
-
-    named_forward.__signature__ = signature(forward).replace(parameters=[*own, *handed_on, keywords])  # type: ignore
-    return named_forward
 
 
 class LecturePreTrainedModel(PreTrainedModel):

@@ -12,7 +12,6 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer
 
-import hf_lecture_models  # noqa: F401  (registers the models)
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.trainer.recipe import coerced
 

@@ -14,7 +14,8 @@ from transformers import GenerationMixin, GPT2Config, GPT2LMHeadModel
 from transformers.modeling_outputs import CausalLMOutput
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, causal_lm_loss, score_from_logits
+from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, score_from_logits
+from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.io.files import staged_file, staged_folder
@@ -56,7 +57,9 @@ class PairForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
     def forward(self, input_ids, attention_mask=None, labels=None, **kwargs):
         hidden = self.embed_tokens(input_ids)
         logits = self.lm_head(self.cell(hidden.flatten(0, 1)).view_as(hidden))
-        loss = None if labels is None else causal_lm_loss(logits, labels, kwargs.get("num_items_in_batch"))
+        loss = (
+            None if labels is None else cross_entropy(logits[:, :-1], labels[:, 1:], kwargs.get("num_items_in_batch"))
+        )
         return CausalLMOutput(loss=loss, logits=logits)
 
 
@@ -295,16 +298,6 @@ def test_loss_of_accumulated_halves_is_the_loss_of_the_whole(model):
     expected = nn.functional.cross_entropy(model(ids).logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
     torch.testing.assert_close(whole, expected)
     assert model(ids, labels=torch.full_like(ids, -100)).loss == 0
-
-
-def test_shifted_labels_cover_a_stream_cut_in_segments(model):
-    ids = torch.randint(0, 9, (2, 9))
-    logits = model(ids).logits
-    whole = causal_lm_loss(logits, ids, num_items_in_batch=1)
-    segments = [causal_lm_loss(logits[:, s : s + 4], None, 1, shift_labels=ids[:, s + 1 : s + 5]) for s in (0, 4)]
-    torch.testing.assert_close(sum(segments), whole)
-    with pytest.raises(ValueError, match="needs labels or shift_labels"):
-        causal_lm_loss(logits)
 
 
 def test_a_token_that_begins_and_ends_texts_has_a_probability(model):

@@ -21,6 +21,7 @@ from hf_lecture_models.comparison.baselines import Baseline, make_baselines
 from hf_lecture_models.comparison.corpus import read_corpus, split_lines
 from hf_lecture_models.comparison.ladder import DEFAULTS, Request, make_comparison, run_ladder, train_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.tasks.factories import make_tokenizer
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
@@ -216,12 +217,9 @@ def test_bad_input_is_one_line_that_says_how_to_fix_it(run, tmp_path, monkeypatc
 @pytest.mark.parametrize("kind", sorted(DEFAULTS))
 def test_the_training_script_reads_the_tokenizer_of_the_card(kind):
     """What the cards say under `tokenizer` makes the same tokenizer again in `training/train_causal_lm.py`."""
-    from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
-    from training.train_causal_lm import make_tokenizer
-
     texts = sentences()
     tokenizer, options = train_tokenizer(kind, texts, vocab_size=None, min_count=None)
-    again = make_tokenizer(CausalLMRecipe(tokenizer={"type": kind, **options}), texts)
+    again = make_tokenizer({"type": kind, **options}, texts)
     assert type(again) is type(tokenizer)
     assert again.get_vocab() == tokenizer.get_vocab()
 

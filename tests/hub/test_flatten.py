@@ -30,7 +30,7 @@ from collections.abc import Iterator
 import torch
 from hf_lecture_models.base.heads.causal_lm import (
     CausalLMMixin,  # why
-    causal_lm_loss as loss,
+    score_from_logits as loss,
 )
 from hf_lecture_models.base.configuration   import LectureConfig
 

@@ -11,7 +11,6 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
-from transformers.utils.output_capturing import capture_outputs
 
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
@@ -19,7 +18,7 @@ from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 
 
 @strict
@@ -59,14 +58,14 @@ class EncoderModel(EncoderPreTrainedModel):
         self.block = EncoderBlock(config)
         self.post_init()
 
-    @capture_outputs
+    @model_forward
     def forward(
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
-        **kwargs: Any,
+        **kwargs: bool,
     ) -> BaseModelOutput:
         words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         if token_type_ids is None:
@@ -85,6 +84,8 @@ def mean_of_real(outputs: Any, attention_mask: Tensor | None) -> Tensor:
 
 
 class EncoderForSequenceClassification(SequenceClassificationHead, EncoderPreTrainedModel):
+    base_model_class = EncoderModel
+
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
         self.model = EncoderModel(config)
@@ -97,6 +98,8 @@ class EncoderForSequenceClassification(SequenceClassificationHead, EncoderPreTra
 
 
 class EncoderForMultipleChoice(MultipleChoiceHead, EncoderPreTrainedModel):
+    base_model_class = EncoderModel
+
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
         self.model = EncoderModel(config)
@@ -109,6 +112,8 @@ class EncoderForMultipleChoice(MultipleChoiceHead, EncoderPreTrainedModel):
 
 
 class EncoderForTokenClassification(TokenClassificationHead, EncoderPreTrainedModel):
+    base_model_class = EncoderModel
+
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
         self.model = EncoderModel(config)
@@ -118,6 +123,8 @@ class EncoderForTokenClassification(TokenClassificationHead, EncoderPreTrainedMo
 
 
 class EncoderForQuestionAnswering(QuestionAnsweringHead, EncoderPreTrainedModel):
+    base_model_class = EncoderModel
+
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
         self.model = EncoderModel(config)
@@ -126,6 +133,8 @@ class EncoderForQuestionAnswering(QuestionAnsweringHead, EncoderPreTrainedModel)
 
 
 class EncoderForMaskedLM(MaskedLMHead, EncoderPreTrainedModel):
+    base_model_class = EncoderModel
+
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
         self.model = EncoderModel(config)

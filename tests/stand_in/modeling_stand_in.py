@@ -16,7 +16,8 @@ from transformers.modeling_outputs import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, causal_lm_loss
+from hf_lecture_models.base.heads.causal_lm import CausalLMMixin
+from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
 
 
@@ -103,7 +104,9 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
         if labels is not None:
             # The first token of a row follows nothing, wherever padding has put it.
             labels = labels.masked_fill(real.cumsum(dim=1) <= 1, -100)
-        loss = None if labels is None else causal_lm_loss(logits, labels, kwargs.get("num_items_in_batch"))
+        loss = (
+            None if labels is None else cross_entropy(logits[:, :-1], labels[:, 1:], kwargs.get("num_items_in_batch"))
+        )
         seen = input_ids.shape[1] + (0 if past_key_values is None else past_key_values.get_seq_length())
         return StandInOutput(loss, logits, StandInCache(state, seen) if use_cache else None)
 

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Runs of a few steps whose micro-batches hold unequal numbers of items, and some none: whatever trains must agree.
 
-`python -m tests.trainer.small_runs FOLDER PARTS...` trains every kind into FOLDER/KIND_PARTS, in as many processes as
-torchrun starts, each step cut into PARTS micro-batches per process.
+`python -m tests.trainer.small_runs FOLDER` trains every kind into FOLDER/KIND_1 and FOLDER/KIND_2, in as many processes
+as torchrun starts, each step cut into one or two micro-batches per process.
 """
 
 from __future__ import annotations
@@ -103,9 +103,14 @@ def start_processes(module: str, *arguments: object, processes: int = 2, **envir
     )
 
 
+def main(folder: Path) -> None:
+    for kind in KINDS:
+        for parts in (1, 2):
+            small_run(kind, folder / f"{kind}_{parts}")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for kind in KINDS:
-        for parts in map(int, sys.argv[2:]):
-            small_run(kind, Path(sys.argv[1]) / f"{kind}_{parts}")
+    os.fsync = lambda descriptor: None  # these files need not survive a power cut
+    main(Path(sys.argv[1]))
     torch.distributed.destroy_process_group()

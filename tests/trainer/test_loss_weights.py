@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from hf_lecture_models.trainer.batches import RowShard
 from hf_lecture_models.trainer.loop import zero_loss
 from hf_lecture_models.trainer.recipe import TrainingRecipe
-from tests.trainer.small_runs import KINDS, make_batches, small_run, start_processes
+from tests.trainer.small_runs import KINDS, make_batches, small_run
 
 
 @pytest.fixture(scope="module")
@@ -59,25 +59,15 @@ def test_micro_batches_hold_unequal_numbers_of_items_and_some_none() -> None:
         assert any(0 in step for step in steps), kind
 
 
-@pytest.fixture(scope="module", params=["copied", "sharded"])
-def in_two_processes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of all kinds, started at once: an interpreter that imports torch costs more than they."""
-    folder = tmp_path_factory.mktemp(request.param)
-    sharded = {"ACCELERATE_USE_FSDP": "true"} if request.param == "sharded" else {}
-    process = start_processes("tests.trainer.small_runs", folder, "1", "2", **sharded)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err[-4000:]
-    return folder
-
-
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("processes", ["copied", "sharded"])
 def test_two_processes_are_one(
-    kind: str, whole: Callable[[str], Path], in_two_processes: Path, request: pytest.FixtureRequest
+    processes: str, kind: str, whole: Callable[[str], Path], request: pytest.FixtureRequest
 ) -> None:
     for parts in (1, 2):
-        folder = in_two_processes / f"{kind}_{parts}"
+        folder = request.getfixturevalue(processes) / f"{kind}_{parts}"
         facts = json.loads((folder / "training.json").read_text())
-        assert (facts["num_processes"], facts["sharded"]) == (2, "sharded" in request.node.callspec.id)
+        assert (facts["num_processes"], facts["sharded"]) == (2, processes == "sharded")
         assert_same_training(folder, whole(kind))
 
 

@@ -24,15 +24,6 @@ from tests.trainer.small_runs import make_model, small_run, start_processes
 SHARDED = {"ACCELERATE_USE_FSDP": "true"}
 
 
-@pytest.fixture(scope="module")
-def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sharded")
-    process = start_processes("tests.trainer.sharded_runs", folder, **SHARDED)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err[-4000:]
-    return folder
-
-
 def history(folder: Path, key: str) -> list[float]:
     facts = json.loads((folder / "training.json").read_text())
     return [row[key] for row in facts["history"] if key in row]
@@ -146,9 +137,9 @@ def test_blocks_are_gathered_by_themselves_unless_they_share_a_weight() -> None:
     model = make_model("self_attention")
     assert processes._block_classes(model) == [type(model.model.layers[0]).__name__]
     bert = make_model("bert")
-    assert processes._block_classes(bert) == ["BertEmbeddings", "BertLayer"]
+    assert set(processes._block_classes(bert)) == {"BertEmbeddings", "BertLayer"}
     bert.classifier.weight = nn.Parameter(bert.bert.embeddings.word_embeddings.weight[:3])
-    assert processes._block_classes(bert) == ["BertEmbeddings", "BertLayer"]
+    assert set(processes._block_classes(bert)) == {"BertEmbeddings", "BertLayer"}
     bert.classifier.weight = bert.bert.embeddings.word_embeddings.weight
     assert processes._block_classes(bert) == ["BertLayer"]
     assert processes._block_classes(nn.Linear(2, 2)) == []

@@ -13,39 +13,10 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.modeling import ModelHead
+from hf_lecture_models.base.heads.losses import mean_over_items
+from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
-
-
-def causal_lm_loss(
-    logits: Tensor,
-    labels: Tensor | None = None,
-    num_items_in_batch: Tensor | int | None = None,
-    shift_labels: Tensor | None = None,
-) -> Tensor:
-    """Cross-entropy in nats of each label given the tokens before it; position t is predicted by `logits[:, t - 1]`.
-
-    Args:
-        logits: (batch, seq, vocab).
-        labels: (batch, seq); -100 is not counted.
-        num_items_in_batch: divide the sum by this instead of by the number of labels counted in this batch (gradient
-            accumulation).
-        shift_labels: (batch, seq), in place of `labels`: what `logits[:, t]` itself predicts. A segment of a longer
-            stream is given so, for its last position predicts the first token of the next.
-
-    Returns:
-        A scalar in float32; 0 where no label counts.
-    """
-    if shift_labels is None:
-        if labels is None:
-            raise ValueError("a loss needs labels or shift_labels")
-        logits, shift_labels = logits[:, :-1], labels[:, 1:]
-    predictions = logits.flatten(0, 1).float()  # (batch * positions, vocab)
-    targets = shift_labels.flatten().to(logits.device)
-    total = F.cross_entropy(predictions, targets, ignore_index=-100, reduction="sum")
-    count = (targets != -100).sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch
-    return total / count
 
 
 def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_id: int | None) -> Tensor:
@@ -121,7 +92,7 @@ class CausalLMMixin:
 
 
 class CausalLMHead(ModelHead, CausalLMMixin):
-    """A language model whose output layer `lm_head` reads the last hidden state of `model`.
+    """A language model whose output layer `lm_head` reads the last hidden state of the base model.
 
     A model with this head is these two modules and nothing else:
 
@@ -134,7 +105,7 @@ class CausalLMHead(ModelHead, CausalLMMixin):
                 self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
                 self.post_init()
 
-    Arguments of `forward`, beside those of `model`, which it hands on:
+    Arguments of `forward`, beside those of the base model, which it hands on:
 
         labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
             before t. The last real token of this call predicts, over padding; where there is none, no label counts.
@@ -194,7 +165,7 @@ class CausalLMHead(ModelHead, CausalLMMixin):
         else:
             source, targets = gather_predicting_states(logits, targets, real)
             total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
-        return total / ((targets != -100).sum().clamp(min=1) if items is None else items)
+        return mean_over_items(total, (targets != -100).sum(), items)
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:

@@ -1,31 +1,32 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Which of several continuations is right."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.inner_model import INPUTS, TextVectorHead
 from hf_lecture_models.base.heads.losses import cross_entropy
+from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
 class MultipleChoiceHead(TextVectorHead):
-    """The score of a choice is classifier(dropout(pool(outputs of the inner model for it))), one number.
+    """The score of a choice is classifier(dropout(pool(outputs of the base model for it))), one number.
 
-    A model's own part is its modules, and how a text becomes a vector:
+    A model with this head is these modules, and how a text becomes a vector:
 
         class XForMultipleChoice(MultipleChoiceHead, XPreTrainedModel):
-            def __init__(self, config: XConfig):
+            base_model_class = XModel
+
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.dropout = nn.Dropout(config.dropout)
                 self.classifier = nn.Linear(config.hidden_size, 1)
                 self.post_init()
 
-            def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+            def pool(self, outputs, attention_mask):
                 return outputs.pooler_output
     """
 
@@ -37,9 +38,6 @@ class MultipleChoiceHead(TextVectorHead):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -47,39 +45,35 @@ class MultipleChoiceHead(TextVectorHead):
         """Score the choices of each example.
 
         Args:
-            input_ids, attention_mask, token_type_ids, position_ids: (batch, choices, seq), each choice behind what it
-                continues, where the inner model reads them.
-            inputs_embeds: (batch, choices, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, choices, seq), each choice behind what it continues.
+            attention_mask: (batch, choices, seq), 1 = real token.
             labels: (batch,), the right choices, from 0; -100 is not counted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+            kwargs: the other arguments of the base model, tensors with an axis of choices too, which it must know;
+                `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over examples; None without labels), `logits` (batch, choices), and
-            on request the inner model's `hidden_states` and `attentions`, whose first axis is batch * choices.
+            on request the `hidden_states` and `attentions` of the base model, whose first axis is batch * choices.
 
         Raises:
-            ValueError: inputs without the axis of choices, labels of another shape or outside the choices, or an input
-                that the inner model does not read.
+            ValueError: inputs without the axis of choices, labels of another shape, or that are no choices.
         """
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        batch, choices = _batch_and_choices(inputs)
-        flat = [None if value is None else value.flatten(0, 1) for value in inputs]  # (batch * choices, seq)
-        outputs = self.inner_outputs(flat, kwargs)
-        scores = self.classifier(self.dropout(self.pool(outputs, flat[1])))  # (batch * choices, 1)
-        logits = scores.view(batch, choices)
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
+        flat = {name: _flat(name, value) for name, value in inputs.items()}
+        outputs = self.base_model_outputs(**flat)
+        scores = self.classifier(self.dropout(self.pool(outputs, flat["attention_mask"])))  # (batch * choices, 1)
+        choices = next(value.shape[1] for value in inputs.values() if isinstance(value, Tensor))
+        logits = scores.view(-1, choices)
         loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
         return MultipleChoiceModelOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
-def _batch_and_choices(inputs: Sequence[Tensor | None]) -> tuple[int, int]:
-    shapes = {name: tuple(value.shape) for name, value in zip(INPUTS, inputs, strict=True) if value is not None}
-    for name, shape in shapes.items():
-        axes = ("batch", "choices", "seq", "hidden_size")[: 4 if name == "inputs_embeds" else 3]
-        if len(shape) != len(axes):
-            raise ValueError(f"{name} has shape {shape}; multiple choice reads ({', '.join(axes)})")
-    if not shapes.keys() & {"input_ids", "inputs_embeds"}:
-        raise ValueError("give either input_ids or inputs_embeds")
-    batch, choices, *_ = next(iter(shapes.values()))
-    return batch, choices
+def _flat(name: str, value: Any) -> Any:
+    """(batch, choices, ...) to (batch * choices, ...)."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.dim() < 3:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; multiple choice reads (batch, choices, seq)")
+    return value.flatten(0, 1)

@@ -9,17 +9,19 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import QuestionAnsweringModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.inner_model import Head
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
+from hf_lecture_models.base.heads.model_head import ModelHead
 
 
-class QuestionAnsweringHead(Head):
-    """start_logits, end_logits = the two columns of qa_outputs(last hidden state of the inner model).
+class QuestionAnsweringHead(ModelHead):
+    """start_logits, end_logits = the two columns of qa_outputs(last hidden state of the base model).
 
-    A model's own part is its modules:
+    A model with this head is these modules and nothing else:
 
         class XForQuestionAnswering(QuestionAnsweringHead, XPreTrainedModel):
-            def __init__(self, config: XConfig):
+            base_model_class = XModel
+
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.qa_outputs = nn.Linear(config.hidden_size, 2)
@@ -36,9 +38,6 @@ class QuestionAnsweringHead(Head):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
@@ -47,23 +46,21 @@ class QuestionAnsweringHead(Head):
         """Score each position as the first and as the last token of the answer.
 
         Args:
-            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
-            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, seq), question and text.
+            attention_mask: (batch, seq), 1 = real token.
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
             num_items_in_batch: the examples of the whole training step that count; the loss is then the sum over this
                 batch's divided by this.
-            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; None without positions), `start_logits` and `end_logits` (batch, seq), and on
-            request the inner model's `hidden_states` and `attentions`.
+            request the `hidden_states` and `attentions` of the base model.
 
         Raises:
-            ValueError: one of the positions without the other or of another shape, or an input that the inner model
-                does not read.
+            ValueError: one of the positions without the other, or of another shape.
         """
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        outputs = self.inner_outputs(inputs, kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.qa_outputs(outputs.last_hidden_state)  # (batch, seq, 2)
         loss = None
         if start_positions is not None or end_positions is not None:

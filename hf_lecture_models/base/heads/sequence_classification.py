@@ -10,24 +10,26 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.inner_model import TextVectorHead
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items
+from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
 class SequenceClassificationHead(TextVectorHead):
-    """logits = classifier(dropout(pool(outputs of the inner model))).
+    """logits = classifier(dropout(pool(outputs of the base model))).
 
-    A model's own part is its modules, and how a text becomes a vector:
+    A model with this head is these modules, and how a text becomes a vector:
 
         class XForSequenceClassification(SequenceClassificationHead, XPreTrainedModel):
-            def __init__(self, config: XConfig):
+            base_model_class = XModel
+
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.dropout = nn.Dropout(config.dropout)
                 self.classifier = nn.Linear(config.hidden_size, config.num_labels)
                 self.post_init()
 
-            def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+            def pool(self, outputs, attention_mask):
                 return outputs.pooler_output
     """
 
@@ -39,9 +41,6 @@ class SequenceClassificationHead(TextVectorHead):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -49,21 +48,20 @@ class SequenceClassificationHead(TextVectorHead):
         """Classify texts.
 
         Args:
-            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
-            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 = real token.
             labels: see `sequence_classification_loss`.
             num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
-            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
-            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the inner
-            model's `hidden_states` and `attentions`.
+            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the
+            `hidden_states` and `attentions` of the base model.
 
         Raises:
-            ValueError: unusable labels, or an input that the inner model does not read.
+            ValueError: labels of another shape, or that are no classes, no truth values.
         """
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        outputs = self.inner_outputs(inputs, kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))
         loss = None
         if labels is not None:

@@ -7,17 +7,19 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.inner_model import Head
 from hf_lecture_models.base.heads.losses import cross_entropy
+from hf_lecture_models.base.heads.model_head import ModelHead
 
 
-class TokenClassificationHead(Head):
-    """logits = classifier(dropout(last hidden state of the inner model)).
+class TokenClassificationHead(ModelHead):
+    """logits = classifier(dropout(last hidden state of the base model)).
 
-    A model's own part is its modules:
+    A model with this head is these modules and nothing else:
 
         class XForTokenClassification(TokenClassificationHead, XPreTrainedModel):
-            def __init__(self, config: XConfig):
+            base_model_class = XModel
+
+            def __init__(self, config):
                 super().__init__(config)
                 self.model = XModel(config)
                 self.dropout = nn.Dropout(config.dropout)
@@ -33,9 +35,6 @@ class TokenClassificationHead(Head):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
@@ -43,23 +42,22 @@ class TokenClassificationHead(Head):
         """Classify tokens.
 
         Args:
-            input_ids, attention_mask, token_type_ids, position_ids: (batch, seq), where the inner model reads them.
-            inputs_embeds: (batch, seq, hidden_size), in place of `input_ids`.
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), classes from 0 to num_labels - 1; -100 where none counts, as at padding and behind the
                 first piece of a word.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
-            kwargs: `output_hidden_states`, `output_attentions` and what else the inner model takes.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, float32; the mean over the labels that are not -100; None without labels), `logits` (batch,
-            seq, num_labels), and on request the inner model's `hidden_states` and `attentions`.
+            seq, num_labels), and on request the `hidden_states` and `attentions` of the base model.
 
         Raises:
-            ValueError: labels of another shape or outside the classes, or an input that the inner model does not read.
+            ValueError: labels of another shape, or that are no classes.
         """
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        outputs = self.inner_outputs(inputs, kwargs)
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(outputs.last_hidden_state))
         loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
         return TokenClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))

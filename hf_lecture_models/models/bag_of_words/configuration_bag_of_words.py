@@ -24,6 +24,10 @@ class BagOfWordsConfig(LectureConfig):
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
+
+    >>> config = BagOfWordsConfig(vocab_size=10_000, hidden_sizes=[64], id2label={0: "negative", 1: "positive"})
+    >>> config.num_labels, config.input_width
+    (2, 64)
     """
 
     model_type = "lecture_bag_of_words"

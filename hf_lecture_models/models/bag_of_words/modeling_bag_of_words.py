@@ -49,10 +49,9 @@ import torch
 from torch import Tensor, nn
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
-from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.models.bag_of_words.configuration_bag_of_words import BagOfWordsConfig
 
@@ -86,6 +85,14 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
 
     `forward` reads ids (batch, seq). In `attention_mask` (batch, seq) 1 is a real token; without one, all are real. The
     configuration's `bos_token_id`, `eos_token_id` and `pad_token_id` are left out either way.
+
+    It returns `pooler_output` (batch, last hidden size or num_labels), the text's vector, and `last_hidden_state`
+    (batch, seq, first hidden size or num_labels), what each token adds to h_1 or f(X), 0 for those left out.
+
+    >>> model = BagOfWordsModel(BagOfWordsConfig(vocab_size=9, hidden_sizes=[4], bos_token_id=8))
+    >>> outputs = model(torch.tensor([[8, 3, 1]]))
+    >>> outputs.pooler_output.shape, outputs.last_hidden_state[0, 0].tolist()
+    (torch.Size([1, 4]), [0.0, 0.0, 0.0, 0.0])
     """
 
     def __init__(self, config: BagOfWordsConfig):
@@ -95,16 +102,11 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
         self.hidden_layers = _hidden_layers(config)
         self.post_init()
 
-    @can_return_tuple
+    @model_forward
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: bool
     ) -> BaseModelOutputWithPooling:
-        """Add up the words.
-
-        Returns:
-            `pooler_output` (batch, last hidden size or num_labels), the text's vector; `last_hidden_state` (batch, seq,
-            first hidden size or num_labels), what each token adds to h_1 or f(X), 0 for those left out.
-        """
+        """Add up the words."""
         words = self.embed_tokens(input_ids) * self._is_word(input_ids, attention_mask).unsqueeze(-1)
         h = self.bias + words.sum(dim=1)
         return BaseModelOutputWithPooling(last_hidden_state=words, pooler_output=self.hidden_layers(h))
@@ -140,7 +142,15 @@ def _hidden_layers(config: BagOfWordsConfig) -> nn.Sequential:
 
 
 class BagOfWordsForSequenceClassification(SequenceClassificationHead, BagOfWordsPreTrainedModel):
-    """The classifier: f(X), the linear model's vector itself, or b + A σ(h_K)."""
+    """The classifier: f(X), the linear model's vector itself, or b + A σ(h_K).
+
+    >>> model = BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=9, num_labels=2))
+    >>> outputs = model(torch.tensor([[3, 1]]), labels=torch.tensor([0]))
+    >>> outputs.logits.tolist(), round(outputs.loss.item(), 4)  # untrained, both classes are equally probable: ln 2
+    ([[0.0, 0.0]], 0.6931)
+    """
+
+    base_model_class = BagOfWordsModel
 
     def __init__(self, config: BagOfWordsConfig):
         super().__init__(config)

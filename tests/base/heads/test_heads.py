@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import AutoModel, PreTrainedModel
 
-from hf_lecture_models.base.heads.inner_model import TextVectorHead
+from hf_lecture_models.base.heads.model_head import TextVectorHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentPreTrainedModel
@@ -122,6 +122,8 @@ class TestMaskedLM(EncoderTests, MaskedLMTests):
 class RecurrentTagger(TokenClassificationHead, RecurrentPreTrainedModel):
     """A head around a model of the package that can go on from a state."""
 
+    base_model_class = RecurrentModel
+
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__(config)
         self.model = RecurrentModel(config)
@@ -160,18 +162,18 @@ def test_a_head_compiles_in_one_piece_and_exports() -> None:
     assert_close(exported(**other).logits, model(**other).logits)
 
 
-def test_the_inner_model_may_be_compiled() -> None:
+def test_the_base_model_may_be_compiled() -> None:
     model = EncoderForTokenClassification(EncoderConfig(num_labels=3)).eval()
     inputs = token_inputs(model.config, (6, 4))
     expected = model(**inputs).logits
     model.model = torch.compile(model.model, backend="eager")
     assert_close(model(**inputs).logits, expected)
-    with pytest.raises(ValueError, match="EncoderModel reads no position_ids"):
+    with pytest.raises(TypeError, match="takes no argument position_ids"):
         model(**inputs, position_ids=inputs["input_ids"])
 
 
 def test_no_cache_is_kept() -> None:
-    """An inner model that returns its state unless told otherwise is told so; a user may insist."""
+    """A base model that returns its state unless told otherwise is told so; a user may insist."""
     model = RecurrentTagger(RecurrentConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_labels=3))
     returned: list[Any] = []
     model.model.register_forward_hook(lambda module, given, outputs: returned.append(outputs.get("past_key_values")))

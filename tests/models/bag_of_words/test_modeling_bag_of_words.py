@@ -32,7 +32,7 @@ def counts(config: BagOfWordsConfig, ids: Tensor) -> Tensor:
 
 
 class BagOfWordsTests(ModelTests):
-    """Not collected by itself: what the classifier and its inner model declare in common."""
+    """Not collected by itself: what the classifier and its base model declare in common."""
 
     fields: ClassVar[dict[str, Any]] = {}
     contradictory_configs = ({"hidden_sizes": [4, 0]}, {"dropout": 1.0}, {"hidden_sizes": [], "dropout": 0.1})
@@ -144,7 +144,7 @@ def test_hidden_layers_in_numpy(tokenizer: Any, name: str, act: Any) -> None:
     for parameter in model.parameters():
         nn.init.normal_(parameter)
     a, b, *rest = (parameter.detach().double().numpy() for parameter in model.parameters())
-    # The bag's bias is a parameter of the inner model itself, and so comes before those of its modules.
+    # The bag's bias is a parameter of the base model itself, and so comes before those of its modules.
     b, a = (a, b) if a.ndim == 1 else (b, a)
     for text in TEXTS:
         hidden = b + sum(a[tokenizer.convert_tokens_to_ids(word)] for word in text.split())
@@ -310,5 +310,5 @@ def test_what_cannot_be_read_is_refused(tokenizer: Any) -> None:
     model = build(tokenizer)
     with pytest.raises(ValueError, match=r"shape \(3,\); \(batch, seq\)"):
         model(torch.tensor([3, 1, 4]))
-    with pytest.raises(ValueError, match="BagOfWordsModel reads no token_type_ids"):
+    with pytest.raises(TypeError, match="BagOfWordsModel.* takes no argument token_type_ids"):
         model(torch.tensor([[3, 1]]), token_type_ids=torch.tensor([[0, 1]]))

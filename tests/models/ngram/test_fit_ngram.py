@@ -42,9 +42,9 @@ def test_fields_are_overridden_by_name(tmp_path):
     ("options", "message"),
     [
         (["--order", "0"], "order is 0"),
-        (["--smoothing", "good"], "'good'; it must be one of"),
+        (["--smoothing", "good"], "smoothing must be one of maximum_likelihood, .*, not 'good'"),
         (["--ordr", "2"], "order"),
-        (["--tokenizer.type", "letters"], "must be one of word, byte"),
+        (["--tokenizer.type", "letters"], "tokenizer.type must be one of word, bpe, char, byte"),
         (["--train_texts", "[]"], "no training data"),
     ],
 )
