@@ -88,8 +88,8 @@ def _export(logits: _Logits, path: Path) -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
     batch, seq = torch.export.Dim("batch"), torch.export.Dim("seq")
     shapes = {name: {0: batch, 1: seq} for name in logits.inputs}
-    example = (torch.zeros(2, 5, dtype=torch.long), torch.ones(2, 5, dtype=torch.long), torch.zeros(2, 5).long())
-    example = example[: len(shapes)]
+    ids = torch.zeros(2, 5, dtype=torch.long)
+    example = (ids, torch.ones_like(ids), torch.zeros_like(ids))[: len(shapes)]
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
