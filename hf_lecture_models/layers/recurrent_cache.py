@@ -19,6 +19,11 @@ class RecurrentCache(Cache):
     Its size does not grow with the text. Models never write into a cache that they are given: they return a new one.
     The methods that `generate()` calls on its own cache (`reorder_cache`, ...) replace tensors, and never change one
     in place, so tensors that another cache holds too keep their values.
+
+    >>> cache = RecurrentCache.from_states([(torch.tensor([[1.0], [2.0]]),)], seen_tokens=7)  # one layer, two rows
+    >>> cache.reorder_cache(torch.tensor([1, 1]))
+    >>> cache.states[0][0].tolist(), cache.get_seq_length()
+    ([[2.0], [2.0]], 7)
     """
 
     def __init__(self, num_layers: int):

@@ -105,14 +105,11 @@ def train(
     """Train `model` and leave the best one (without `evaluation`: the last one) in `output_dir`.
 
     Args:
-        model: any model of transformers, or what is called alike: `model(**batch.inputs, **forward_options)` returns an
-            object whose `loss` is the mean over the batch's `num_items` items. It has `save_pretrained`.
+        model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean over
+            `batch.num_items` items. After a sharded run (`trainer/processes.py`) only the main process's is trained.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
-        resume: go on from the newest complete checkpoint in `output_dir/checkpoints`, to the weights of a run that was
-            never interrupted, bit for bit on the CPU at the same number of threads and processes.
-
-    If the launcher shards the model (`trainer/processes.py`), `model` is left whole and holds the last weights in the
-    main process only.
+        resume: go on from the newest complete checkpoint, to the weights of a run that was never interrupted, bit for
+            bit on the CPU at the same number of threads and processes.
 
     Raises:
         ValueError: `output_dir` holds a run and `resume` is False; the recipe or the data differ from the run's.
@@ -184,7 +181,7 @@ class _Run:
             self.reporter.note(f"tracked by {recipe.report_to}: {look}")
         self.reporter.note(
             f"training {sum(p.numel() for p in self.plain_model.parameters()):,} parameters on {accelerator.device} in "
-            f"{accelerator.num_processes} process(es){' that share its weights' * self.sharded}, steps "
+            f"{accelerator.num_processes} process(es){', sharded' if self.sharded else ''}, steps "
             f"{self.progress.step} to {self.total_steps}, effective batch {recipe.effective_batch()}"
         )
 

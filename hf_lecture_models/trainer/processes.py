@@ -41,8 +41,6 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.tracking import refuse_missing_tracker
 
-_UNSUPPORTED = {DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM, DistributedType.XLA}
-
 
 def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
     """The accelerator of a run, on exactly the processes that were asked for.
@@ -52,12 +50,7 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
         ValueError: another number of processes runs than was asked for, or the launcher asks for what the loop or
             the recipe does not do.
     """
-    asked = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
-    if asked not in ("no", recipe.mixed_precision):
-        raise ValueError(
-            f"the launcher asks for mixed_precision {asked}, the recipe for {recipe.mixed_precision}; "
-            f"add --mixed_precision {asked} after the recipe"
-        )
+    _refuse_launcher(recipe)
     refuse_missing_tracker(recipe.report_to)
     sharded = parse_flag_from_env("ACCELERATE_USE_FSDP")
     accelerator = Accelerator(
@@ -69,16 +62,33 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
         project_dir=output_dir / "runs",
         fsdp_plugin=_sharding_of([]) if sharded else None,
     )
-    if accelerator.distributed_type in _UNSUPPORTED:
-        raise ValueError(
-            f"the launcher asks for {accelerator.distributed_type.value}, which this loop does not run; to spread a "
-            "model over processes use FSDP: accelerate launch --use_fsdp"
-        )
     if sharded and accelerator.distributed_type == DistributedType.MULTI_CPU:
         # accelerate 1.15 shards on accelerators only: on CPUs it ignores environment and plugin without a word and
         # gives each process the whole model. All that follows asks these two states alone.
         for state in (AcceleratorState, PartialState):
             state._shared_state["distributed_type"] = DistributedType.FSDP
+    _refuse_processes(accelerator, recipe, sharded)
+    return accelerator
+
+
+def _refuse_launcher(recipe: TrainingRecipe) -> None:
+    """Raise ValueError where the launcher's environment asks for what the loop or the recipe does not do."""
+    asked = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
+    if asked not in ("no", recipe.mixed_precision):
+        raise ValueError(
+            f"the launcher asks for mixed_precision {asked}, the recipe for {recipe.mixed_precision}; "
+            f"add --mixed_precision {asked} after the recipe"
+        )
+    for name in ("DEEPSPEED", "MEGATRON_LM"):
+        # Before accelerate sees it, which would recommend to install the package, or pass over it on CPUs.
+        if parse_flag_from_env(f"ACCELERATE_USE_{name}"):
+            raise ValueError(f"this loop does not run {name}; it shards by FSDP: accelerate launch --use_fsdp")
+
+
+def _refuse_processes(accelerator: Accelerator, recipe: TrainingRecipe, sharded: bool) -> None:
+    """Raise ValueError where other processes run than those that were asked for, or ones that do not shard."""
+    if accelerator.distributed_type == DistributedType.XLA:
+        raise ValueError("this loop does not run on XLA devices")
     launched = int(os.environ.get("WORLD_SIZE", "1"))
     wanted = recipe.num_processes or launched
     if accelerator.num_processes != max(wanted, launched) or launched > wanted:
@@ -91,7 +101,6 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
             f"ACCELERATE_USE_FSDP asks to shard the model, but {accelerator.num_processes} process runs under "
             f"{accelerator.distributed_type}; start several (torchrun --nproc_per_node 2 SCRIPT), or unset it"
         )
-    return accelerator
 
 
 def is_sharded(accelerator: Accelerator) -> bool:

@@ -358,6 +358,8 @@ def test_tensorboard_gets_the_history(tmp_path):
         ({}, {"num_processes": 2}, "1 process.* run, but 2 were asked for"),
         ({"WORLD_SIZE": "2"}, {}, "1 process.* run, but 2 were asked for"),
         ({"ACCELERATE_MIXED_PRECISION": "fp16"}, {}, "the launcher asks for mixed_precision fp16"),
+        ({"ACCELERATE_USE_DEEPSPEED": "true"}, {}, "does not run DEEPSPEED; it shards by FSDP"),
+        ({"ACCELERATE_USE_MEGATRON_LM": "1"}, {}, "does not run MEGATRON_LM"),
     ],
 )
 def test_a_launch_that_is_not_what_was_asked_is_refused(tmp_path, monkeypatch, environment, fields, message):

@@ -17,7 +17,7 @@ class BagOfWordsConfig(LectureConfig):
         vocab_size: number of words, `len(tokenizer)`.
         input_coding: "one_hot", a weight of its own for each word; or "integer", the words' ids as numbers.
         hidden_sizes: widths of the hidden layers; none for the linear model.
-        hidden_act: activation of the hidden layers: "relu", "gelu" or "silu".
+        hidden_act: activation of the hidden layers: "relu", "gelu" (in the tanh form) or "silu".
         dropout: dropout probability in the output of each hidden layer.
         initializer_range: standard deviation of the initial weights; those of the linear model start at 0.
         bos_token_id, eos_token_id, pad_token_id: ids that are no words: they are left out of the bag.

@@ -107,7 +107,8 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: bool
     ) -> BaseModelOutputWithPooling:
         """Add up the words."""
-        words = self.embed_tokens(input_ids) * self._is_word(input_ids, attention_mask).unsqueeze(-1)
+        is_word = self._is_word(input_ids, attention_mask)
+        words = self.embed_tokens(input_ids).where(is_word.unsqueeze(-1), 0.0)
         h = self.bias + words.sum(dim=1)
         return BaseModelOutputWithPooling(last_hidden_state=words, pooler_output=self.hidden_layers(h))
 

@@ -36,6 +36,10 @@ class FeedForwardConfig(LectureConfig):
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
+
+    >>> config = FeedForwardConfig(vocab_size=1000, order=4, embedding_size=30, hidden_size=50)
+    >>> config.context_size  # three word vectors side by side
+    90
     """
 
     model_type = "lecture_feed_forward"

@@ -78,6 +78,10 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
 
     It returns `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`:
     the word vectors and the last hidden state.
+
+    >>> model = FeedForwardModel(FeedForwardConfig(vocab_size=9, order=3, hidden_size=4, bos_token_id=8))
+    >>> model(torch.tensor([[8, 3, 1]])).last_hidden_state.shape
+    torch.Size([1, 3, 4])
     """
 
     def __init__(self, config: FeedForwardConfig):
@@ -132,7 +136,13 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
 
 
 class FeedForwardForCausalLM(LargeVocabularyLM, CausalLMHead, FeedForwardPreTrainedModel, GenerationMixin):
-    """The feed-forward language model: the next word's probability from the n - 1 words before it."""
+    """The feed-forward language model: the next word's probability from the n - 1 words before it.
+
+    >>> model = FeedForwardForCausalLM(FeedForwardConfig(vocab_size=9, order=3, hidden_size=4, bos_token_id=8))
+    >>> ids = torch.tensor([[8, 3, 1, 4]])
+    >>> model(ids, labels=ids).logits.shape, model.score(ids)[0, 0].item()
+    (torch.Size([1, 4, 9]), 0.0)
+    """
 
     base_model_class = FeedForwardModel
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}

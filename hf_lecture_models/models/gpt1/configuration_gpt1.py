@@ -36,6 +36,10 @@ class Gpt1Config(LectureConfig):
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
+
+    >>> config = Gpt1Config(hidden_size=64, num_attention_heads=4, n_positions=128)  # official names are read too
+    >>> config.max_position_embeddings
+    128
     """
 
     model_type = "lecture_gpt1"

@@ -91,6 +91,12 @@ class Gpt1Model(Gpt1PreTrainedModel):
 
     It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (the
     input of the first block, each block's output) and `attentions` (batch, heads, seq, seen + seq) of each block.
+
+    >>> import torch
+    >>> config = Gpt1Config(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
+    >>> outputs = Gpt1Model(config)(torch.tensor([[3, 1, 4]]), output_attentions=True)
+    >>> outputs.last_hidden_state.shape, outputs.attentions[0].shape
+    (torch.Size([1, 3, 4]), torch.Size([1, 2, 3, 3]))
     """
 
     def __init__(self, config: Gpt1Config):
@@ -130,7 +136,14 @@ class Gpt1Model(Gpt1PreTrainedModel):
 
 
 class Gpt1ForCausalLM(CausalLMHead, Gpt1PreTrainedModel, GenerationMixin):
-    """The language model: the next token's probability from the last block's state."""
+    """The language model: the next token's probability from the last block's state.
+
+    >>> import torch
+    >>> config = Gpt1Config(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
+    >>> ids = torch.tensor([[3, 1, 4]])
+    >>> Gpt1ForCausalLM(config)(ids, labels=ids).logits.shape
+    torch.Size([1, 3, 9])
+    """
 
     base_model_class = Gpt1Model
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}

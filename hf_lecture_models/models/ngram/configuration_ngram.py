@@ -40,6 +40,9 @@ class NGramConfig(LectureConfig):
         eos_token_id: `</s>`, an event like any word.
         pad_token_id: `<pad>`, neither event nor context.
         unk_token_id: `<unk>`, an event like any word.
+
+    >>> NGramConfig(vocab_size=1000, order=3, smoothing="kneser_ney").order
+    3
     """
 
     model_type = "lecture_ngram"

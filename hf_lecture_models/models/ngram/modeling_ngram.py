@@ -98,7 +98,12 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
 
 
 class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
-    """An n-gram language model. `NGramForCausalLM.fit` estimates one; a new one is uniform over the events."""
+    """An n-gram language model. `NGramForCausalLM.fit` estimates one; a new one is uniform over the events.
+
+    >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))  # not estimated yet: every word is as probable
+    >>> model(torch.tensor([[0, 1]])).logits[0, -1].exp()
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     def __init__(self, config: NGramConfig) -> None:
         super().__init__(config)

@@ -38,6 +38,10 @@ class RecurrentConfig(LectureConfig):
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
+
+    >>> config = RecurrentConfig(cell_type="lstm", hidden_size=512, projection_size=128, output_projection_size=256)
+    >>> config.layer_output_size, config.output_size
+    (128, 256)
     """
 
     model_type = "lecture_recurrent"

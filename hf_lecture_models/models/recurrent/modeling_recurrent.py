@@ -93,6 +93,10 @@ class RecurrentModel(RecurrentPreTrainedModel):
 
     It returns `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`:
     the word vectors and each layer's output, the last one being `last_hidden_state`.
+
+    >>> model = RecurrentModel(RecurrentConfig(vocab_size=9, hidden_size=4, bidirectional=True))
+    >>> model(torch.tensor([[3, 1, 4]])).last_hidden_state.shape
+    torch.Size([1, 3, 8])
     """
 
     def __init__(self, config: RecurrentConfig):
@@ -143,7 +147,14 @@ class RecurrentModel(RecurrentPreTrainedModel):
 
 
 class RecurrentForCausalLM(LargeVocabularyLM, CausalLMHead, RecurrentPreTrainedModel, GenerationMixin):
-    """The recurrent language model: the next word's probability from the state after all words before it."""
+    """The recurrent language model: the next word's probability from the state after all words before it.
+
+    >>> model = RecurrentForCausalLM(RecurrentConfig(vocab_size=9, cell_type="gru", hidden_size=4)).eval()
+    >>> ids = torch.tensor([[3, 1, 4, 1]])
+    >>> state = model(ids[:, :3]).past_key_values  # going on from the state equals reading the whole text
+    >>> torch.allclose(model(ids[:, 3:], past_key_values=state).logits, model(ids).logits[:, 3:], atol=1e-6)
+    True
+    """
 
     base_model_class = RecurrentModel
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}

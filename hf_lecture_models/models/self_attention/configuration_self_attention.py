@@ -35,6 +35,10 @@ class SelfAttentionConfig(LectureConfig):
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
+
+    >>> config = SelfAttentionConfig(num_attention_heads=4, position_encoding="alibi", norm_position="pre")
+    >>> config.position_encoding
+    'alibi'
     """
 
     model_type = "lecture_self_attention"

@@ -143,6 +143,10 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
 
     It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (I_0 and
     each block's output, but last `last_hidden_state`) and `attentions`, each (batch, heads, seq, seen + seq).
+
+    >>> config = SelfAttentionConfig(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
+    >>> len(SelfAttentionModel(config)(torch.tensor([[3, 1, 4]]), output_hidden_states=True).hidden_states)
+    3
     """
 
     def __init__(self, config: SelfAttentionConfig):
@@ -194,7 +198,13 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
 
 
 class SelfAttentionForCausalLM(CausalLMHead, SelfAttentionPreTrainedModel, GenerationMixin):
-    """The self-attention language model: the next token's probability from all tokens up to this one."""
+    """The self-attention language model: the next token's probability from all tokens up to this one.
+
+    >>> config = SelfAttentionConfig(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
+    >>> ids = torch.tensor([[3, 1, 4]])
+    >>> SelfAttentionForCausalLM(config)(ids, labels=ids).logits.shape
+    torch.Size([1, 3, 9])
+    """
 
     base_model_class = SelfAttentionModel
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}

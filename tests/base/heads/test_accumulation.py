@@ -63,8 +63,7 @@ def some(number: int, ids: list[int]) -> list[int]:
 
 
 CASES: dict[str, tuple[type, dict[str, Any], Any, Any]] = {
-    "classes": (EncoderForSequenceClassification, {"num_labels": 3}, lambda n, ids: {"labels": n % 3}, collate),
-    "some classes": (
+    "classes": (
         EncoderForSequenceClassification,
         {"num_labels": 3},
         lambda n, ids: {"labels": -100 if n % 4 == 0 else n % 3},
