@@ -26,4 +26,4 @@ def register_pipelines() -> None:
 def _score_with_package(model: Any, tokenizer: Any, sentences: Sequence[str], **options: Any) -> list[Score]:
     """Any causal language model of transformers, texts of any length, and what sentences have in common only once."""
     scores = score_texts(model, tokenizer, sentences, **options)
-    return [(score.ids.tolist(), score.log_probs.tolist()) for score in scores]
+    return [Score(score.ids.tolist(), score.log_probs.tolist()) for score in scores]

@@ -7,6 +7,7 @@ This file travels with exported language models, alone: where the package is ins
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,8 +16,22 @@ from transformers.pipelines import Pipeline
 TASK = "sentence-ranking"
 PROBABILITIES = ("terminated", "prefix")
 
-Score = tuple[list[int], list[float]]
-"""The tokens of a sentence, and the natural logarithm of the probability of each; [] and [-inf]: it is impossible."""
+
+@dataclass(frozen=True)
+class Score:
+    """The tokens of a sentence, and the natural logarithm of the probability of each; [] and [-inf]: it is impossible.
+
+    >>> Score([5, 3], [-1.5, -0.5]).log_prob
+    -2.0
+    """
+
+    ids: list[int]
+    log_probs: list[float]
+
+    @property
+    def log_prob(self) -> float:
+        """ln P of the sentence."""
+        return math.fsum(self.log_probs)
 
 
 @torch.no_grad()
@@ -32,7 +47,7 @@ def score_sentences(
     """
     start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     end = [tokenizer.eos_token_id] if probability == "terminated" else []
-    found: list[Score] = [([], [-math.inf]) for _ in sentences]
+    found = [Score([], [-math.inf]) for _ in sentences]
     rows: dict[int, list[int]] = {}
     for index, sentence in enumerate(sentences):
         try:
@@ -51,7 +66,7 @@ def score_sentences(
         mask = (torch.arange(1 + width) <= lengths[:, None]).long()
         scores = model.score(torch.tensor(filled, device=model.device), mask.to(model.device))[:, 1:].double().tolist()
         for index, row in zip(batch, scores, strict=True):
-            found[index] = (rows[index], row[: len(rows[index])])
+            found[index] = Score(rows[index], row[: len(rows[index])])
     return found
 
 
@@ -164,16 +179,15 @@ class SentenceRankingPipeline(Pipeline):
     def _entries(self, group: list[str], scores: dict[str, Score], return_tokens: bool) -> list[dict[str, Any]]:
         entries = []
         for index, sentence in enumerate(group):
-            ids, log_probs = scores[sentence]
-            log_prob = math.fsum(log_probs)
-            entry: dict[str, Any] = {"index": index, "sequence": sentence, "log_prob": log_prob}
-            entry["log_prob_per_token"] = log_prob / max(1, len(log_probs))
+            score = scores[sentence]
+            entry: dict[str, Any] = {"index": index, "sequence": sentence, "log_prob": score.log_prob}
+            entry["log_prob_per_token"] = score.log_prob / max(1, len(score.log_probs))
             if return_tokens:
                 tokenizer: Any = self.tokenizer
-                names = tokenizer.convert_ids_to_tokens(ids)
+                names = tokenizer.convert_ids_to_tokens(score.ids)
                 entry["tokens"] = [
                     {"token": token, "id": id_, "log_prob": value}
-                    for token, id_, value in zip(names, ids, log_probs, strict=False)
+                    for token, id_, value in zip(names, score.ids, score.log_probs, strict=False)
                 ]
             entries.append(entry)
         return entries

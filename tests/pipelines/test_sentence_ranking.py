@@ -11,7 +11,7 @@ from hf_lecture_models.evaluation.rescoring import Rescoring
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.pipelines.registration import register_pipelines
-from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
+from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, score_sentences
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.interop.small_models import small_model, small_tokenizer
@@ -111,9 +111,9 @@ def test_the_scoring_that_travels_is_the_packages(name, probability):
     model = small_model(name, tokenizer).eval()
     sentences = ["the cat sat", "", "zebras sat on the mat", "<s> the dog", "a"]
     found = score_sentences(model, tokenizer, sentences, probability, batch_size=2)
-    for (ids, log_probs), expected in zip(found, score_texts(model, tokenizer, sentences, probability), strict=True):
-        assert ids == expected.ids.tolist()
-        assert log_probs == pytest.approx(expected.log_probs.tolist(), rel=1e-5, abs=1e-5)
+    for score, expected in zip(found, score_texts(model, tokenizer, sentences, probability), strict=True):
+        assert score.ids == expected.ids.tolist()
+        assert score.log_probs == pytest.approx(expected.log_probs.tolist(), rel=1e-5, abs=1e-5)
 
 
 def test_the_total_is_that_of_the_rescoring_commands(ranker):
