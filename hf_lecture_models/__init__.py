@@ -15,7 +15,8 @@ from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
-from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, register_pipelines
+from hf_lecture_models.pipelines.registration import register_pipelines
+from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordTokenizer
 from hf_lecture_models.version import __version__
 

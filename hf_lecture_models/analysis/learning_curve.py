@@ -12,14 +12,16 @@ from hf_lecture_models.analysis.figures import figure
 def save_learning_curve(
     history: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], width: float = 7.0, height: float = 4.5
 ) -> None:
-    """Draw training and validation loss, in nats per token, against optimiser steps.
+    """Draw the training loss and what the validation measured against optimiser steps.
+
+    A perplexity is drawn as its logarithm, which has the unit of a language model's loss, nats per token; any other
+    first measure (accuracy, say) has an axis of its own.
 
         history = [{"step": 10, "loss": 5.1}, {"step": 20, "loss": 4.2}, {"step": 20, "validation_perplexity": 81.0}]
         save_learning_curve(history, "learning_curve.png")
 
     Args:
-        history: rows with `step` and either `loss` (training, nats per token) or measures named `validation_...`, of
-            which the perplexity is drawn as its logarithm: the same unit as the loss.
+        history: rows with `step` and either `loss` (of training) or measures named `validation_...`.
         path: .png, .svg or .pdf; written beside and renamed.
         width, height: in inches.
 
@@ -27,20 +29,23 @@ def save_learning_curve(
         ImportError: matplotlib is not installed.
         ValueError: the history holds nothing to draw.
     """
-    curves = {
-        "training": _curve(history, "loss", float),
-        "validation": _curve(history, "validation_perplexity", math.log) or _curve(history, "validation_loss", float),
-    }
-    if not any(curves.values()):
-        raise ValueError(f"nothing to draw in {path}: no row of the history holds loss or validation_perplexity")
+    measure = next((key for row in history for key in row if key.startswith("validation_")), "validation_perplexity")
+    in_nats = measure == "validation_perplexity"
+    training, validation = _curve(history, "loss", float), _curve(history, measure, math.log if in_nats else float)
+    if not training and not validation:
+        raise ValueError(f"nothing to draw in {path}: no row of the history holds loss or a measure of validation")
     with figure(path, width, height) as axes:
-        for (name, points), style in zip(curves.items(), ("-", "o-"), strict=True):
-            if points:
-                axes.plot(*zip(*points, strict=True), style, label=name, markersize=4)
+        other = axes if in_nats else axes.twinx()
+        lines = axes.plot(*zip(*training, strict=True), "-", label="training") if training else []
+        if validation:
+            lines += other.plot(*zip(*validation, strict=True), "o-", color="C1", label="validation", markersize=4)
+        if not in_nats:
+            other.set_ylabel(f"validation {measure.removeprefix('validation_').replace('_', ' ')}")
         axes.set_xlabel("optimiser steps")
-        axes.set_ylabel("loss (nats per token)")
+        axes.set_ylabel("loss (nats per token)" if in_nats else "loss")
         axes.grid(alpha=0.3)
-        axes.legend()
+        place = {} if in_nats else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "frameon": False}
+        axes.legend(handles=lines, **place)
 
 
 def save_table(

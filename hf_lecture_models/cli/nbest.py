@@ -17,9 +17,8 @@ from hf_lecture_models.evaluation.rescoring import (
     tune_weight,
     word_error_rates,
 )
-from hf_lecture_models.evaluation.scoring import TextScore
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
+from hf_lecture_models.pipelines.sentence_ranking import Score, SentenceRankingPipeline
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import split_words
 
@@ -89,7 +88,7 @@ def _parsed(file: str, batch_size: int) -> Iterator[list[tuple[float, str] | Non
 
 def _rescoring(
     lists: list[_List],
-    scores: dict[str, TextScore],
+    scores: dict[str, Score],
     references: Path | None,
     weight: float | None,
     length_bonus: float,

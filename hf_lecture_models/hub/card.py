@@ -4,6 +4,7 @@
 import ast
 import math
 import os
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -142,7 +143,7 @@ def _metadata(facts: Mapping[str, Any], measured: Mapping[str, tuple[str, float]
     results = [
         EvalResult(
             task_type=facts["task"]["pipeline_tag"],
-            dataset_type=str(data["name"]).lower().replace(" ", "-"),
+            dataset_type=re.sub(r"[^a-z0-9]+", "-", str(data["name"]).lower()).strip("-"),
             dataset_name=data["name"],
             dataset_split=data.get("split"),
             metric_type=key,

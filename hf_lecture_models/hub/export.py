@@ -3,15 +3,16 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformers import PreTrainedModel, PythonBackend
 from transformers.models.auto import modeling_auto
+from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.hub.card import write_card
-from hf_lecture_models.hub.flatten import flat_name, flatten
+from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
 from hf_lecture_models.io.files import staged_folder
 
 # What an earlier export to the same folder may have left and this one may not need.
@@ -27,7 +28,8 @@ def export(
     """Save a self-contained folder, as published: weights, configuration, tokenizer, code, card.
 
     It loads with `trust_remote_code=True` where this package is absent; where the package is imported, the package's
-    own classes serve and no flag is needed.
+    own classes serve and no flag is needed. The package's own pipelines for such models come along. A model of
+    transformers itself needs no code.
 
     Args:
         model: an instance of a registered class.
@@ -45,14 +47,21 @@ def export(
             f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
             "(hf_lecture_models.io.registration.register) before exporting it"
         )
+    classes = {auto: cls for auto, cls in classes.items() if not _is_transformers_own(cls)}
     # A tokenizer written in Python is code, too; `tokenizer.json` alone reproduces all others.
     python_tokenizer = type(processing_class) if isinstance(processing_class, PythonBackend) else None
-    code = flatten([*classes.values(), *filter(None, [python_tokenizer])])
+    if python_tokenizer is not None and _is_transformers_own(python_tokenizer):
+        python_tokenizer = None
+    pipelines = own_pipelines([auto for auto, cls in classes.items() if cls is type(model)])
+    code = flatten([*classes.values(), *filter(None, [python_tokenizer]), *(cls for cls, _ in pipelines.values())])
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)
         if processing_class is not None:
             processing_class.save_pretrained(stage)
         _write_code(stage, code, classes, python_tokenizer)
+        if pipelines:
+            entries = {task: {**entry, "impl": _reference(cls)} for task, (cls, entry) in pipelines.items()}
+            _add_to_config(stage / "config.json", {"custom_pipelines": entries})
         if facts is not None:
             write_card(stage, facts)
 
@@ -67,14 +76,34 @@ def registered_classes(config_class: type) -> dict[str, type]:
     return classes
 
 
+def own_pipelines(auto_classes: Sequence[str]) -> dict[str, tuple[type, dict[str, Any]]]:
+    """The pipelines of this package that run models of these Auto classes: by task, the class, and what loads for it.
+
+    >>> list(own_pipelines(["AutoModelForCausalLM"]))
+    ['sentence-ranking']
+    """
+    found = {}
+    for task, entry in PIPELINE_REGISTRY.supported_tasks.items():
+        loaders = [auto.__name__ for auto in entry["pt"] if auto.__name__ in auto_classes]
+        if loaders and getattr(entry["impl"], "__module__", "").split(".")[0] == PACKAGE:
+            found[task] = (entry["impl"], {"pt": loaders, "type": entry["type"]})
+    return found
+
+
 def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], tokenizer: type | None) -> None:
     """The modules, and in the configurations where each class stands among them."""
     for name, source in code.items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
-    _add_auto_map(folder / "config.json", {auto: _reference(cls) for auto, cls in classes.items()})
+    if classes:
+        auto_map = {auto: _reference(cls) for auto, cls in classes.items()}
+        _add_to_config(folder / "config.json", {"auto_map": auto_map})
     if tokenizer is not None:
         # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
-        _add_auto_map(folder / "tokenizer_config.json", {"AutoTokenizer": [_reference(tokenizer), None]})
+        _add_to_config(folder / "tokenizer_config.json", {"auto_map": {"AutoTokenizer": [_reference(tokenizer), None]}})
+
+
+def _is_transformers_own(cls: type) -> bool:
+    return cls.__module__.startswith("transformers.")
 
 
 def _reference(cls: type) -> str:
@@ -82,7 +111,6 @@ def _reference(cls: type) -> str:
     return f"{flat_name(cls.__module__)}.{cls.__name__}"
 
 
-def _add_auto_map(path: Path, auto_map: Mapping[str, Any]) -> None:
-    config = json.loads(path.read_text(encoding="utf-8"))
-    config["auto_map"] = auto_map
+def _add_to_config(path: Path, fields: Mapping[str, Any]) -> None:
+    config = json.loads(path.read_text(encoding="utf-8")) | fields
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,9 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Write a neural language model as one ONNX file, which other runtimes and languages run."""
+"""Write a language model or a classifier of texts as one ONNX file, which other runtimes and languages run."""
 
 from __future__ import annotations
 
 import copy
+import inspect
 import logging
 import os
 import warnings
@@ -25,27 +26,33 @@ _TOLERANCE = 1e-3
 class _Logits(nn.Module):
     """Tensors in, one tensor out, and no cache."""
 
-    def __init__(self, model: nn.Module):
+    def __init__(self, model: Any):
         super().__init__()
         self.model = model
+        known = inspect.signature(model.forward).parameters
+        self.options = {"use_cache": False} if "use_cache" in known else {}
+        reads_types = "token_type_ids" in known and getattr(model.config, "type_vocab_size", 1) > 1
+        self.inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if reads_types else [])]
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return self.model(input_ids=input_ids, attention_mask=attention_mask, use_cache=False).logits
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
+        inputs = dict(zip(self.inputs, (input_ids, attention_mask, token_type_ids), strict=False))
+        return self.model(**inputs, **self.options).logits
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
     """Write `model` in float32, with free batch size and length, for positions that it computes all at once.
 
-    Inputs of the file: `input_ids` and `attention_mask` (batch, seq), int64, 1 = real token. Output: `logits` (batch,
-    seq, vocab_size), as the model's own (the adaptive softmax gives log-probabilities). Where onnxruntime is installed,
-    the file is run at three other shapes, with padding, before it gets its name.
+    Inputs of the file: `input_ids` and `attention_mask` (batch, seq), int64, 1 = real token; of a model that tells the
+    texts of a pair apart `token_type_ids` too. Output: `logits`, as the model's own: (batch, seq, vocab_size) of a
+    language model (the adaptive softmax gives log-probabilities), (batch, num_labels) of a classifier. Where
+    onnxruntime is installed, the file is run at three other shapes, with padding, before it gets its name.
 
     Args:
-        model: a causal language model of this package, but not an n-gram.
+        model: a causal language model, but not an n-gram, or a sequence classifier.
         path: the file; replaced whole, or untouched when anything fails.
 
     Returns:
-        The largest difference of a real token's logits that was seen; None if onnxruntime is not installed.
+        The largest difference of logits, of real tokens alone, that was seen; None if onnxruntime is not installed.
 
     Raises:
         ImportError: onnx or onnxscript is not installed.
@@ -75,13 +82,14 @@ def _refuse(model: Any) -> None:
         raise ValueError(f"the model takes {size / 2**30:.1f} GiB in float32; one ONNX file holds less than 2 GiB")
 
 
-def _export(logits: nn.Module, path: Path) -> None:
+def _export(logits: _Logits, path: Path) -> None:
     # It tells of packages that have nothing to do with these models, and of names that it does not use.
     for name in ("torch.onnx", "onnxscript", "onnx_ir"):
         logging.getLogger(name).setLevel(logging.ERROR)
     batch, seq = torch.export.Dim("batch"), torch.export.Dim("seq")
-    shapes = {name: {0: batch, 1: seq} for name in ("input_ids", "attention_mask")}
-    example = (torch.zeros(2, 5, dtype=torch.long), torch.ones(2, 5, dtype=torch.long))
+    shapes = {name: {0: batch, 1: seq} for name in logits.inputs}
+    ids = torch.zeros(2, 5, dtype=torch.long)
+    example = (ids, torch.ones_like(ids), torch.zeros_like(ids))[: len(shapes)]
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
@@ -91,7 +99,7 @@ def _export(logits: nn.Module, path: Path) -> None:
     program.save(str(path), external_data=False)
 
 
-def _largest_difference(logits: Any, path: Path) -> float:
+def _largest_difference(logits: _Logits, path: Path) -> float:
     from onnxruntime import InferenceSession
 
     session = InferenceSession(str(path), providers=["CPUExecutionProvider"])
@@ -102,8 +110,11 @@ def _largest_difference(logits: Any, path: Path) -> float:
         # The first row has padding on the left, the second on the right.
         mask = torch.ones(rows, length, dtype=torch.long)
         mask[0, : length // 2] = mask[1:2, length - length // 3 :] = 0
-        found = session.run(None, {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})[0]
+        inputs = [ids, mask, torch.arange(length).expand(rows, length) % 2][: len(logits.inputs)]
+        found = session.run(None, dict(zip(logits.inputs, (tensor.numpy() for tensor in inputs), strict=True)))[0]
         with torch.no_grad():
-            differences = (torch.from_numpy(found) - logits(ids, mask)).abs()[mask.bool()]
+            differences = (torch.from_numpy(found) - logits(*inputs)).abs()
+        if differences.dim() == 3:
+            differences = differences[mask.bool()]
         largest = torch.maximum(largest, differences.max())
     return float(largest)

@@ -37,6 +37,7 @@ MANAGED_FILES = (
     "base_*.py",
     "io_*.py",
     "layers_*.py",
+    "pipelines_*.py",
     LEARNING_CURVE,
 )
 ERROR_HINTS = {

@@ -1,15 +1,73 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`pipeline("sentence-ranking")`: A is better than B iff P(A) >= P(B) (slide Y:10-40)."""
+"""`pipeline("sentence-ranking")`: A is better than B iff P(A) >= P(B) (slide Y:10-40).
 
+This file travels with exported language models, alone: where the package is installed, registration.py replaces
+`score_sentences` by the package's own scoring.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from transformers import AutoModelForCausalLM
-from transformers.pipelines import PIPELINE_REGISTRY, Pipeline
-
-from hf_lecture_models.evaluation.rescoring import Rescoring, checked_score
-from hf_lecture_models.evaluation.scoring import PROBABILITIES, TextScore, score_texts
+import torch
+from transformers.pipelines import Pipeline
 
 TASK = "sentence-ranking"
+PROBABILITIES = ("terminated", "prefix")
+
+
+@dataclass(frozen=True)
+class Score:
+    """The tokens of a sentence, and the natural logarithm of the probability of each; [] and [-inf]: it is impossible.
+
+    >>> Score([5, 3], [-1.5, -0.5]).log_prob
+    -2.0
+    """
+
+    ids: list[int]
+    log_probs: list[float]
+
+    @property
+    def log_prob(self) -> float:
+        """ln P of the sentence."""
+        return math.fsum(self.log_probs)
+
+
+@torch.no_grad()
+def score_sentences(
+    model: Any, tokenizer: Any, sentences: Sequence[str], probability: str = "terminated", batch_size: int = 64
+) -> list[Score]:
+    """Score each sentence by itself with `model.score`, those of like length together.
+
+    A word that a closed vocabulary lacks makes its sentence impossible.
+
+    Raises:
+        ValueError: a sentence is longer than the model's longest input.
+    """
+    start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    end = [tokenizer.eos_token_id] if probability == "terminated" else []
+    found = [Score([], [-math.inf]) for _ in sentences]
+    rows: dict[int, list[int]] = {}
+    for index, sentence in enumerate(sentences):
+        try:
+            ids = tokenizer(sentence, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        except Exception as error:
+            if type(error) is not Exception:  # the Rust library's own, of a word without an id
+                raise
+            continue
+        rows[index] = [*ids, *end]
+    order = sorted(rows, key=lambda index: len(rows[index]))
+    for first in range(0, len(order), batch_size):
+        batch = order[first : first + batch_size]
+        lengths = torch.tensor([len(rows[index]) for index in batch])
+        width = int(lengths.max())
+        filled = [[start, *rows[index], *[start] * (width - len(rows[index]))] for index in batch]
+        mask = (torch.arange(1 + width) <= lengths[:, None]).long()
+        scores = model.score(torch.tensor(filled, device=model.device), mask.to(model.device))[:, 1:].double().tolist()
+        for index, row in zip(batch, scores, strict=True):
+            found[index] = Score(rows[index], row[: len(rows[index])])
+    return found
 
 
 class SentenceRankingPipeline(Pipeline):
@@ -47,6 +105,7 @@ class SentenceRankingPipeline(Pipeline):
     _load_processor: Any = False
     _load_image_processor: Any = False
     _load_feature_extractor: Any = False
+    score_sentences: Callable[..., list[Score]] = staticmethod(score_sentences)
 
     def __call__(  # type: ignore[override]
         self, inputs: Any, batch_size: int | None = None, scores: Any = None, **kwargs: Any
@@ -88,7 +147,7 @@ class SentenceRankingPipeline(Pipeline):
 
     def _forward(self, input_tensors: dict[str, Any], **options: Any) -> Any:
         sentences = input_tensors["sentences"]
-        scores = score_texts(self.model, self.tokenizer, sentences, **options)
+        scores = self.score_sentences(self.model, self.tokenizer, sentences, **options)
         return {"scores": dict(zip(sentences, scores, strict=True))}
 
     def postprocess(  # type: ignore[override]
@@ -104,44 +163,50 @@ class SentenceRankingPipeline(Pipeline):
             raise ValueError(f"weight and length_bonus of {TASK} need scores, one for each sentence")
         if outside is not None and weight is None:
             raise ValueError(f"scores of {TASK} need a weight, by which the model's log_prob is multiplied")
-        rescoring = None if weight is None else Rescoring(weight, length_bonus or 0.0)
-        return [
-            self._rank(group, model_outputs["scores"], return_tokens, rescoring, outside and outside[number])
-            for number, group in enumerate(groups)
-        ]
+        for name, value in (("weight", weight), ("length_bonus", length_bonus)):
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"{name} is {value}; it must be a finite number")
+        rankings = []
+        for number, group in enumerate(groups):
+            entries = self._entries(group, model_outputs["scores"], return_tokens)
+            for entry, score in zip(entries, outside[number] if outside is not None else (), strict=False):
+                entry |= {"score": score, "total": _total(score, entry, weight or 0.0, length_bonus or 0.0)}
+            # Python's sort is stable, also in reverse.
+            key = "log_prob" if outside is None else "total"
+            rankings.append(sorted(entries, key=lambda entry: entry[key], reverse=True))
+        return rankings
 
-    def _rank(
-        self,
-        group: list[str],
-        scores: dict[str, TextScore],
-        return_tokens: bool,
-        rescoring: Rescoring | None,
-        outside: list[float] | None,
-    ) -> list[dict[str, Any]]:
+    def _entries(self, group: list[str], scores: dict[str, Score], return_tokens: bool) -> list[dict[str, Any]]:
         entries = []
         for index, sentence in enumerate(group):
             score = scores[sentence]
-            entry: dict[str, Any] = {
-                "index": index,
-                "sequence": sentence,
-                "log_prob": score.log_prob,
-                "log_prob_per_token": score.log_prob_per_token,
-            }
-            if rescoring is not None and outside is not None:
-                total = rescoring.total(outside[index], score.log_prob, sentence)
-                entry |= {"score": outside[index], "total": total}
+            entry: dict[str, Any] = {"index": index, "sequence": sentence, "log_prob": score.log_prob}
+            entry["log_prob_per_token"] = score.log_prob / max(1, len(score.log_probs))
             if return_tokens:
-                entry["tokens"] = score.tokens(self.tokenizer)
+                tokenizer: Any = self.tokenizer
+                names = tokenizer.convert_ids_to_tokens(score.ids)
+                entry["tokens"] = [
+                    {"token": token, "id": id_, "log_prob": value}
+                    for token, id_, value in zip(names, score.ids, score.log_probs, strict=False)
+                ]
             entries.append(entry)
-        # Python's sort is stable, also in reverse.
-        return sorted(entries, key=lambda entry: entry["log_prob" if rescoring is None else "total"], reverse=True)
+        return entries
+
+
+def _total(score: float, entry: dict[str, Any], weight: float, length_bonus: float) -> float:
+    """As `evaluation.rescoring.Rescoring`: a weight of 0 leaves out even a log_prob of minus infinity."""
+    fluency = weight * entry["log_prob"] if weight else 0.0
+    return score + fluency + length_bonus * len(entry["sequence"].split())
 
 
 def _as_scores(scores: Any, groups: list[list[str]]) -> list[list[float]]:
     try:
-        numbers = [[checked_score(float(score)) for score in group] for group in scores]
+        numbers = [[float(score) for score in group] for group in scores]
     except TypeError:
         raise TypeError(f"scores of {TASK} must be numbers, nested as the sentences are") from None
+    for score in (score for group in numbers for score in group):
+        if math.isnan(score) or score == math.inf:
+            raise ValueError(f"a score is {score}; it must be a number below infinity")
     if [len(group) for group in numbers] != [len(group) for group in groups]:
         raise ValueError(f"scores of {TASK} must be as many as the sentences, one for each")
     return numbers
@@ -167,14 +232,3 @@ def _as_groups(inputs: Any) -> list[list[str]]:
                     f"sentence {index} of group {number} is a {type(sentence).__name__}"
                 )
     return [list(group) for group in groups]
-
-
-def register_pipelines() -> None:
-    """Make `pipeline("sentence-ranking")` known to transformers; a second call changes nothing."""
-    if TASK in PIPELINE_REGISTRY.supported_tasks:
-        return
-    PIPELINE_REGISTRY.register_pipeline(
-        TASK, pipeline_class=SentenceRankingPipeline, pt_model=AutoModelForCausalLM, type="text"
-    )
-    # With this mark `save_pretrained` would copy this file into the folder and ask for trust when it is loaded again.
-    del SentenceRankingPipeline._registered_impl  # type: ignore[attr-defined]

@@ -23,6 +23,15 @@ def test_axes_have_names_and_units_and_both_curves_one_scale(tmp_path):
         assert f"<!-- {text} -->" in picture
 
 
+def test_another_measure_has_an_axis_of_its_own(tmp_path):
+    rows = [{"step": 10, "loss": 0.7}, {"step": 10, "validation_accuracy": 0.5, "validation_examples": 8}]
+    save_learning_curve(rows, tmp_path / "curve.svg")
+    picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    for text in ("loss", "training", "validation", "validation accuracy"):
+        assert f"<!-- {text} -->" in picture
+    assert "nats" not in picture
+
+
 def test_pictures_are_png_and_replaced_whole(tmp_path):
     path = tmp_path / "curve.png"
     path.write_text("old", encoding="utf-8")

@@ -6,16 +6,23 @@ That it loads where the package cannot be imported is checked for every model by
 
 import errno
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
 from hf_lecture_models.hub import export
+from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.model_tests import equal_json
 from tests.stand_in import StandInConfig, StandInForCausalLM, stand_in_tokenizer
 from tests.stand_in.tokenization_stand_in import DigitTokenizer
 
@@ -33,15 +40,10 @@ def test_folder_is_self_contained(model: StandInForCausalLM, tmp_path: Path) -> 
     export(model, stand_in_tokenizer(), tmp_path / "out")
     names = set(contents(tmp_path / "out"))
     assert {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"} <= names
-    assert {name for name in names if name.endswith(".py")} == {
-        "modeling_stand_in.py",
-        "base_configuration.py",
-        "base_heads_causal_lm.py",
-        "base_modeling.py",
-        "io_files.py",
-        "layers_inputs.py",
-        "layers_linear_cross_entropy.py",
-    }
+    code = {name for name in names if name.endswith(".py")}
+    assert {"modeling_stand_in.py", "base_configuration.py", "base_heads_causal_lm.py", "io_files.py"} <= code
+    rooms = {name.partition("_")[0] for name in code}
+    assert rooms == {"modeling", "base", "io", "layers", "pipelines"}, "nothing else is needed"
     config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
     assert config["auto_map"] == {
         "AutoConfig": "modeling_stand_in.StandInConfig",
@@ -59,6 +61,62 @@ def test_auto_map_lists_every_class_of_the_model_type(tmp_path: Path) -> None:
         "AutoModel": "modeling_recurrent.RecurrentModel",
         "AutoModelForCausalLM": "modeling_recurrent.RecurrentForCausalLM",
     }
+
+
+_RANK = """
+import json, sys
+sys.modules["hf_lecture_models"] = None
+from transformers import pipeline
+rank = pipeline("sentence-ranking", model=sys.argv[1], trust_remote_code=True)
+rankings = [rank(["the cat saw", "saw the the", "zebras"], batch_size=2, return_tokens=True)]
+rankings.append(rank([["the cat"], ["a dog"]], probability="prefix"))
+rankings.append(rank(["the cat", "the dog"], scores=[-1.0, -2.0], weight=0.5, length_bonus=1.0))
+print(type(rank).__module__, file=sys.stderr)
+print(json.dumps(rankings))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unk_token", ["<unk>", None])
+def test_our_own_pipelines_run_where_the_package_is_absent(tmp_path: Path, unk_token: str | None) -> None:
+    texts = ["the cat saw the dog", "a dog saw the cat", *([] if unk_token is None else ["a bird"])]
+    tokenizer = WordTokenizer.train(texts, unk_token=unk_token, progress=False)
+    model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", progress=False)
+    export(model, tokenizer, tmp_path / "out")
+    done = subprocess.run(
+        [sys.executable, "-c", _RANK, str(tmp_path / "out")],
+        env={**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "transformers_modules." in done.stderr
+    rank: Any = pipeline("sentence-ranking", model=str(tmp_path / "out"))  # the package's own serves, without the flag
+    assert type(rank) is SentenceRankingPipeline
+    expected = [rank(["the cat saw", "saw the the", "zebras"], batch_size=2, return_tokens=True)]
+    expected.append(rank([["the cat"], ["a dog"]], probability="prefix"))
+    expected.append(rank(["the cat", "the dog"], scores=[-1.0, -2.0], weight=0.5, length_bonus=1.0))
+    assert equal_json(json.loads(done.stdout), expected)
+
+
+def test_pipelines_travel_with_what_they_run(tmp_path: Path) -> None:
+    language_model = RecurrentForCausalLM(RecurrentForCausalLM.config_class(vocab_size=20, hidden_size=4))
+    export(language_model, None, tmp_path / "lm")
+    config = json.loads((tmp_path / "lm" / "config.json").read_text(encoding="utf-8"))
+    assert config["custom_pipelines"] == {
+        "sentence-ranking": {
+            "impl": "pipelines_sentence_ranking.SentenceRankingPipeline",
+            "pt": ["AutoModelForCausalLM"],
+            "type": "text",
+        }
+    }
+    assert (tmp_path / "lm" / "pipelines_sentence_ranking.py").is_file()
+    AutoModelForCausalLM.from_pretrained(tmp_path / "lm").save_pretrained(tmp_path / "saved")
+    assert "custom_pipelines" not in json.loads((tmp_path / "saved" / "config.json").read_text(encoding="utf-8"))
+    export(language_model.model, None, tmp_path / "states")
+    assert "custom_pipelines" not in json.loads((tmp_path / "states" / "config.json").read_text(encoding="utf-8"))
+    assert not list((tmp_path / "states").glob("pipelines_*.py"))
 
 
 @pytest.mark.parametrize("trust", [None, True])

@@ -12,10 +12,18 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models import NGramConfig, NGramForCausalLM, RecurrentConfig, RecurrentModel
+from hf_lecture_models import (
+    BagOfWordsConfig,
+    BagOfWordsForSequenceClassification,
+    NGramConfig,
+    NGramForCausalLM,
+    RecurrentConfig,
+    RecurrentModel,
+)
 from hf_lecture_models.cli import convert
 from hf_lecture_models.hub.onnx import export_onnx
 from tests.interop.small_models import save_small_model, small_model, small_tokenizer
+from tests.tasks.small_classifier import small_bert
 
 pytestmark = pytest.mark.slow
 
@@ -109,6 +117,29 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(ValueError, match="write an ARPA file"):
         export_onnx(NGramForCausalLM(NGramConfig(vocab_size=17, order=2)), tmp_path / "ngram.onnx")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "model.onnx"]
+
+
+@pytest.mark.parametrize("kind", ["ours", "stock"])
+def test_a_classifier_gives_the_same_classes(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    model: Any = small_bert()
+    if kind == "ours":
+        model = BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=17, hidden_sizes=[6], num_labels=3))
+        for parameter in model.parameters():
+            nn.init.normal_(parameter, std=0.5)
+    model.save_pretrained(tmp_path / "model")
+    small_tokenizer().save_pretrained(tmp_path / "model")
+    convert.run(str(tmp_path / "model"), tmp_path / "model.onnx")
+    assert "differ from the model's by at most" in capsys.readouterr().out
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    names = ["input_ids", "attention_mask", *(["token_type_ids"] if kind == "stock" else [])]
+    assert [given.name for given in session.get_inputs()] == names
+    feed = {name: torch.randint(2, (3, 8)) for name in names} | {"input_ids": torch.randint(17, (3, 8))}
+    feed["attention_mask"][:, 0] = 1
+    (logits,) = session.run(None, {name: tensor.numpy() for name, tensor in feed.items()})
+    with torch.no_grad():
+        assert_close(torch.from_numpy(logits), model.eval()(**feed).logits, rtol=0, atol=1e-5)
 
 
 def test_a_file_that_differs_is_not_written(tmp_path: Path) -> None:

@@ -7,11 +7,14 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, pipeline
 
+from hf_lecture_models.evaluation.rescoring import Rescoring
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.ngram import NGramForCausalLM
-from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, register_pipelines
+from hf_lecture_models.pipelines.registration import register_pipelines
+from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline, score_sentences
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.interop.small_models import small_model, small_tokenizer
 
 TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran"]
 
@@ -99,6 +102,26 @@ def test_outside_scores(ranker, folder):
 def test_outside_scores_that_do_not_fit(ranker, options, error, message):
     with pytest.raises(error, match=message):
         ranker(["the dog ran", "a dog ran"], **options)
+
+
+@pytest.mark.parametrize("name", ["feed_forward", "recurrent", "gpt1", "self_attention"])
+@pytest.mark.parametrize("probability", ["terminated", "prefix"])
+def test_the_scoring_that_travels_is_the_packages(name, probability):
+    tokenizer = small_tokenizer()
+    model = small_model(name, tokenizer).eval()
+    sentences = ["the cat sat", "", "zebras sat on the mat", "<s> the dog", "a"]
+    found = score_sentences(model, tokenizer, sentences, probability, batch_size=2)
+    for score, expected in zip(found, score_texts(model, tokenizer, sentences, probability), strict=True):
+        assert score.ids == expected.ids.tolist()
+        assert score.log_probs == pytest.approx(expected.log_probs.tolist(), rel=1e-5, abs=1e-5)
+
+
+def test_the_total_is_that_of_the_rescoring_commands(ranker):
+    rescoring = Rescoring(weight=0.5, length_bonus=0.25)
+    for entry in ranker(
+        ["a dog ran", "the dog ran", "dog the"], scores=[-1.0, -4.0, 5.0], weight=0.5, length_bonus=0.25
+    ):
+        assert entry["total"] == rescoring.total(entry["score"], entry["log_prob"], entry["sequence"])
 
 
 def test_detail_of_each_token(ranker):
