@@ -21,6 +21,9 @@ def register(config_class: type[PreTrainedConfig], models: list[tuple[Any, type]
     AutoConfig.register(config_class.model_type, config_class)
     for auto_class, model_class in models:
         auto_class.register(config_class, model_class)
+        # Class names that transformers looks up by themselves: Trainer shifts the labels of a language model, to smooth
+        # them, if the table of causal language models has its name.
+        auto_class._model_mapping._model_mapping[config_class.model_type] = model_class.__name__
     for cls in (config_class, *(model_class for _, model_class in models)):
         expose(cls)
 

@@ -104,6 +104,20 @@ def test_accumulated_steps_are_one_large_step(name: str, fields: dict[str, Any],
             torch.testing.assert_close(accumulated[key], value, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["gpt1", "self_attention", "feed_forward", "recurrent"])
+def test_smoothed_labels_are_those_of_the_next_token(name: str, tmp_path: Path) -> None:
+    tokenizer = small_tokenizer()
+    tokenizer.padding_side = "right"
+    model = small_model(name, tokenizer).eval()
+    smoothing = trainer(model, tmp_path, tokenizer, label_smoothing_factor=0.1)
+    batch = smoothing.data_collator(smoothing.eval_dataset)
+    with torch.no_grad():
+        loss = smoothing.compute_loss(model, dict(batch))
+        logits = model(batch["input_ids"], batch["attention_mask"]).logits[:, :-1].flatten(0, 1)
+    expected = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:].flatten(), label_smoothing=0.1)
+    torch.testing.assert_close(loss, expected)
+
+
 def test_an_ngram_is_evaluated_but_not_trained(tmp_path: Path) -> None:
     tokenizer = small_tokenizer()
     tokenizer.padding_side = "right"
