@@ -8,7 +8,6 @@ With m_i the mean loss of micro-batch i over its n_i items, all micro-batches of
 so that each item weighs the same, however the step is cut into micro-batches and processes.
 """
 
-import copy
 import math
 import os
 import time
@@ -31,6 +30,7 @@ from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, mak
 from hf_lecture_models.trainer.processes import (
     StopSignals,
     all_reduce_sum,
+    copy_to_shard,
     gather_weights,
     is_sharded,
     load_optimizer_state,
@@ -166,7 +166,7 @@ class _Run:
         )
         self.batches.set_shard(shard)
         # Sharded, the plain model stays whole beside the one that learns: it is what is measured and saved.
-        model = copy.deepcopy(self.plain_model) if self.sharded else self.plain_model
+        model = copy_to_shard(self.plain_model) if self.sharded else self.plain_model
         optimizer = optimizer_factory(groups(model, recipe), recipe)
         # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
         self.model, self.optimizer = prepare(accelerator, model, optimizer)

@@ -17,6 +17,7 @@ processes; its checkpoints can also be resumed from without sharding, to the sam
 gathers the weights into a whole copy of the model in the main process, which must have room for it.
 """
 
+import copy
 import os
 import signal
 import threading
@@ -108,6 +109,22 @@ def is_sharded(accelerator: Accelerator) -> bool:
     return accelerator.distributed_type == DistributedType.FSDP
 
 
+def copy_to_shard(model: nn.Module) -> nn.Module:
+    """A copy whose single numbers, such as a Swish's β, are lists of one: FSDP2 shards nothing else.
+
+    They compute the same, and torch loads them back into single numbers.
+    """
+    model = copy.deepcopy(model)
+    lists: dict[nn.Parameter, nn.Parameter] = {}  # what is shared stays shared
+    for module in model.modules():
+        for name, number in list(module.named_parameters(recurse=False)):
+            if number.ndim == 0:
+                setattr(
+                    module, name, lists.setdefault(number, nn.Parameter(number.detach()[None], number.requires_grad))
+                )
+    return model
+
+
 def prepare(accelerator: Accelerator, model: Any, optimizer: torch.optim.Optimizer) -> tuple[Any, Any]:
     """Put model and optimizer on their devices, and spread them over the processes.
 
@@ -178,18 +195,22 @@ def load_optimizer_state(optimizer: Any, state: dict[str, Any]) -> None:
     """Load a `state_dict` of whole tensors, the same one in every process; of each, a sharded parameter takes its part.
 
     Args:
-        state: its parameters' numbers may be text, as JSON makes them.
+        state: its parameters' numbers may be text, as JSON makes them. It may come from a sharded run, where single
+            numbers are lists of one, or go to one.
     """
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
-    def part(value: Any, parameter: Tensor) -> Any:
-        if not isinstance(parameter, DTensor) or not isinstance(value, Tensor) or value.shape != parameter.shape:
+    def part(name: str, value: Any, parameter: Tensor) -> Any:
+        # A count of steps is one number, whatever the parameter.
+        if name == "step" or not isinstance(value, Tensor) or value.numel() != parameter.numel():
             return value
-        value = value.to(parameter.device)
+        value = value.to(parameter.device).reshape(parameter.shape)
+        if not isinstance(parameter, DTensor):
+            return value
         return distribute_tensor(value, parameter.device_mesh, parameter.placements, src_data_rank=None)
 
     states = {
-        int(index): {name: part(value, parameters[int(index)]) for name, value in values.items()}
+        int(index): {name: part(name, value, parameters[int(index)]) for name, value in values.items()}
         for index, values in state["state"].items()
     }
     optimizer.load_state_dict(state | {"state": states})

@@ -22,8 +22,8 @@ from tests.interop.small_models import ids_of, small_tokenizer
 from tests.trainer import small_runs
 from tests.trainer.small_runs import TEXTS, make_model, small_run
 
-# With and without shared word vectors; with carried state and dropout.
-KINDS = {"gpt1": 0.0, "recurrent_stream": 0.2}
+# With and without shared word vectors; with weights that are single numbers; with carried state and dropout.
+KINDS = {"gpt1": 0.0, "self_attention": 0.0, "recurrent_stream": 0.2}
 LONG = {"max_steps": 150, "save_every": 7, "evaluate_every": 50}
 
 

@@ -75,6 +75,8 @@ def make_model(kind: str, seed: int = 0, dropout: float = 0.0) -> Any:
     names = ("dropout", "embedding_dropout", "attention_dropout") if kind == "gpt1" else ("dropout",)
     changes: dict[str, Any] = dict.fromkeys(names, dropout)
     changes |= {"output_layer": "adaptive"} if kind.endswith("adaptive") else {}
+    # With weights that are single numbers.
+    changes |= {"hidden_act": "swish"} if kind == "self_attention" else {}
     model = small_model(name, tokenizer, hidden_size=16, **changes)
     count_tokens(model, ids_of(TEXTS, tokenizer))
     return model

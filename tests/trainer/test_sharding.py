@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Callable
@@ -38,11 +39,12 @@ def assert_same_weights(first: Path, second: Path) -> None:
         assert all(torch.equal(tensor, found[key]) for key, tensor in expected.items()), name
 
 
-def test_it_trains_as_one_process(sharded: Path, tmp_path: Path) -> None:
-    full_run("gpt1", tmp_path)
+@pytest.mark.parametrize("kind", ["gpt1", "self_attention"])
+def test_it_trains_as_one_process(sharded: Path, tmp_path: Path, kind: str) -> None:
+    full_run(kind, tmp_path)
     for key in ("loss", "validation_loss", "learning_rate"):
-        assert history(sharded / "gpt1", key) == pytest.approx(history(tmp_path, key), rel=1e-5)
-    expected, found = (load_file(folder / "model.safetensors") for folder in (tmp_path, sharded / "gpt1"))
+        assert history(sharded / kind, key) == pytest.approx(history(tmp_path, key), rel=1e-5)
+    expected, found = (load_file(folder / "model.safetensors") for folder in (tmp_path, sharded / kind))
     assert found.keys() == expected.keys()
     for name, tensor in expected.items():
         torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4)
@@ -131,6 +133,32 @@ def test_what_cannot_be_sharded_is_refused_and_never_trained_whole(tmp_path: Pat
         with pytest.raises(ValueError, match="asks to shard the model, but 1 process runs"):
             small_run("bert", tmp_path / value)
         assert not (tmp_path / value).exists()
+
+
+def test_single_numbers_are_lists_of_one_while_they_are_sharded() -> None:
+    model = make_model("self_attention")
+    first, second = (layer.ffn.activation for layer in (model.model.layers[0], copy.deepcopy(model.model.layers[0])))
+    second.beta = first.beta
+    model.model.layers.append(nn.Sequential(second))
+    spread = processes.copy_to_shard(model)
+    assert first.beta.ndim == 0
+    assert spread.model.layers[0].ffn.activation.beta.shape == (1,)
+    assert spread.model.layers[1][0].beta is spread.model.layers[0].ffn.activation.beta
+    assert min(parameter.ndim for parameter in spread.parameters()) == 1
+
+    states = []
+    for one in (model, spread):  # what either saved, the other one goes on from
+        optimizer = torch.optim.AdamW(one.parameters(), fused=True)
+        for parameter in one.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+        states.append(optimizer.state_dict())
+    for one, state in zip((spread, model), states, strict=True):
+        optimizer = torch.optim.AdamW(one.parameters(), fused=True)
+        processes.load_optimizer_state(optimizer, state)
+        optimizer.step()
+    for parameter, other in zip(model.parameters(), spread.parameters(), strict=True):
+        assert torch.equal(parameter.flatten(), other.flatten())
 
 
 def test_blocks_are_gathered_by_themselves_unless_they_share_a_weight() -> None:
