@@ -139,7 +139,7 @@ def train_model(overrides: dict[str, Any], tokenizer: WordTokenizer, texts: list
     return model.eval(), {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "steps": result.step,
-        "tokens": result.tokens,
+        "tokens": result.items,
         "cpu_seconds": round(cpu_seconds),
         "last_loss": round(losses[-1], 4),
     }

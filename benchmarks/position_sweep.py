@@ -166,7 +166,7 @@ def train_one(
         )
     except FloatingPointError as error:
         return result | {"validation_loss": None, "stopped_by": str(error)}
-    result |= {"validation_loss": math.log(trained.best_metric), "tokens": trained.tokens}
+    result |= {"validation_loss": math.log(trained.best_metric), "tokens": trained.items}
     curve = [[row["step"], round(row["loss"], 4)] for row in trained.history if "loss" in row]
     return result | {"cpu_seconds": round(time.process_time() - begin, 1), "training_loss": curve}
 

@@ -1,9 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a model can read: how many tokens at once, and of which tokenizer."""
+"""What a model can read: how many tokens at once, and the tokens of which tokenizer."""
 
 from typing import Any
 
 from torch import nn
+
+from hf_lecture_models.base.configuration import LectureConfig
 
 
 def input_limit(model: Any) -> int | None:
@@ -28,10 +30,11 @@ def input_limit(model: Any) -> int | None:
 
 
 def check_tokenizer(model: Any, tokenizer: Any) -> None:
-    """Refuse a tokenizer that cannot belong to the model.
+    """Refuse a tokenizer that cannot belong to the model, one of ours or of transformers.
 
     Raises:
-        ValueError: the tokenizer has more tokens than the model, or another end or beginning of text.
+        ValueError: the tokenizer has more tokens than the model; or, of a model of ours, another end or beginning of
+            text. In other libraries' configurations these often are not the tokenizer's.
     """
     vocab_size = model.config.vocab_size
     if len(tokenizer) > vocab_size:
@@ -39,7 +42,7 @@ def check_tokenizer(model: Any, tokenizer: Any) -> None:
             f"the tokenizer has {len(tokenizer)} tokens but the model's vocab_size is {vocab_size}; "
             "load the tokenizer that was saved with the model"
         )
-    for name in ("bos_token_id", "eos_token_id"):
+    for name in ("bos_token_id", "eos_token_id") if isinstance(model.config, LectureConfig) else ():
         ours, theirs = getattr(model.config, name, None), getattr(tokenizer, name, None)
         if ours is not None and theirs is not None and theirs not in (ours if isinstance(ours, list) else [ours]):
             raise ValueError(

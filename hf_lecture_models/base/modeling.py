@@ -156,8 +156,9 @@ def _align(model: nn.Module) -> None:
 def _refuse_other_shapes(info: dict[str, Any], source: str) -> None:
     for name, found, expected in sorted(info["mismatched_keys"]):
         raise ValueError(
-            f"{source}: {name} has shape {tuple(found)} in the weights file, but config.json asks for "
-            f"{tuple(expected)}; restore the file that was saved with this config.json"
+            f"{source}: {name} has shape {tuple(found)} in the weights file, but the configuration asks "
+            f"for {tuple(expected)}; restore the file that was saved with it, or, if a new head is meant, load with "
+            "ignore_mismatched_sizes=True"
         )
 
 

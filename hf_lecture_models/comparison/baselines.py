@@ -11,11 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, set_seed
+from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.comparison.corpus import Corpus, first_texts
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, make_batches, train_causal_lm
+from hf_lecture_models.tasks.factories import make_model
 from hf_lecture_models.tokenization.corpus import encode_corpus
+from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
 
 # Words of the validation text on which the best weights of a network are chosen; the table measures all of it. Where
 # training is short, at most a twentieth of the tokens that it reads, so that choosing takes a tenth of its time.
@@ -140,10 +143,6 @@ def train_network(comparison: Comparison, folder: Path, recipe_name: str) -> Res
     Raises:
         KeyboardInterrupt: training was stopped by a signal; its checkpoint is in `folder`.
     """
-    # Here, because the trainer needs the extra `train`, whose absence `check_packages` reports first.
-    from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
-    from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
-
     saved = folder / "recipe.yaml"
     resume = saved.exists()
     source = saved if resume else packaged_recipe(recipe_name)
@@ -151,18 +150,15 @@ def train_network(comparison: Comparison, folder: Path, recipe_name: str) -> Res
     recipe = load_recipe(source, overrides, recipe_class=CausalLMRecipe)
     if comparison.scale is not None and not resume:
         recipe = _scaled(recipe, comparison.scale)
-    set_seed(recipe.seed)
     tokenizer = comparison.tokenizer
-    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
-    config = AutoConfig.for_model(vocab_size=len(tokenizer), **ids, **recipe.model)
-    model = AutoModelForCausalLM.from_config(config)
+    model = make_model(AutoModelForCausalLM, recipe.model, tokenizer, recipe.seed)
     if comparison.seconds is not None and not resume:
         recipe = _limit_steps(recipe, model, comparison, comparison.seconds)
     selection = _selection_texts(comparison.corpus.validation, recipe)
     result = train_causal_lm(model, tokenizer, comparison.corpus.train, selection, folder, recipe, resume=resume)
     if result.stopped.startswith("SIG"):
         raise KeyboardInterrupt
-    return Result(AutoModelForCausalLM.from_pretrained(folder), result.seconds, result.tokens, asdict(recipe))
+    return Result(AutoModelForCausalLM.from_pretrained(folder), result.seconds, result.items, asdict(recipe))
 
 
 def _selection_texts(texts: list[str], recipe: Any) -> list[str]:
@@ -190,8 +186,6 @@ def _scaled(recipe: Any, scale: Scale) -> Any:
 
 def _limit_steps(recipe: Any, model: Any, comparison: Comparison, seconds: float) -> Any:
     """The recipe with no more steps than fit into the time, and its schedule shortened to them."""
-    from hf_lecture_models.tasks.causal_lm import make_batches
-
     epoch = make_batches(comparison.tokenizer, comparison.corpus.train, recipe).steps_per_epoch
     planned = round(recipe.epochs * epoch)
     steps = max(1, min(planned, int((1 - _SPARE_TIME) * seconds * _steps_per_second(recipe, model, comparison))))
@@ -206,8 +200,6 @@ def _limit_steps(recipe: Any, model: Any, comparison: Comparison, seconds: float
 
 def _steps_per_second(recipe: Any, model: Any, comparison: Comparison) -> float:
     """Measured on a copy of the model; the number of threads that was faster, one or all, stays set."""
-    from hf_lecture_models.tasks.causal_lm import train_causal_lm
-
     # A few texts are enough for a few steps.
     sample = first_texts(comparison.corpus.train, (_TRIAL_STEPS + 1) * recipe.batch_size * recipe.sequence_length)
     trial = replace(recipe, max_steps=_TRIAL_STEPS, warmup_steps=0, save_every=2 * _TRIAL_STEPS)
@@ -218,7 +210,7 @@ def _steps_per_second(recipe: Any, model: Any, comparison: Comparison) -> float:
             result = train_causal_lm(deepcopy(model), comparison.tokenizer, sample, None, folder, trial, quiet=True)
         if result.stopped:
             raise KeyboardInterrupt
-        speeds[threads] = result.step * result.tokens_per_second / result.tokens
+        speeds[threads] = result.step * result.items_per_second / result.items
     # On a busy machine threads wait for each other, and one alone is faster.
     torch.set_num_threads(max(speeds, key=speeds.__getitem__))
     return max(speeds.values())

@@ -18,7 +18,6 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
-from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.scoring import CausalLMMixin, score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts
@@ -153,7 +152,7 @@ def score_texts(
     _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
     rows = [_row(tokenizer, one, probability == "terminated") if one.possible else None for one in encoded]
-    _check_tokenizer(model, tokenizer)
+    check_tokenizer(model, tokenizer)
     # Equal rows go through the model once: rounding must not separate equal probabilities.
     distinct = {row.tobytes(): row for row in rows if row is not None}
     with _evaluating(model):
@@ -182,7 +181,7 @@ def score_stream(
     _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
     rows = [_row(tokenizer, one, terminated=True) for one in encoded if one.possible]
-    _check_tokenizer(model, tokenizer)
+    check_tokenizer(model, tokenizer)
     stream = np.concatenate(rows) if rows else np.zeros(0, np.int64)
     limit = ContextLimit.of(model)
     with _evaluating(model):
@@ -201,17 +200,6 @@ def score_stream(
 def _check_batch_size(batch_size: int) -> None:
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
-
-
-def _check_tokenizer(model: Any, tokenizer: Any) -> None:
-    if isinstance(model.config, LectureConfig):
-        check_tokenizer(model, tokenizer)
-    # In other libraries' models the configuration's bos and eos often are not the tokenizer's.
-    elif len(tokenizer) > model.config.vocab_size:
-        raise ValueError(
-            f"the tokenizer has {len(tokenizer)} tokens but the model's vocab_size is {model.config.vocab_size}; "
-            "load the tokenizer that belongs to the model"
-        )
 
 
 def _row(tokenizer: Any, encoded: EncodedText, terminated: bool) -> np.ndarray:

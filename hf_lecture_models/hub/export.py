@@ -42,7 +42,7 @@ def export(
         OSError: the folder cannot be written.
     """
     classes = registered_classes(type(model.config))
-    if type(model) not in classes.values():
+    if type(model) not in classes.values() and not _is_transformers_own(type(model)):
         raise ValueError(
             f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
             "(hf_lecture_models.io.registration.register) before exporting it"
@@ -72,7 +72,9 @@ def registered_classes(config_class: type) -> dict[str, type]:
     for name, auto_class in vars(modeling_auto).items():
         mapping = getattr(auto_class, "_model_mapping", None)
         if name.startswith("AutoModel") and mapping is not None and config_class in mapping:
-            classes[name] = mapping[config_class]
+            found = mapping[config_class]
+            # Of a few models of transformers there are several; which one is meant, the Auto class decides by itself.
+            classes[name] = found[0] if isinstance(found, tuple) else found
     return classes
 
 

@@ -156,13 +156,13 @@ def training_record(record: Mapping[str, Any], items: str = "tokens") -> dict[st
 
 
 def missing_facts(facts: Mapping[str, Any]) -> list[str]:
-    """What the card cannot say, each with its mend."""
+    """What the card cannot say, each with what adds it."""
     missing = {
         "results": "results: --evaluate FILE measures the model on a file",
         "recipe": "how the model was made: there is no recipe.yaml beside it",
         "licence": "the licence of the weights: --licence NAME states it",
     }
-    return [mend for key, mend in missing.items() if not facts.get(key)]
+    return [advice for key, advice in missing.items() if not facts.get(key)]
 
 
 def vocabulary_policy(tokenizer: Any) -> str:

@@ -3,8 +3,8 @@
 
 transformers loads such code (`trust_remote_code=True`) by copying the class's file and, recursively, the siblings that
 a regular expression finds in lines `from .sibling import name`. So each module that a model needs is written beside the
-others under a flat name (`layers/trie.py` becomes `layers_trie.py`), only the import lines change, and what the loader
-would refuse or misread is refused here, where the author can still mend it.
+others under a flat name (`layers/masks.py` becomes `layers_masks.py`), only the import lines change, and what the
+loader would refuse or misread is refused here, where the author can still fix it.
 """
 
 import ast
@@ -94,8 +94,8 @@ def flatten_source(path: Path) -> tuple[str, list[str]]:
     return text, sorted({found.module for found in imports})
 
 
-def _refusal(path: Path, line: int, mend: str) -> ValueError:
-    return ValueError(f"{path}:{line}: cannot be copied into a model repository: {mend}")
+def _refusal(path: Path, line: int, fix: str) -> ValueError:
+    return ValueError(f"{path}:{line}: cannot be copied into a model repository: {fix}")
 
 
 def _file_of(module: str) -> Path:

@@ -187,7 +187,7 @@ def _clear_errors(repo: str, token: str, endpoint: str) -> Iterator[None]:
 
 
 def explain(error: BaseException, repo: str, endpoint: str) -> str:
-    """What happened, and what mends it."""
+    """What happened, and what to do."""
     if isinstance(error, OfflineModeIsEnabled):
         said = "HF_HUB_OFFLINE is set; unset it"
     elif isinstance(error, HfHubHTTPError):

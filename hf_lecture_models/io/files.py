@@ -10,19 +10,17 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 
-def check_files(files: Sequence[str], advice: str = "text itself goes to standard input") -> None:
-    """Refuse files that cannot be read, before any work is done; `-`, standard input, is no file.
+def check_files(files: Sequence[str]) -> None:
+    """Refuse text files that cannot be read, before any work is done.
 
     Raises:
-        OSError: a file is missing (the message ends in `advice`), is a folder, or may not be read.
+        OSError: a file is missing, is a folder, or may not be read.
     """
     for file in files:
-        if file == "-":
-            continue
         if Path(file).is_dir():
             raise IsADirectoryError(f"{file} is a folder: name text files")
         if not Path(file).exists():
-            raise FileNotFoundError(f"there is no file {file}; {advice}")
+            raise FileNotFoundError(f"there is no file {file}")
         if not os.access(file, os.R_OK):
             raise PermissionError(f"the file {file} may not be read; change its permissions")
 

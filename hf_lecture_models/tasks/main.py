@@ -21,7 +21,7 @@ _FLAGS = ("--resume", "--help", "-h")
 
 
 def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> None:
-    """Train, say how it ended, and turn what the user can mend into one line and an exit status.
+    """Train, say how it ended, and turn what the user can fix into one line and an exit status.
 
     The status is 1 for an error, 128 and the signal's number for a run that SIGINT or SIGTERM stopped, else 0.
 
@@ -95,7 +95,7 @@ def closing_line(task: Task[Any], result: TrainingResult, test_results: dict[str
     early = ", stopped early (early_stopping_patience)" if result.stopped else ""
     best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"
     test = "" if test_results is None else ", test {} {:.4g}".format(*next(iter(test_results.items())))
-    speed = f"{result.tokens_per_second:,.0f} {task.items}/s"
+    speed = f"{result.items_per_second:,.0f} {task.items}/s"
     return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}"
 
 

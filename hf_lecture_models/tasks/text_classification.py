@@ -17,11 +17,12 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
-from hf_lecture_models.trainer.batches import IGNORED, Batch, Batches, ShuffledBatches
+from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
 from hf_lecture_models.trainer.recipe import setting
 
@@ -175,7 +176,7 @@ class ExampleCollator:
         """The rows, padded on the tokenizer's side; empty places (-1) are left out, but for one where all are empty."""
         real = [int(row) for row in rows if row >= 0]
         batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
-        labels = self.labels[real] if real else torch.full((1,), IGNORED, dtype=self.labels.dtype)
+        labels = self.labels[real] if real else torch.full((1,), NOT_COUNTED, dtype=self.labels.dtype)
         return Batch({**batch, "labels": labels}, len(real))
 
     def fingerprint(self) -> int:
@@ -190,11 +191,11 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
     """What the tokenizer gives for each row and the model takes.
 
     Raises:
-        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long.
+        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
+            belongs to another model, or pads nothing.
     """
     texts, pairs = _texts(data)
-    if len(tokenizer) > model.config.vocab_size:
-        raise ValueError(f"the tokenizer has {len(tokenizer)} tokens, but the model reads {model.config.vocab_size}")
+    check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
         raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
     longest = _longest_input(model, tokenizer)

@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
-
-IGNORED = -100
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ class BlockCollator:
         inputs = torch.from_numpy(np.where(real, self.stream[places], self.pad_id).astype(np.int64))
         following = self.stream[np.minimum(places + 1, len(self.stream) - 1)]
         counted = real & (following != self.bos_id)
-        labels = torch.from_numpy(np.where(counted, following, IGNORED).astype(np.int64))
+        labels = torch.from_numpy(np.where(counted, following, NOT_COUNTED).astype(np.int64))
         batch = {"input_ids": inputs, **make_labels(labels)}
         if not real.all():
             # An empty row keeps one visible token: attention over nothing would be NaN.
@@ -205,7 +204,7 @@ class StreamBatches:
         counted = labels != self.bos_id
         inputs = {
             "input_ids": self.inputs[index][:, segment].long().to(self.shard.device),
-            **make_labels(labels.masked_fill(~counted, IGNORED).to(self.shard.device)),
+            **make_labels(labels.masked_fill(~counted, NOT_COUNTED).to(self.shard.device)),
             "past_key_values": self.carried[index],
             "use_cache": True,
         }
@@ -242,7 +241,7 @@ def make_labels(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:
     >>> make_labels(torch.tensor([[5, 6, 7]]))["labels"]
     tensor([[-100,    5,    6]])
     """
-    return {"shift_labels": shift_labels, "labels": F.pad(shift_labels[:, :-1], (1, 0), value=IGNORED)}
+    return {"shift_labels": shift_labels, "labels": F.pad(shift_labels[:, :-1], (1, 0), value=NOT_COUNTED)}
 
 
 def stream_fingerprint(stream: np.ndarray) -> int:

@@ -71,16 +71,17 @@ class TrainingResult:
 
     Attributes:
         stopped: "" for a run to its end, else "early stopping", "SIGINT" or "SIGTERM".
-        tokens: items (of a language model: predicted tokens) in all steps; seconds: all of the run, evaluation
-            and saving included; tokens_per_second: of the optimizer steps alone.
+        seconds: of the whole run, evaluation and saving included.
+        items: in all steps, what the loss is a mean over (of a language model, predicted tokens); items_per_second: of
+            the optimizer steps alone.
         history: rows of `step`, `epoch` and either `loss` and `learning_rate`, or `validation_...`.
     """
 
     folder: Path
     step: int
     seconds: float
-    tokens: int
-    tokens_per_second: float
+    items: int
+    items_per_second: float
     metric_name: str
     best_metric: float | None
     stopped: str
@@ -376,8 +377,8 @@ class _Run:
             folder=self.folder,
             step=progress.step,
             seconds=progress.seconds,
-            tokens=progress.items,
-            tokens_per_second=progress.items_per_second,
+            items=progress.items,
+            items_per_second=progress.items_per_second,
             metric_name=self._metric,
             best_metric=progress.best_metric,
             stopped=progress.stopped,

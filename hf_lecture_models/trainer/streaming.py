@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hf_lecture_models.trainer.batches import IGNORED, Batch, RowShard, make_labels
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.trainer.batches import Batch, RowShard, make_labels
 from hf_lecture_models.trainer.tokens import token_stream
 
 _TEXTS_AT_ONCE = 256
@@ -56,7 +57,7 @@ class StreamedBlocks:
 
     def _batch(self, inputs: Tensor, following: Tensor) -> Batch:
         counted = following != self.tokenizer.bos_token_id
-        labels = following.masked_fill(~counted, IGNORED)
+        labels = following.masked_fill(~counted, NOT_COUNTED)
         device = self.shard.device
         return Batch({"input_ids": inputs.to(device), **make_labels(labels.to(device))}, int(counted.sum()))
 

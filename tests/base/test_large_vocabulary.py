@@ -68,7 +68,7 @@ def test_counts_that_cannot_be_are_refused(counts: torch.Tensor, message: str) -
         ({"output_layer": "noise_contrastive", "noise_samples": 0}, "noise_samples is 0"),
     ],
 )
-def test_contradictions_name_the_mend(fields: dict[str, Any], message: str) -> None:
+def test_contradictions_name_the_fix(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         config(**{"output_layer": "adaptive", **fields})
 

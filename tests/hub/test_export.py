@@ -14,7 +14,15 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    FunnelBaseModel,
+    FunnelConfig,
+    FunnelModel,
+    pipeline,
+)
 
 from hf_lecture_models.hub import export
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -216,3 +224,12 @@ def test_card_is_written_with_facts(model: StandInForCausalLM, tmp_path: Path) -
     }
     export(model, None, tmp_path, facts=facts)
     assert "# a stand-in" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_models_of_transformers_need_no_code(tmp_path: Path) -> None:
+    """Also where an Auto class knows several for one configuration."""
+    config = FunnelConfig(vocab_size=9, block_sizes=[1, 1], d_model=8, n_head=2, d_head=4, d_inner=8)
+    for model_class in (FunnelModel, FunnelBaseModel):
+        export(model_class(config), None, tmp_path)
+        assert not list(tmp_path.glob("*.py"))
+        assert type(AutoModel.from_pretrained(tmp_path)) is model_class

@@ -52,7 +52,7 @@ def later():
 
 
 @pytest.mark.parametrize(
-    ("line", "mend"),
+    ("line", "fix"),
     [
         ("import hf_lecture_models.io.files", "instead of `import hf_lecture_models.io.files`"),
         ("from hf_lecture_models.base import files", "hf_lecture_models.base is a package or absent"),
@@ -70,9 +70,9 @@ def later():
         ("from \\\n    hf_lecture_models.io.files import staged_file", "begin the line"),
     ],
 )
-def test_what_the_loader_would_misread_is_refused(tmp_path: Path, line: str, mend: str) -> None:
+def test_what_the_loader_would_misread_is_refused(tmp_path: Path, line: str, fix: str) -> None:
     path = write(tmp_path, f"import torch\n\n{line}\n")
-    with pytest.raises(ValueError, match=re.escape(mend)) as error:
+    with pytest.raises(ValueError, match=re.escape(fix)) as error:
         flatten_source(path)
     assert re.match(rf"{re.escape(str(path))}:\d+: ", str(error.value))
 

@@ -204,7 +204,7 @@ def test_what_others_push_meanwhile_is_not_overwritten(
 
 
 @pytest.mark.parametrize(
-    ("status", "mend"),
+    ("status", "fix"),
     [
         (401, "log in again with `hf auth login`"),
         (403, "one with write access"),
@@ -218,14 +218,14 @@ def test_what_the_hub_refuses_is_one_line_without_the_token(
     model: Any,
     tokenizer: Any,
     status: int,
-    mend: str,
+    fix: str,
     call: str,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     hub.fail[call] = status
     caplog.set_level(logging.DEBUG)
-    with pytest.raises(OSError, match=mend) as caught:
+    with pytest.raises(OSError, match=fix) as caught:
         publish(model, tokenizer, REPO)
     told = "".join(traceback.format_exception(caught.value)) + "".join(capfd.readouterr()) + caplog.text
     assert "\n" not in str(caught.value)

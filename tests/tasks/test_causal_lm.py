@@ -50,7 +50,7 @@ def test_each_layout_learns_and_the_folder_is_the_best_model(tmp_path, tokenizer
     after = evaluate_language_model(model, loaded, HELD_OUT, stream=layout != "texts")
     assert after["perplexity"] == pytest.approx(result.best_metric, rel=1e-5)
     words = sum(len(text.split()) + 1 for text in TEXTS)
-    assert result.tokens == 6 * words
+    assert result.items == 6 * words
     assert json.loads((tmp_path / "training.json").read_text())["tokens_per_second"] > 0
 
 

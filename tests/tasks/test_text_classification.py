@@ -93,7 +93,7 @@ def test_training_is_that_of_a_loop_of_our_own(tmp_path: Path, folder: Path, acc
     assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
     for name, parameter in expected.named_parameters():
         torch.testing.assert_close(dict(model.named_parameters())[name], parameter, rtol=1e-3, atol=1e-5)
-    assert result.tokens == 20
+    assert result.items == 20
 
 
 def test_numbers_are_learned_by_squared_errors_and_measured_by_correlation(tmp_path: Path, folder: Path) -> None:

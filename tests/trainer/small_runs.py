@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertForSequenceClassification, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
-from hf_lecture_models.trainer.batches import IGNORED, Batch, Batches, BlockCollator, ShuffledBatches, StreamBatches
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.trainer.batches import Batch, Batches, BlockCollator, ShuffledBatches, StreamBatches
 from hf_lecture_models.trainer.loop import TrainingResult, train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.tokens import text_spans, token_stream
@@ -42,9 +43,9 @@ def collate_classes(rows: np.ndarray) -> Batch:
     """Sentences with one label each; every third has none."""
     draw = np.random.default_rng(0)
     ids, labels = draw.integers(1, 30, (20, 5)), draw.integers(0, 3, 20)
-    labels = np.where((rows < 0) | (rows % 3 == 0), IGNORED, labels[rows])
+    labels = np.where((rows < 0) | (rows % 3 == 0), NOT_COUNTED, labels[rows])
     inputs = {"input_ids": torch.from_numpy(ids[rows]), "labels": torch.from_numpy(labels)}
-    return Batch(inputs, int((labels != IGNORED).sum()))
+    return Batch(inputs, int((labels != NOT_COUNTED).sum()))
 
 
 def make_batches(kind: str, recipe: TrainingRecipe) -> Batches:

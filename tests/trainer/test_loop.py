@@ -70,7 +70,7 @@ def test_it_learns_and_leaves_the_best_model(tmp_path):
     result, _ = run(tmp_path, epochs=60)
     values = [row["validation_distance"] for row in result.history if "validation_distance" in row]
     assert result.step == 360
-    assert result.tokens == 22 * 60
+    assert result.items == 22 * 60
     assert result.best_metric == min(values) < 0.1 * values[0]
     best = Line()
     best.load_state_dict(load_file(tmp_path / "model.safetensors"))

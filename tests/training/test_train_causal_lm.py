@@ -75,7 +75,7 @@ def assert_same_run(first, second):
 
 def test_the_recipe_gives_the_promised_number(tmp_path):
     result = script([RECIPE, "--output_dir", tmp_path / "run"])
-    assert (result.step, result.tokens) == (75, 2835)
+    assert (result.step, result.items) == (75, 2835)
     assert result.best_metric == pytest.approx(15.4, rel=0.02)
 
 

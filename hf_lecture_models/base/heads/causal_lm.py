@@ -12,7 +12,7 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import mean_over_items
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
@@ -71,7 +71,7 @@ class CausalLMHead(ModelHead):
         hidden, loss = outputs.last_hidden_state, None
         logits = self.lm_head(slice_logits_to_keep(hidden, logits_to_keep))
         if targets is None and labels is not None:
-            targets = F.pad(labels[:, 1:], (0, 1), value=-100)
+            targets = F.pad(labels[:, 1:], (0, 1), value=NOT_COUNTED)
         if targets is not None:
             all_logits = logits if isinstance(logits_to_keep, int) and logits_to_keep == 0 else None
             loss = self._loss(hidden, all_logits, targets, padding_mask(attention_mask, hidden), items)
@@ -91,8 +91,8 @@ class CausalLMHead(ModelHead):
             total = linear_cross_entropy(source, self.lm_head, targets)
         else:
             source, targets = gather_predicting_states(logits, targets, real)
-            total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
-        return mean_over_items(total, (targets != -100).sum(), items)
+            total = F.cross_entropy(source.float(), targets, ignore_index=NOT_COUNTED, reduction="sum")
+        return mean_over_items(total, (targets != NOT_COUNTED).sum(), items)
 
     def _prepare_generated_length(self, *args: Any, **kwargs: Any) -> Any:
         # `generate()` ends where the model does: other programs ask for a thousand tokens when nobody said how many.
@@ -141,7 +141,7 @@ def gather_predicting_states(source: Tensor, targets: Tensor, real: Tensor | Non
     targets, source = targets.to(source.device), source.flatten(0, 1)
     if real is not None:
         real = real.to(source.device)
-        targets = targets.masked_fill(real.cumsum(1) == 0, -100)
+        targets = targets.masked_fill(real.cumsum(1) == 0, NOT_COUNTED)
         rows = torch.arange(len(real), device=real.device)[:, None] * real.shape[1]
         source = source.index_select(0, (rows + last_token_index(real)).flatten())
     return source, targets.flatten()

@@ -40,8 +40,8 @@ class ModelHead:
         Raises:
             TypeError: it does not name an argument that was given.
         """
-        if self._keeps_cache:
-            inputs.setdefault("use_cache", False)
+        if self._keeps_cache and inputs.get("use_cache") is None:
+            inputs["use_cache"] = False
         return self.model(**inputs, return_dict=True)
 
 

@@ -41,6 +41,7 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
 from hf_lecture_models.layers.inputs import real_token_mask, scored_positions
 from hf_lecture_models.layers.ngram_tables import NGramTables
@@ -157,13 +158,12 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
         if shift_labels is None:
             if labels is None:
                 return None
-            shift_labels = F.pad(labels[:, 1:], (0, 1), value=-100)
+            shift_labels = F.pad(labels[:, 1:], (0, 1), value=NOT_COUNTED)
         # Behind padding on the left, the first real token follows nothing; it is no target in a row without padding.
-        counted = (shift_labels != -100) & (states >= 0)
+        counted = (shift_labels != NOT_COUNTED) & (states >= 0)
         words = self._checked(shift_labels[counted])
         log_probs = self.trie.log_probs([c[states[counted]] for c in contexts], words)
-        count = counted.sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch
-        return -log_probs.sum() / count
+        return mean_over_items(-log_probs.sum(), counted.sum(), num_items_in_batch)
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:

@@ -366,7 +366,7 @@ def test_a_trained_output_matrix_is_loaded_as_it_is(tmp_path: Path) -> None:
         ({"dropout": 1.0}, "at least 0 and below 1"),
     ],
 )
-def test_contradictions_name_the_mend(fields: dict[str, Any], message: str) -> None:
+def test_contradictions_name_the_fix(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         small(**fields)
 

@@ -27,7 +27,7 @@ def script() -> ModuleType:
 def test_the_tiny_recipe_gives_the_promised_number(tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     result = script().main([str(TRAINING / "recipes" / "feed_forward_tiny.yaml"), "--output_dir", folder])
-    assert (result.step, result.tokens) == (75, 2835)
+    assert (result.step, result.items) == (75, 2835)
     assert result.best_metric == pytest.approx(6.0, rel=0.02)
     assert isinstance(AutoModelForCausalLM.from_pretrained(folder), FeedForwardForCausalLM)
 

@@ -298,7 +298,7 @@ def test_neither_or_both_inputs_are_refused() -> None:
         ({"attention_dropout": 1.0}, "at least 0 and below 1"),
     ],
 )
-def test_contradictions_name_the_mend(fields: dict[str, Any], message: str) -> None:
+def test_contradictions_name_the_fix(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         small(**fields)
 

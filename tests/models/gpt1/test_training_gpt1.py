@@ -33,7 +33,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_the_recipe_gives_the_promised_number(straight: Any) -> None:
-    assert (straight.step, straight.tokens) == (75, 2835)
+    assert (straight.step, straight.items) == (75, 2835)
     assert straight.best_metric == pytest.approx(5.96, rel=0.02)
 
 

@@ -190,7 +190,7 @@ def test_faults_are_refused_with_file_line_and_rule(tmp_path, fault):
     with pytest.raises(ValueError, match=rule) as caught:
         NGramForCausalLM.from_arpa(path)
     assert str(caught.value).startswith(f"{path}, line {line}: ")
-    assert "; " in str(caught.value)  # the mend
+    assert "; " in str(caught.value)  # the fix
 
 
 def test_other_files_are_refused_by_name(tmp_path):

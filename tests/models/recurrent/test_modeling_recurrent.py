@@ -454,7 +454,7 @@ def test_a_bidirectional_model_goes_on_from_nothing() -> None:
         ({"dropout": 1.0}, "at least 0 and below 1"),
     ],
 )
-def test_contradictions_name_the_mend(fields: dict[str, Any], message: str) -> None:
+def test_contradictions_name_the_fix(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         small(**fields)
 

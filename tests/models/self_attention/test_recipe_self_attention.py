@@ -19,7 +19,7 @@ def test_the_recipe_gives_the_promised_number(tmp_path: Path) -> None:
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     result = script.main([str(RECIPE), "--output_dir", str(tmp_path / "run")])
-    assert (result.step, result.tokens) == (75, 2835)
+    assert (result.step, result.items) == (75, 2835)
     assert result.best_metric == pytest.approx(7.2, rel=0.02)
 
 
