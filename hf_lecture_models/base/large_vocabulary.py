@@ -12,11 +12,9 @@ from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 
 OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
-    "softmax": lambda config: nn.Linear(config.output_size, config.vocab_size),
-    "adaptive": lambda config: AdaptiveSoftmax(config.output_size, config.vocab_size, config.adaptive_cutoffs),
-    "noise_contrastive": lambda config: NoiseContrastiveLinear(
-        config.output_size, config.vocab_size, config.noise_samples
-    ),
+    "softmax": lambda c: nn.Linear(c.output_size, c.vocab_size),
+    "adaptive": lambda c: AdaptiveSoftmax(c.output_size, c.vocab_size, c.adaptive_cutoffs),
+    "noise_contrastive": lambda c: NoiseContrastiveLinear(c.output_size, c.vocab_size, c.noise_samples),
 }
 """`config.output_layer` -> the module from the last hidden state to logits."""
 

@@ -26,11 +26,8 @@ _FLAGS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
 def model_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate the `forward` of a model without a head; an argument of None counts as left out.
 
-    - `use_cache`: the configuration's unless given.
-    - `output_hidden_states`, `output_attentions` (keyword, or of the configuration): the outputs also hold what the
-      modules named in `_can_record_outputs` gave: the first one's input and each one's output, the last one being
-      `last_hidden_state`; and the attention weights.
-    - `return_dict=False`: a tuple comes back.
+    `use_cache` is the configuration's unless given. `output_hidden_states` and `output_attentions`, given or of the
+    configuration, add what the modules named in `_can_record_outputs` return. `return_dict=False` makes a tuple of all.
 
     Raises:
         TypeError: at a call, for an argument that `forward` does not name.
@@ -131,14 +128,12 @@ class LecturePreTrainedModel(PreTrainedModel):
         model, info = loaded
         if not any_shape:
             _refuse_other_shapes(info, source)
-        if getattr(model.config, "architectures", None) != [cls.__name__]:
-            # Another class saved it: a head may be new, what it reads may not.
-            below = model.base_model.state_dict().keys()
-            names = {name: name.removeprefix(f"{cls.base_model_prefix}.") for name in info["missing_keys"]}
-            info_below = {"missing_keys": [name for name in names if names[name] in below], "unexpected_keys": []}
-            _refuse_differences(info_below, source)
-        else:
+        if getattr(model.config, "architectures", None) == [cls.__name__]:
             _refuse_differences(info, source)
+        # Whoever saved it: a head may be new, the base model may not.
+        prefix, names = f"{cls.base_model_prefix}.", model.base_model.state_dict().keys()
+        missing = [name for name in info["missing_keys"] if name.removeprefix(prefix) in names]
+        _refuse_differences({"missing_keys": missing, "unexpected_keys": []}, source)
         _refuse_non_finite(model, source)
         _align(model)
         return (model, info) if with_info else model

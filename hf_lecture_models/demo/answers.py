@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.scoring import TextScore, score_texts
@@ -168,7 +169,7 @@ def _spelling(tokenizer: Any, id_: int) -> str:
 def continue_text(loaded: LoadedModel, text: str, sampling: Sampling) -> dict[str, Any]:
     """Continue a text; the result is one of `complete`. The global random state stays as it was."""
     options = sampling.options()
-    longest = getattr(loaded.model.config, "max_position_embeddings", None) or math.inf
+    longest = input_limit(loaded.model) or math.inf
     length = len(loaded.tokenizer(checked_text(text))["input_ids"])
     if length + sampling.max_new_tokens > longest:
         raise ValueError(

@@ -19,8 +19,8 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, score_from_logits
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.base.scoring import CausalLMMixin, score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts
 
 PROBABILITIES = ("terminated", "prefix")

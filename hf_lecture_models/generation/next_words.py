@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 
 # Tokens of a word at most, so that a search over letters ends.
@@ -113,7 +114,7 @@ class NextWordFinder:
         return NextWords(begun, [(word, math.exp(log_prob)) for word, log_prob in best], end)
 
     def _context(self, text: str) -> list[int]:
-        longest = getattr(self.model.config, "max_position_embeddings", None) or 2**20
+        longest = input_limit(self.model) or 2**20
         ids = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
         return [self.start, *ids][-max(1, longest - _LONGEST_WORD) :]
 

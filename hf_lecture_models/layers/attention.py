@@ -11,7 +11,7 @@ and the heads' o_t, side by side, go through W_o. Slide Y:495-514 scales by √d
 is the width of the keys, and over the keys.
 
 There are three kinds. Causal self-attention: s ≤ t. Bidirectional self-attention: all s. Cross-attention: k_s and v_s
-are those of another sequence, the source.
+are those of another sequence, the source (`layers/cross_attention.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
-from transformers.cache_utils import Cache, EncoderDecoderCache
+from transformers.cache_utils import Cache
 
 AttentionFunction = Callable[..., tuple[Tensor, Tensor | None]]
 
@@ -136,40 +136,4 @@ class BidirectionalSelfAttention(SelfAttention):
             (batch, seq, hidden), and the weights (batch, heads, seq, seq) if the kernel shows them.
         """
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
-        return self.attend(q, k, v, attention)
-
-
-class CrossAttention(MultiHeadAttention):
-    """Attention to another sequence: q_t of the target, k_s and v_s of the source (Vaswani et al., 3.2.3)."""
-
-    is_causal = False
-
-    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
-        super().__init__(hidden_size, num_heads, dropout, layer_index)
-        self.q_proj = nn.Linear(hidden_size, hidden_size)
-        self.kv_proj = nn.Linear(hidden_size, 2 * hidden_size)
-        self.o_proj = nn.Linear(hidden_size, hidden_size)
-
-    def forward(
-        self, hidden: Tensor, source: Tensor, attention: AttentionKernel, cache: EncoderDecoderCache | None = None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Multi-head cross-attention.
-
-        Args:
-            hidden: (batch, seq, hidden), the target.
-            source: (batch, source, hidden).
-            attention: from `bidirectional_attention`, given the source.
-            cache: keeps keys and values of the source: computed in the first call, read in all later ones.
-
-        Returns:
-            (batch, seq, hidden), and the weights (batch, heads, seq, source) if the kernel shows them.
-        """
-        (q,) = self.split_heads(self.q_proj(hidden), 1)
-        if cache is not None and cache.is_updated.get(self.layer_idx):
-            layer: Any = cache.cross_attention_cache.layers[self.layer_idx]
-            return self.attend(q, layer.keys, layer.values, attention)
-        k, v = self.split_heads(self.kv_proj(source), 2)
-        if cache is not None:
-            k, v = cache.cross_attention_cache.update(k, v, self.layer_idx)
-            cache.is_updated[self.layer_idx] = True
         return self.attend(q, k, v, attention)

@@ -1,5 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Which function computes attention in a call, together with the mask that this function wants."""
+"""Which function computes attention in a call, together with the mask that this function wants.
+
+`causal_attention` and `bidirectional_attention` take
+
+    implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
+    hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
+    attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are.
+    position_bias: (batch or 1, heads, seq, keys), added to the scores.
+    dropout: dropout probability of the weights in this call, 0 where the model is not training.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +35,11 @@ def causal_attention(
     position_bias: Tensor | None = None,
     dropout: float = 0.0,
 ) -> AttentionKernel:
-    """What `CausalSelfAttention` needs in this call: each position attends to itself and to real ones before it.
+    """For `CausalSelfAttention`: a position attends to itself and to the real ones before it, also those in the cache.
 
-    Args:
-        implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
-        hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
-        attention_mask: (batch, seen + seq), 1 = real token; None where all are.
-        cache: keys and values of the positions seen before; None at the start.
-        position_bias: (batch or 1, heads, seq, seen + seq), added to the scores.
-        dropout: dropout probability of the weights in this call: 0 where the model is not training.
-
-    >>> causal_attention("eager", torch.zeros(1, 3, 8)).mask[0, 0] == 0
-    tensor([[ True, False, False],
-            [ True,  True, False],
-            [ True,  True,  True]])
+    >>> causal_attention("eager", torch.zeros(1, 2, 8)).mask[0, 0] == 0
+    tensor([[ True, False],
+            [ True,  True]])
     """
     implementation = select_attention_kernel(implementation, hidden, materializes_scores=dropout > 0)
     mask = causal_mask(implementation, hidden, attention_mask, cache)
@@ -54,15 +54,7 @@ def bidirectional_attention(
     position_bias: Tensor | None = None,
     dropout: float = 0.0,
 ) -> AttentionKernel:
-    """What `BidirectionalSelfAttention` needs in this call, or with a source `CrossAttention`.
-
-    Args:
-        implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
-        hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
-        attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are.
-        source: (batch, keys, hidden), what is attended to; None for `hidden` itself.
-        position_bias: (batch or 1, heads, seq, keys), added to the scores.
-        dropout: dropout probability of the weights in this call: 0 where the model is not training.
+    """For `BidirectionalSelfAttention`: to all real positions; or `CrossAttention`: to a source (batch, keys, hidden).
 
     >>> bidirectional_attention("eager", torch.zeros(1, 2, 8), torch.tensor([[1, 0]])).mask[0, 0] == 0
     tensor([[ True, False],

@@ -1,13 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Which position may attend to which, in the form that an attention function of transformers wants.
 
-Both functions take
-
-    implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
-    hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
-
-and return (batch or 1, 1, seq, keys): numbers to add for eager (0 = may attend), True = may attend for sdpa, or None
-where sdpa needs no mask; a block mask for flex_attention.
+Of an `implementation` ("eager", "sdpa", "flex_attention", ...) and the positions `hidden` (batch, seq, hidden) that
+attend, of which only shape, type and device count: (batch or 1, 1, seq, keys), numbers to add for eager (0 = may
+attend), True = may attend for sdpa, or None where sdpa needs no mask; a block mask for flex_attention.
 """
 
 from __future__ import annotations
@@ -26,7 +22,6 @@ def causal_mask(
     """Each position attends to itself and to the real positions before it.
 
     Args:
-        implementation, hidden: as at the top of this file.
         attention_mask: (batch, seen + seq), 1 = real token; None where all are.
         cache: keys and values of the positions seen before; None at the start.
     """
@@ -40,7 +35,6 @@ def bidirectional_mask(
     """Each position attends to all real positions: of its own row, or of the source.
 
     Args:
-        implementation, hidden: as at the top of this file.
         attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are.
         source: (batch, keys, hidden), what is attended to; None for `hidden` itself.
     """

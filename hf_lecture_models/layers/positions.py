@@ -5,7 +5,7 @@ Each is a module with one call, `encoding(words, positions, key_positions)`:
 
     words: (batch, seq, hidden), the word vectors of this call.
     positions: (batch or 1, seq), each token's place among the real tokens of its row, counted from 0
-        (`layers.inputs.token_positions`).
+        (`layers.token_positions`).
     key_positions: (batch or 1, seen + seq), the same for all that they may attend to; the last seq are `positions`.
 
 It returns what goes into the first layer, (batch, seq, hidden), and what every layer adds to its attention scores,
@@ -19,7 +19,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.layers.inputs import check_positions
+from hf_lecture_models.layers.token_positions import check_positions
 
 
 class SinusoidalPositions(nn.Module):

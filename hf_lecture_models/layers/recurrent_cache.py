@@ -126,18 +126,11 @@ class RecurrentCache(Cache):
 
 
 def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[State | None]:
-    """The states to start from, one per layer: those of `cache`, or None where there is none.
-
-    Args:
-        cache: what a model was given as `past_key_values`.
-        shapes: of each layer, the shapes of its tensors, batch first.
+    """The states that a model starts from, one per layer: those of its `past_key_values`, or None without any.
 
     Raises:
         TypeError: the cache is no `RecurrentCache`.
-        ValueError: it holds other tensors.
-
-    >>> carried_states(None, [[(2, 3)], [(2, 3)]])
-    [None, None]
+        ValueError: its layers do not hold tensors of these `shapes`.
     """
     if cache is None:
         return [None] * len(shapes)

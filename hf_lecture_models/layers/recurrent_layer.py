@@ -31,11 +31,8 @@ _CELL_KERNELS: dict[type, Callable[..., Any]] = {
 class RecurrentLayer(nn.Module):
     """A forward-reading layer around `kernel`: a one-layer, batch-first `nn.RNN`, `nn.GRU` or `nn.LSTM`.
 
-    The state is a tuple of tensors (batch, size): (h,), or (h, c) for an LSTM; `state_sizes` holds the sizes.
-
-    Args:
-        kernel: the module of torch.
-        dropout: dropout probability in the outputs, never in the state.
+    The state is a tuple of tensors (batch, size): (h,), or (h, c) for an LSTM; `state_sizes` holds the sizes. `dropout`
+    is the dropout probability in the outputs; the state has none.
     """
 
     def __init__(self, kernel: nn.RNNBase, dropout: float = 0.0):
@@ -71,12 +68,7 @@ class RecurrentLayer(nn.Module):
 
 
 class BidirectionalLayer(nn.Module):
-    """Two layers, one of which reads backwards; their outputs side by side: [h→; h←] (slide R:613, Y:442).
-
-    Args:
-        forwards, backwards: the two layers.
-        dropout: dropout probability in the outputs.
-    """
+    """Two layers, one of which reads backwards; their outputs side by side: [h→; h←] (slide R:613, Y:442)."""
 
     state_sizes = ()
 

@@ -14,10 +14,9 @@ from transformers import GenerationMixin, GPT2Config, GPT2LMHeadModel
 from transformers.modeling_outputs import CausalLMOutput
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, score_from_logits
-from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.scoring import CausalLMMixin, score_from_logits
 from hf_lecture_models.io.files import staged_file, staged_folder
 
 
@@ -54,13 +53,9 @@ class PairForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
         self.post_init()
 
-    def forward(self, input_ids, attention_mask=None, labels=None, **kwargs):
+    def forward(self, input_ids, attention_mask=None, **kwargs):
         hidden = self.embed_tokens(input_ids)
-        logits = self.lm_head(self.cell(hidden.flatten(0, 1)).view_as(hidden))
-        loss = (
-            None if labels is None else cross_entropy(logits[:, :-1], labels[:, 1:], kwargs.get("num_items_in_batch"))
-        )
-        return CausalLMOutput(loss=loss, logits=logits)
+        return CausalLMOutput(logits=self.lm_head(self.cell(hidden.flatten(0, 1)).view_as(hidden)))
 
 
 @pytest.fixture
@@ -286,18 +281,6 @@ def test_score_of_transformers_own_model_does_not_depend_on_padding():
         padded = score_from_logits(gpt2, torch.tensor([[10, 10, 9, 1, 2], [9, 1, 2, 10, 10]]))
     torch.testing.assert_close(padded[0, 2:], single[0])
     torch.testing.assert_close(padded[1, :3], single[0])
-
-
-def test_loss_of_accumulated_halves_is_the_loss_of_the_whole(model):
-    ids = torch.randint(0, 9, (4, 6))
-    labels = ids.masked_fill(torch.rand(4, 6) < 0.3, -100)
-    count = (labels[:, 1:] != -100).sum()
-    whole = model(ids, labels=labels).loss
-    halves = sum(model(ids[i : i + 2], labels=labels[i : i + 2], num_items_in_batch=count).loss for i in (0, 2))
-    torch.testing.assert_close(whole, halves)
-    expected = nn.functional.cross_entropy(model(ids).logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
-    torch.testing.assert_close(whole, expected)
-    assert model(ids, labels=torch.full_like(ids, -100)).loss == 0
 
 
 def test_a_token_that_begins_and_ends_texts_has_a_probability(model):

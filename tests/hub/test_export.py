@@ -41,7 +41,7 @@ def test_folder_is_self_contained(model: StandInForCausalLM, tmp_path: Path) -> 
     names = set(contents(tmp_path / "out"))
     assert {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"} <= names
     code = {name for name in names if name.endswith(".py")}
-    assert {"modeling_stand_in.py", "base_configuration.py", "base_heads_causal_lm.py", "io_files.py"} <= code
+    assert {"modeling_stand_in.py", "base_configuration.py", "base_scoring.py", "io_files.py"} <= code
     rooms = {name.partition("_")[0] for name in code}
     assert rooms == {"modeling", "base", "io", "layers", "pipelines"}, "nothing else is needed"
     config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))

@@ -29,8 +29,8 @@ from collections.abc import Iterator
 
 import torch
 from hf_lecture_models.base.heads.causal_lm import (
-    CausalLMMixin,  # why
-    score_from_logits as loss,
+    CausalLMHead,  # why
+    gather_predicting_states as gather,
 )
 from hf_lecture_models.base.configuration   import LectureConfig
 

@@ -16,7 +16,6 @@ from hf_lecture_models.layers.attention import (
     AttentionKernel,
     BidirectionalSelfAttention,
     CausalSelfAttention,
-    CrossAttention,
     MultiHeadAttention,
 )
 from hf_lecture_models.layers.attention_kernels import (
@@ -24,6 +23,7 @@ from hf_lecture_models.layers.attention_kernels import (
     causal_attention,
     select_attention_kernel,
 )
+from hf_lecture_models.layers.cross_attention import CrossAttention
 from tests.model_tests import uncompiled_flex_attention
 
 WIDTH, HEADS, SEQ = 12, 3, 6

@@ -1,30 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a model is given: ids or vectors, padding, and the position of each token."""
+"""What a model is given: ids or vectors, and which of them are real tokens."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor, nn
-from transformers import DynamicCache
+from torch import nn
 
-from hf_lecture_models.layers.inputs import bounded_positions, check_positions, input_vectors, token_positions
-
-
-def hidden(batch: int, seq: int) -> Tensor:
-    return torch.zeros(batch, seq, 4)
-
-
-def filled(tokens: int) -> DynamicCache | None:
-    """A cache that has seen so many tokens."""
-    if not tokens:
-        return None
-    cache = DynamicCache()
-    cache.update(torch.zeros(2, 1, tokens, 4), torch.zeros(2, 1, tokens, 4), 0)
-    return cache
-
-
-# Ids or vectors
+from hf_lecture_models.layers.inputs import input_vectors, real_token_mask, scored_positions
 
 
 def test_ids_are_looked_up_and_vectors_taken_as_they_are() -> None:
@@ -43,53 +26,20 @@ def test_no_tokens_are_refused(shape: tuple[int, int]) -> None:
         input_vectors(nn.Embedding(9, 4), torch.zeros(shape, dtype=torch.long), None)
 
 
-# Positions
+def test_real_tokens_are_told_by_the_mask_or_by_the_padding_token() -> None:
+    ids = torch.tensor([[0, 3, 0], [2, 1, 3]])
+    assert real_token_mask(ids, None, 3).tolist() == [[True, False, True], [True, True, False]]
+    mask = torch.tensor([[1, 1, 0], [0, 1, 1]])
+    assert torch.equal(real_token_mask(ids, mask, 3), mask.bool())
+    assert real_token_mask(ids, None, None).all()
+    with pytest.raises(ValueError, match=r"add input_ids\[None\]"):
+        real_token_mask(ids[0], None, None)
 
 
-@pytest.mark.parametrize(
-    ("mask", "seen", "expected"),
-    [
-        (None, 0, [[0, 1, 2]]),
-        (None, 2, [[0, 1, 2, 3, 4]]),
-        ([[0, 1, 1], [1, 1, 0]], 0, [[0, 0, 1], [0, 1, 1]]),
-        ([[1, 0, 1, 1, 1], [0, 0, 0, 0, 1]], 2, [[0, 0, 1, 2, 3], [0, 0, 0, 0, 0]]),
-        ([[0, 0, 0]], 0, [[0, 0, 0]]),
-        # One row for all; the longest text has a place for each of its tokens, and padding behind it adds none.
-        ([[1, 1, 1], [1, 1, 1]], 0, [[0, 1, 2]]),
-        ([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]], 0, [[0, 1, 2, 2]]),
-    ],
-)
-@pytest.mark.parametrize("dtype", [torch.long, torch.bool])
-def test_positions_count_the_real_tokens(
-    mask: list[list[int]] | None, seen: int, expected: list[list[int]], dtype: torch.dtype
-) -> None:
-    given = None if mask is None else torch.tensor(mask, dtype=dtype)
-    rows, seq = (1, 3) if given is None else (len(given), given.shape[1] - seen)
-    assert token_positions(hidden(rows, seq), given, filled(seen)).tolist() == expected
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (2, 6), (1, 5), (3, 5), (5,), (2, 1, 5, 5)])
-def test_a_mask_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
-    message = r"with 2 tokens in the cache and 3 new ones in each of 2 rows it must be \(2, 5\)"
-    with pytest.raises(ValueError, match=message):
-        token_positions(hidden(2, 3), torch.ones(shape), filled(2))
-
-
-@pytest.mark.parametrize("seen", [0, 3])
-def test_positions_up_to_the_limit(seen: int) -> None:
-    own = bounded_positions(hidden(2, 5), None, limit=5 + seen, cache=filled(seen))
-    assert own.tolist() == [list(range(seen, seen + 5))]
-    with pytest.raises(ValueError, match=rf"position {4 + seen}; .* positions 0 to {3 + seen} "):
-        bounded_positions(hidden(2, 5), None, limit=4 + seen, cache=filled(seen))
-    # Padding takes no position, so this fits.
-    mask = torch.tensor([[0] + [1] * (4 + seen), [1] * (4 + seen) + [0]])
-    assert bounded_positions(hidden(2, 5), mask, limit=4 + seen, cache=filled(seen)).max() == 3 + seen
-
-
-def test_given_positions_are_taken_as_they_are() -> None:
-    given = torch.tensor([[3, 0, 3]])
-    assert bounded_positions(hidden(2, 3), None, 4, given) is given
-    for wrong in (4, -1):
-        with pytest.raises(ValueError, match=rf"position {wrong}; .*max_position_embeddings=4"):
-            bounded_positions(hidden(2, 3), None, 4, given.clone().fill_(wrong))
-    check_positions(torch.zeros(0, dtype=torch.long), 4)
+def test_the_first_token_and_every_beginning_have_no_probability() -> None:
+    ids, real = torch.tensor([[7, 1, 7, 2], [0, 0, 1, 2]]), torch.tensor([[1, 1, 1, 1], [0, 0, 1, 1]]).bool()
+    expected = [[False, True, False, True], [False, False, False, True]]
+    assert scored_positions(real, ids, 7, 8).tolist() == expected
+    # One token for both counts as the end.
+    expected[0][2] = True
+    assert scored_positions(real, ids, 7, 7).tolist() == scored_positions(real, ids, None, 8).tolist() == expected

@@ -12,7 +12,6 @@ from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from hf_lecture_models.layers.inputs import token_positions
 from hf_lecture_models.layers.positions import (
     AlibiPositions,
     LearnedPositions,
@@ -20,6 +19,7 @@ from hf_lecture_models.layers.positions import (
     SinusoidalPositions,
     causal_buckets,
 )
+from hf_lecture_models.layers.token_positions import token_positions
 
 
 def positions(length: int) -> torch.Tensor:

@@ -16,9 +16,9 @@ from transformers.modeling_outputs import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.heads.causal_lm import CausalLMMixin
 from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
+from hf_lecture_models.base.scoring import CausalLMMixin
 
 
 @strict

@@ -5,7 +5,7 @@ from typing import Any
 
 from transformers import PythonBackend
 
-from hf_lecture_models.base.heads.causal_lm import real_token_mask
+from hf_lecture_models.layers.inputs import real_token_mask
 
 
 class DigitTokenizer(PythonBackend):

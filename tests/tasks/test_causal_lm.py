@@ -26,9 +26,8 @@ def tokenizer():
 def model_for(tokenizer, seed=0, **fields):
     torch.manual_seed(seed)
     ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
-    return RecurrentForCausalLM(
-        RecurrentConfig(vocab_size=len(tokenizer), hidden_size=12, dropout=0.1, **ids, **fields)
-    )
+    fields = {"hidden_size": 12, "dropout": 0.1} | ids | fields
+    return RecurrentForCausalLM(RecurrentConfig(vocab_size=len(tokenizer), **fields))
 
 
 def recipe(**fields):
@@ -70,8 +69,8 @@ def test_each_layout_resumes_to_the_same_bits(tmp_path, tokenizer, layout):
 def test_accumulated_streams_train_as_one_batch(tmp_path, tokenizer):
     losses = []
     for parts in (1, 4):
-        model, chosen = model_for(tokenizer), recipe(layout="stream", accumulation_steps=parts, log_every=1)
-        model.config.dropout = model.model.dropout.p = 0.0
+        model = model_for(tokenizer, dropout=0.0)
+        chosen = recipe(layout="stream", accumulation_steps=parts, log_every=1)
         result = train_causal_lm(model, tokenizer, TEXTS, None, tmp_path / str(parts), chosen, quiet=True)
         losses.append([row["loss"] for row in result.history])
     assert losses[1] == pytest.approx(losses[0], rel=1e-3)

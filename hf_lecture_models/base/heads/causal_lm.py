@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The head of causal language models: the next token's probability, the loss, and the score of each token."""
 
-import inspect
 import warnings
 from typing import Any
 
@@ -15,83 +14,11 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
-from hf_lecture_models.layers.inputs import last_token_index, padding_mask
+from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
 
 
-def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_id: int | None) -> Tensor:
-    """(batch, seq) bool, True for real tokens: the mask where one is given, else whatever is not padding."""
-    if input_ids.dim() != 2:
-        raise ValueError(f"input_ids has shape {tuple(input_ids.shape)}; (batch, seq) is needed: add input_ids[None]")
-    if attention_mask is not None:
-        return attention_mask.bool()
-    if pad_token_id is None:
-        return torch.ones_like(input_ids, dtype=torch.bool)
-    return input_ids != pad_token_id
-
-
-def scored_positions(real: Tensor, input_ids: Tensor, config: Any) -> Tensor:
-    """(batch, seq) bool: the tokens that have a probability, i.e. real ones but the first of a row and every `<s>`.
-
-    Where one token both begins and ends texts (GPT-2), it counts as the end and has a probability.
-    """
-    later = real & (real.cumsum(dim=1) > 1)
-    bos_token_id = getattr(config, "bos_token_id", None)
-    if bos_token_id is None or bos_token_id == getattr(config, "eos_token_id", None):
-        return later
-    return later & (input_ids != bos_token_id)
-
-
-def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """Score tokens by a forward pass of any causal LM of transformers; see `CausalLMMixin.score`."""
-    config = model.config
-    real = real_token_mask(input_ids, attention_mask, getattr(config, "pad_token_id", None))
-    # A row that is padded on the left needs its positions counted from its own first token.
-    named = inspect.signature(model.forward).parameters
-    if "position_ids" not in kwargs and not bool(real.all()) and "position_ids" in named:
-        kwargs["position_ids"] = (real.cumsum(dim=1) - 1).clamp(min=0)
-    logits = model(input_ids=input_ids, attention_mask=real.long(), **kwargs).logits
-    # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
-    before = last_token_index(real).roll(1, 1)  # (batch, seq); nothing asks for the first
-    rows = torch.arange(input_ids.shape[0], device=input_ids.device)[:, None]
-    normalisers = logits.float().logsumexp(dim=-1).gather(1, before)
-    scores = logits[rows, before, input_ids].float() - normalisers
-    return scores.masked_fill(~scored_positions(real, input_ids, config), 0.0)
-
-
-class CausalLMMixin:
-    """`score`, and a `generate()` that ends where the model does. Put it before the pre-trained base class."""
-
-    def _prepare_generated_length(self, *args: Any, **kwargs: Any) -> Any:
-        # `generate()` ends where the model does: other programs ask for a thousand tokens when nobody said how many.
-        config = super()._prepare_generated_length(*args, **kwargs)  # type: ignore[misc]
-        longest, given = getattr(self, "longest_input", None), kwargs["input_ids_length"]
-        # The last token is never read.
-        if longest is not None and given <= longest < config.max_length - 1:
-            warnings.warn(
-                f"{config.max_length - given} new tokens after {given} are more than the model can read, {longest} in "
-                "all; generation stops there",
-                stacklevel=4,
-            )
-            config.max_length = longest + 1
-        return config
-
-    @torch.no_grad()
-    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Natural log-probability of each token given all before it in its row.
-
-        Args:
-            input_ids: (batch, seq).
-            attention_mask: (batch, seq), 1 = real token; left out, everything but `pad_token_id` is real.
-
-        Returns:
-            (batch, seq) float32: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at `<s>`
-            wherever it stands and at padding; -inf where the probability is 0.
-        """
-        return score_from_logits(self, input_ids, attention_mask)
-
-
-class CausalLMHead(ModelHead, CausalLMMixin):
+class CausalLMHead(ModelHead):
     """A language model whose output layer `lm_head` reads the last hidden state of the base model.
 
     A model with this head is these two modules and nothing else:
@@ -105,7 +32,7 @@ class CausalLMHead(ModelHead, CausalLMMixin):
                 self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
                 self.post_init()
 
-    Arguments of `forward`, beside those of the base model, which it hands on:
+    Arguments of `forward`, beside those of the base model, to which it hands them on:
 
         labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
             before t. The last real token of this call predicts, over padding; where there is none, no label counts.
@@ -116,7 +43,7 @@ class CausalLMHead(ModelHead, CausalLMMixin):
             positions never exist at once.
 
     It returns `loss` (scalar, nats, float32; None without labels), `logits` (batch, positions kept, vocab_size), and
-    what `model` returns.
+    what the base model returns.
     """
 
     loss_without_logits = True
@@ -167,18 +94,39 @@ class CausalLMHead(ModelHead, CausalLMMixin):
             total = F.cross_entropy(source.float(), targets, ignore_index=-100, reduction="sum")
         return mean_over_items(total, (targets != -100).sum(), items)
 
+    def _prepare_generated_length(self, *args: Any, **kwargs: Any) -> Any:
+        # `generate()` ends where the model does: other programs ask for a thousand tokens when nobody said how many.
+        config = super()._prepare_generated_length(*args, **kwargs)  # type: ignore[misc]
+        longest, given = getattr(self, "longest_input", None), kwargs["input_ids_length"]
+        # The last token is never read.
+        if longest is not None and given <= longest < config.max_length - 1:
+            warnings.warn(
+                f"{config.max_length - given} new tokens after {given} are more than the model can read, {longest} in "
+                "all; generation stops there",
+                stacklevel=4,
+            )
+            config.max_length = longest + 1
+        return config
+
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
-        """As `CausalLMMixin.score`; rows may be long, for the logits of all positions never exist at once.
+        """Natural log-probability of each token given all before it in its row; rows may be long.
 
-        `wanted` (batch, seq), bool, says where a score is asked for; all other positions cost no softmax and get 0.
+        Args:
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 = real token; left out, everything but `pad_token_id` is real.
+            wanted: (batch, seq) bool, where a score is asked for; all other positions cost no softmax and get 0.
+
+        Returns:
+            (batch, seq) float32: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at `<s>`
+            wherever it stands and at padding; -inf where the probability is 0.
         """
         real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
         hidden = self.model(input_ids, real.long(), use_cache=False).last_hidden_state
         # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
         before = last_token_index(real).roll(1, 1)  # (batch, seq); nothing asks for the first
         hidden = hidden.gather(1, before.unsqueeze(-1).expand_as(hidden))
-        scored = scored_positions(real, input_ids, self.config)
+        scored = scored_positions(real, input_ids, self.config.bos_token_id, self.config.eos_token_id)
         if wanted is not None:
             scored = scored & wanted
         scores = torch.zeros(input_ids.shape, device=input_ids.device)

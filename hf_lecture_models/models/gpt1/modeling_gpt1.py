@@ -37,8 +37,9 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forwar
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
 from hf_lecture_models.layers.attention_kernels import causal_attention
-from hf_lecture_models.layers.inputs import bounded_positions, input_vectors
+from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.position_wise import PositionWise
+from hf_lecture_models.layers.token_positions import bounded_positions
 from hf_lecture_models.models.gpt1.configuration_gpt1 import Gpt1Config
 
 

@@ -41,8 +41,8 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.causal_lm import CausalLMMixin, real_token_mask, scored_positions
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
+from hf_lecture_models.layers.inputs import real_token_mask, scored_positions
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
@@ -97,7 +97,7 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
                 init.copy_(module.get_buffer(name), value)
 
 
-class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
+class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
     """An n-gram language model. `NGramForCausalLM.fit` estimates one; a new one is uniform over the events.
 
     >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))  # not estimated yet: every word is as probable
@@ -167,11 +167,17 @@ class NGramForCausalLM(CausalLMMixin, NGramPreTrainedModel, GenerationMixin):
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """See `CausalLMMixin.score`; looked up, without a row over the vocabulary."""
-        real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
+        """ln p(`input_ids[:, t]` | before), (batch, seq) float32; looked up, without a row over the vocabulary.
+
+        It is 0 at the first real token of each row, at `<s>` wherever it stands and at padding, and -inf where the
+        probability is 0. Without an `attention_mask`, everything but `pad_token_id` is real.
+        """
+        config = self.config
+        real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
         scores = torch.zeros(input_ids.shape, dtype=torch.float32, device=input_ids.device)
         scores[real] = self.trie.score(self._checked(input_ids[real]), _row_starts(real))
-        return scores.masked_fill_(~scored_positions(real, input_ids, self.config), 0.0)
+        scored = scored_positions(real, input_ids, config.bos_token_id, config.eos_token_id)
+        return scores.masked_fill_(~scored, 0.0)
 
     def _checked(self, words: Tensor) -> Tensor:
         # A word outside the vocabulary would be a key of another n-gram.

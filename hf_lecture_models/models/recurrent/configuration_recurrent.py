@@ -60,11 +60,9 @@ class RecurrentConfig(LectureConfig):
         "noise_samples",
     )
     dropout_fields = ("dropout",)
-    largest_values = LectureConfig.largest_values | {
-        "embedding_size": 2**20,
-        "projection_size": 2**20,
-        "output_projection_size": 2**20,
-    }
+    largest_values = LectureConfig.largest_values | dict.fromkeys(
+        ("embedding_size", "projection_size", "output_projection_size"), 2**20
+    )
 
     vocab_size: int = 10_000
     cell_type: str = "lstm"

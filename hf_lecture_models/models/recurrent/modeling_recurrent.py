@@ -39,6 +39,7 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -173,10 +174,7 @@ class RecurrentForCausalLM(LargeVocabularyLM, CausalLMHead, RecurrentPreTrainedM
 
 def _block(config: RecurrentConfig, input_size: int) -> nn.Module:
     projection = {} if config.projection_size is None else {"proj_size": config.projection_size}
-
-    def kernel() -> nn.RNNBase:
-        return KERNELS[config.cell_type](input_size, config.hidden_size, batch_first=True, **projection)
-
+    kernel = partial(KERNELS[config.cell_type], input_size, config.hidden_size, batch_first=True, **projection)
     if not config.bidirectional:
         return RecurrentBlock(kernel(), config.dropout)
     return BidirectionalBlock(RecurrentLayer(kernel()), RecurrentLayer(kernel()), config.dropout)

@@ -50,7 +50,7 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forwar
 from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
 from hf_lecture_models.layers.attention_kernels import causal_attention
-from hf_lecture_models.layers.inputs import input_vectors, token_positions
+from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.layer_mix import LayerMix
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import (
@@ -59,6 +59,7 @@ from hf_lecture_models.layers.positions import (
     RelativePositions,
     SinusoidalPositions,
 )
+from hf_lecture_models.layers.token_positions import token_positions
 from hf_lecture_models.models.self_attention.configuration_self_attention import SelfAttentionConfig
 
 POSITION_ENCODINGS: dict[str, Callable[[SelfAttentionConfig], nn.Module]] = {

@@ -96,6 +96,32 @@ def test_states_and_weights_are_shown_under_gradient_checkpointing() -> None:
     assert model.model.layers[0].ffn.up_proj.weight.grad.abs().sum() > 0
 
 
+# Loss
+
+
+@pytest.mark.parametrize("build", [gpt1, recurrent])
+@pytest.mark.parametrize("keep", [0, 1])
+def test_loss_of_accumulated_halves_is_the_loss_of_the_whole(build: Any, keep: int) -> None:
+    model, ids = build(), torch.randint(0, 9, (4, 6))
+    labels = ids.masked_fill(torch.rand(4, 6) < 0.3, -100)
+    count = (labels[:, 1:] != -100).sum()
+    whole = model(ids, labels=labels, logits_to_keep=keep).loss
+    halves = [(ids[rows], labels[rows]) for rows in (slice(2), slice(2, 4))]
+    parts = [model(x, labels=y, logits_to_keep=keep, num_items_in_batch=count).loss for x, y in halves]
+    assert_close(sum(parts), whole)
+    logits = model(ids).logits[:, :-1].flatten(0, 1)
+    assert_close(whole, torch.nn.functional.cross_entropy(logits, labels[:, 1:].flatten()))
+    assert model(ids, labels=torch.full_like(ids, -100), logits_to_keep=keep).loss == 0
+
+
+def test_shifted_labels_take_the_place_of_labels() -> None:
+    """The last position of a segment predicts the first token of the next."""
+    model, ids = gpt1(), torch.randint(0, 9, (2, 9))
+    shifted = model(ids[:, :8], shift_labels=ids[:, 1:]).loss
+    assert_close(shifted, model(ids, labels=ids).loss)
+    assert_close(model(ids[:, :8], labels=torch.zeros_like(ids[:, :8]), shift_labels=ids[:, 1:]).loss, shifted)
+
+
 # What a checkpoint must hold
 
 

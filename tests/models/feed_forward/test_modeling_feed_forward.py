@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import DynamicCache, PreTrainedModel, set_seed
 
-from hf_lecture_models.base.heads.causal_lm import score_from_logits
+from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.scoring import score_stream, score_texts
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel

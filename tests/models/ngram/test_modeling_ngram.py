@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.base.heads.causal_lm import score_from_logits
+from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import _find_in_order, _find_in_parallel
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import DynamicCache
 
-from hf_lecture_models.base.heads.causal_lm import score_from_logits
+from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.tokenization.word import WordTokenizer

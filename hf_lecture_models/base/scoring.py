@@ -1,0 +1,46 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The log-probability of each token under any causal language model, from its logits."""
+
+import inspect
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hf_lecture_models.layers.inputs import last_token_index, real_token_mask, scored_positions
+
+
+def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """Score tokens by a forward pass of any causal LM of transformers; see `CausalLMMixin.score`."""
+    config = model.config
+    real = real_token_mask(input_ids, attention_mask, getattr(config, "pad_token_id", None))
+    # A row that is padded on the left needs its positions counted from its own first token.
+    named = inspect.signature(model.forward).parameters
+    if "position_ids" not in kwargs and not bool(real.all()) and "position_ids" in named:
+        kwargs["position_ids"] = (real.cumsum(dim=1) - 1).clamp(min=0)
+    logits = model(input_ids=input_ids, attention_mask=real.long(), **kwargs).logits
+    # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
+    before = last_token_index(real).roll(1, 1)  # (batch, seq); nothing asks for the first
+    rows = torch.arange(input_ids.shape[0], device=input_ids.device)[:, None]
+    normalisers = logits.float().logsumexp(dim=-1).gather(1, before)
+    scores = logits[rows, before, input_ids].float() - normalisers
+    special = (getattr(config, name, None) for name in ("bos_token_id", "eos_token_id"))
+    return scores.masked_fill(~scored_positions(real, input_ids, *special), 0.0)
+
+
+class CausalLMMixin:
+    """`score` of causal language models that have nothing but logits. Put it before the pre-trained base class."""
+
+    @torch.no_grad()
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """Natural log-probability of each token given all before it in its row.
+
+        Args:
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 = real token; left out, everything but `pad_token_id` is real.
+
+        Returns:
+            (batch, seq) float32: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at `<s>`
+            wherever it stands and at padding; -inf where the probability is 0.
+        """
+        return score_from_logits(self, input_ids, attention_mask)
