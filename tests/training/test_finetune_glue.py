@@ -111,8 +111,10 @@ def test_two_processes_train_as_one(place: Path) -> None:
     options = ["--epochs", "3", "--batch_size", "8", "--accumulation_steps", "2", "--learning_rate", "0.1"]
     command = [*printed_command()[:-2], *options, "--log_every", "1", "--output_dir"]
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    done = run([*launcher, *command, "two", "--num_processes", "2"], ACCELERATE_USE_CPU="true")
+    more = ["--num_processes", "2", "--test_files", "V.tsv"]
+    done = run([*launcher, *command, "two", *more], ACCELERATE_USE_CPU="true")
     assert done.returncode == 0, done.stderr
+    assert done.stdout.count("test accuracy") == 1, "one process measures and speaks"
     assert "in 2 process(es)" in done.stderr
     in_process(*command[1:], "one")
     # Twelve rows in steps of eight: in every second step some micro-batches are empty.
