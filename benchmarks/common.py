@@ -23,15 +23,15 @@ PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "pyarrow", "accelera
 
 
 def data_folder() -> Path:
-    """The folder of data sets: `HF_LECTURE_DATA`, or shared/data beside the checkout.
+    """The folder of data sets, which the environment variable HF_LECTURE_DATA names.
 
     Raises:
-        FileNotFoundError: it does not exist.
+        FileNotFoundError: it is not set, or does not exist.
     """
-    folder = Path(os.environ.get("HF_LECTURE_DATA", ROOT.parent / "shared" / "data"))
-    if not folder.is_dir():
-        raise FileNotFoundError(f"no data sets at {folder}; set HF_LECTURE_DATA to the folder that holds wikitext-2/")
-    return folder
+    name = os.environ.get("HF_LECTURE_DATA", "")
+    if not name or not Path(name).is_dir():
+        raise FileNotFoundError(f"no data sets at {name!r}; set HF_LECTURE_DATA to the folder that holds wikitext-2/")
+    return Path(name)
 
 
 def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[Any, float, float]:

@@ -41,17 +41,10 @@ def export(
         ValueError: the model's class is not registered, or its code cannot travel (see `hub.flatten`).
         OSError: the folder cannot be written.
     """
-    classes = registered_classes(type(model.config))
-    if type(model) not in classes.values() and not _is_transformers_own(type(model)):
-        raise ValueError(
-            f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
-            "(hf_lecture_models.io.registration.register) before exporting it"
-        )
-    classes = {auto: cls for auto, cls in classes.items() if not _is_transformers_own(cls)}
+    classes = _classes_with_code(model)
     # A tokenizer written in Python is code, too; `tokenizer.json` alone reproduces all others.
-    python_tokenizer = type(processing_class) if isinstance(processing_class, PythonBackend) else None
-    if python_tokenizer is not None and _is_transformers_own(python_tokenizer):
-        python_tokenizer = None
+    is_python = isinstance(processing_class, PythonBackend) and not _is_transformers_own(type(processing_class))
+    python_tokenizer = type(processing_class) if is_python else None
     pipelines = own_pipelines([auto for auto, cls in classes.items() if cls is type(model)])
     code = flatten([*classes.values(), *filter(None, [python_tokenizer]), *(cls for cls, _ in pipelines.values())])
     with staged_folder(folder, replaces=_REPLACED) as stage:
@@ -64,6 +57,17 @@ def export(
             _add_to_config(stage / "config.json", {"custom_pipelines": entries})
         if facts is not None:
             write_card(stage, facts)
+
+
+def _classes_with_code(model: PreTrainedModel) -> dict[str, type]:
+    """The classes of the model's type by Auto class; none of a model of transformers itself."""
+    classes = registered_classes(type(model.config))
+    if type(model) not in classes.values() and not _is_transformers_own(type(model)):
+        raise ValueError(
+            f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
+            "(hf_lecture_models.io.registration.register) before exporting it"
+        )
+    return {auto: cls for auto, cls in classes.items() if not _is_transformers_own(cls)}
 
 
 def registered_classes(config_class: type) -> dict[str, type]:

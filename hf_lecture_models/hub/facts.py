@@ -43,26 +43,21 @@ def collect_facts(
     Args:
         model: a model of this package, or of transformers.
         processor: its tokenizer or image processor.
-        results: what the evaluation of its task returned; its plain values are taken. Empty: nothing was measured.
+        results: what its task's evaluation returned; plain values are taken. Empty: nothing was measured.
         name: the card's title.
-        data: "name" and "split" of the evaluation data; as far as known, "language" (ISO code), "licence", "source".
-        task: what the task's `describe` gives, needed for results; None: what transformers says of the model's class.
+        data: "name" and "split" of the evaluation data; if known, "language" (ISO code), "licence", "source".
+        task: what the task's `describe` gives; None, where there are no results: what transformers says of the model.
         recipe: the training recipe, or the arguments of `fit`. Of absolute paths only the last part is kept.
         training: measured values by name, as `training_record` gives them.
         command: what reproduces the model.
         licence: of the weights, as the Hub writes it ("apache-2.0").
-
-    Raises:
-        ValueError: results without the task, which names them.
     """
-    if results and not task:
-        raise ValueError("results need `task`, what the `describe` of their task gives, with the names of its measures")
     return {
         "name": name,
         **_model_facts(model),
         "library": "transformers" if type(model).__module__.startswith("transformers.") else PACKAGE,
-        "task": dict(task or plain_task(model)),
-        **(_vocabulary_facts(processor) if hasattr(processor, "get_vocab") else {}),
+        "task": _task_facts(task, results, model),
+        **_vocabulary_facts(processor),
         "data": dict(data),
         "results": {key: value for key, value in results.items() if isinstance(value, int | float | str | None)},
         "recipe": strip_local_paths(json.loads(json.dumps(dict(recipe or {}), default=str))),
@@ -260,7 +255,16 @@ def _data_of(recipe: Mapping[str, Any]) -> dict[str, Any]:
     return {**recipe.get("data", {}), **({"name": name} if name else {})}
 
 
+def _task_facts(task: Mapping[str, Any] | None, results: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    if results and not task:
+        raise ValueError("results need `task`, what their task's `describe` gives, with the names of the measures")
+    return dict(task or plain_task(model))
+
+
 def _vocabulary_facts(tokenizer: Any) -> dict[str, Any]:
+    """Of a tokenizer; an image processor has no vocabulary."""
+    if not hasattr(tokenizer, "get_vocab"):
+        return {}
     return {
         "vocabulary": {"size": len(tokenizer), "policy": vocabulary_policy(tokenizer)},
         "prompt": _known_word(tokenizer),

@@ -19,8 +19,9 @@ from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.trainer.batches import Batches, BlockCollator, ShuffledBatches, StreamBatches, stream_fingerprint
-from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts, stream_texts
+from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts, stream_texts
 from hf_lecture_models.trainer.recipe import setting
 from hf_lecture_models.trainer.streaming import StreamedBlocks
 from hf_lecture_models.trainer.tokens import text_spans, token_stream
@@ -94,6 +95,10 @@ class CausalLM(Task[CausalLMRecipe]):
             return read_part_texts(recipe, part)
         dataset = stream_texts(recipe)
         return dataset.shuffle(recipe.seed, buffer_size=recipe.shuffle_buffer) if recipe.shuffle_buffer else dataset
+
+    def read_file(self, path: str, recipe: CausalLMRecipe) -> list[str]:
+        """The texts of one file; one of no known kind holds a text in each line."""
+        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
 
     def processor(self, recipe: CausalLMRecipe, data: Any) -> Any:
         """The tokenizer."""

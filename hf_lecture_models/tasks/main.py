@@ -32,8 +32,7 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     logging.basicConfig(level=logging.WARNING)
     disable_progress_bar()  # of loading and saving; training has its own
     try:
-        recipe, resume = parse_command(task, arguments, description)
-        result, test_results = train_and_test(task, recipe, resume)
+        result, test_results = train_from_command(task, arguments, description)
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:
         sys.exit(f"error: {' '.join(str(error).split())}")
     except KeyboardInterrupt:
@@ -44,6 +43,14 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
         print(closing_line(task, result, test_results))
     if result.stopped.startswith("SIG"):
         sys.exit(128 + signal.Signals[result.stopped])
+
+
+def train_from_command(
+    task: Task[Any], arguments: Sequence[str], description: str = ""
+) -> tuple[TrainingResult, dict[str, Any] | None]:
+    """What `run_task` does, with its result, and with errors as they are."""
+    recipe, resume = parse_command(task, arguments, description)
+    return train_and_test(task, recipe, resume)
 
 
 def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -> tuple[Any, bool]:

@@ -3,7 +3,6 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +45,8 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
         OSError: it cannot be read.
     """
     task = task_of(model)
-    recipe = replace(task.recipe_of(facts), test_files=[str(path)], dataset_name="")
-    data = task.read(recipe, "test")
+    recipe = task.recipe_of(facts)
+    data = task.read_file(str(path), recipe)
     return {
         "task": task.describe(model, recipe, data),
         "results": task.evaluate(model, processor, data, recipe),

@@ -6,7 +6,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -92,6 +92,15 @@ class Task(ABC, Generic[RecipeType]):
             ValueError: they cannot be used.
             OSError: they cannot be read.
         """
+
+    def read_file(self, path: str, recipe: RecipeType) -> Any:
+        """The data of one file, read as the recipe says.
+
+        Raises:
+            ValueError: they cannot be used.
+            OSError: they cannot be read.
+        """
+        return self.read(replace(recipe, test_files=[path], dataset_name=""), "test")
 
     @abstractmethod
     def processor(self, recipe: RecipeType, data: Any) -> Any:

@@ -206,6 +206,15 @@ def find_file(name: str) -> Path:
     raise FileNotFoundError(f"there is no file {name}, neither in the current folder nor {second}")
 
 
+def is_table(name: str) -> bool:
+    """Whether a file's name says that it holds rows of columns.
+
+    >>> is_table("dev.tsv.gz"), is_table("wiki.test.tokens")
+    (True, False)
+    """
+    return _BUILDERS.get(_suffix(name), "text") != "text"
+
+
 class _Table:
     """The columns of one file, list of rows or data set, under the names that it has for them."""
 

@@ -25,6 +25,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.interop.small_models import small_model, small_tokenizer
 
 TASK = CausalLM().describe(None, CausalLMRecipe())
 RESULTS = {
@@ -292,7 +293,7 @@ def test_results_without_a_measure_are_refused(saved: tuple[Path, dict[str, Any]
     with pytest.raises(ValueError, match="hold no result that their task measures; it measures perplexity, perpl"):
         render_card(facts | {"results": {"tokens": 3}})
     with pytest.raises(ValueError, match="results need `task`"):
-        collect_facts(None, None, {"perplexity": 3.0}, name="one", data={})
+        collect_facts(small_model("recurrent", small_tokenizer()), None, {"perplexity": 3.0}, name="one", data={})
 
 
 def test_vocabulary_policies() -> None:

@@ -15,7 +15,9 @@ import pytest
 import torch
 from huggingface_hub import ModelCard
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+from typer.testing import CliRunner
 
+from hf_lecture_cli import app
 from hf_lecture_models.hub import export
 from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import facts_of, missing_facts
@@ -141,6 +143,17 @@ def test_a_file_is_measured_as_the_model_was_trained(trained: tuple[str, Path], 
         label = answer["label"] if isinstance(answer, dict) else answer[0]["label"]
         right += label == ("bad", "good")[row["label"]]
     assert measured["results"]["accuracy"] == pytest.approx(right / len(rows))
+
+
+def test_the_command_measures_a_classifier(ours: Path, tmp_path: Path) -> None:
+    path = tmp_path / "more.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
+    options = ["--evaluate", str(path), "--licence", "apache-2.0", "--dry-run"]
+    done = CliRunner().invoke(app, ["publish", str(ours), "somebody/small", *options])
+    assert done.exit_code == 0, done.output
+    assert "On Twelve Sentences, more.jsonl." in done.stdout
+    assert "Measured on 12 examples." in done.stdout
+    assert "modeling_bag_of_words.py" in done.stdout
 
 
 def test_columns_of_the_recipe_hold_for_other_files_too(tmp_path: Path) -> None:

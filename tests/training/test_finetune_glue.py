@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
-from hf_lecture_models.tasks.main import parse_command, run_task, train_and_test
+from hf_lecture_models.tasks.main import run_task, train_from_command
 from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv
 
 SCRIPT = Path(__file__).parents[2] / "training" / "finetune_glue.py"
@@ -55,8 +55,7 @@ def run(arguments: list[str], **environment: str) -> subprocess.CompletedProcess
 
 
 def in_process(*arguments: Any) -> Any:
-    recipe, resume = parse_command(Glue(), [str(argument) for argument in arguments], "")
-    return train_and_test(Glue(), recipe, resume)[0]
+    return train_from_command(Glue(), [str(argument) for argument in arguments])[0]
 
 
 def test_the_printed_command_trains_a_stock_classifier(place: Path) -> None:
@@ -112,8 +111,10 @@ def test_two_processes_train_as_one(place: Path) -> None:
     options = ["--epochs", "3", "--batch_size", "8", "--accumulation_steps", "2", "--learning_rate", "0.1"]
     command = [*printed_command()[:-2], *options, "--log_every", "1", "--output_dir"]
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    done = run([*launcher, *command, "two", "--num_processes", "2"], ACCELERATE_USE_CPU="true")
+    more = ["--num_processes", "2", "--test_files", "V.tsv"]
+    done = run([*launcher, *command, "two", *more], ACCELERATE_USE_CPU="true")
     assert done.returncode == 0, done.stderr
+    assert done.stdout.count("test accuracy") == 1, "one process measures and speaks"
     assert "in 2 process(es)" in done.stderr
     in_process(*command[1:], "one")
     # Twelve rows in steps of eight: in every second step some micro-batches are empty.
@@ -181,6 +182,11 @@ def test_a_mistake_costs_one_line_and_no_traceback(place: Path, arguments: list[
     assert "\n" not in str(stopped.value.code)
     assert len(str(stopped.value.code)) < 300
     assert not Path("OUT").exists()
+
+
+def test_the_tiny_recipe_gives_the_promised_number(tmp_path: Path) -> None:
+    result = in_process(RECIPES / "bag_of_words_tiny.yaml", "--output_dir", tmp_path / "run")
+    assert (result.step, result.items, result.best_metric) == (50, 400, 0.8125)
 
 
 def test_help_names_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.causal_lm import CausalLM
-from hf_lecture_models.tasks.main import parse_command, run_task, train_and_test
+from hf_lecture_models.tasks.main import run_task, train_from_command
 
 SCRIPT = Path(__file__).parents[2] / "training" / "train_causal_lm.py"
 RECIPE = SCRIPT.parent / "recipes" / "recurrent_tiny.yaml"
@@ -30,8 +30,7 @@ STEPS = 80
 
 def script(arguments):
     """What the script does, in this process and with errors as they are."""
-    recipe, resume = parse_command(CausalLM(), [str(argument) for argument in arguments], "")
-    return train_and_test(CausalLM(), recipe, resume)[0]
+    return train_from_command(CausalLM(), [str(argument) for argument in arguments])[0]
 
 
 def command(arguments):

@@ -6,6 +6,7 @@ pattern of its own, which takes `import a, b` for one package: write one import 
 """
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,13 @@ def compute(name: str, predictions: Sequence[Any], references: Sequence[Any]) ->
     Raises:
         ImportError: `evaluate` is not installed.
     """
+    return float(_load(name).compute(predictions=predictions, references=references)[name])
+
+
+@cache
+def _load(name: str) -> Any:
     try:
         import evaluate
     except ImportError as error:
         raise ImportError("metrics need evaluate: pip install 'hf-lecture-models[train]'") from error
-    module = evaluate.load(str(Path(__file__).with_name(f"{name}.py")), keep_in_memory=True)
-    return float(module.compute(predictions=predictions, references=references)[name])
+    return evaluate.load(str(Path(__file__).with_name(f"{name}.py")), keep_in_memory=True)

@@ -3,30 +3,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
+from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.trainer.recipe import load_recipe
 
 TRAINING = Path(__file__).parents[3] / "training"
 
 
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("train_causal_lm", TRAINING / "train_causal_lm.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_tiny_recipe_gives_the_promised_number(tmp_path: Path) -> None:
-    folder = str(tmp_path / "run")
-    result = script().main([str(TRAINING / "recipes" / "feed_forward_tiny.yaml"), "--output_dir", folder])
+    recipe, folder = str(TRAINING / "recipes" / "feed_forward_tiny.yaml"), str(tmp_path / "run")
+    result, _ = train_from_command(CausalLM(), [recipe, "--output_dir", folder])
     assert (result.step, result.items) == (75, 2835)
     assert result.best_metric == pytest.approx(6.0, rel=0.02)
     assert isinstance(AutoModelForCausalLM.from_pretrained(folder), FeedForwardForCausalLM)

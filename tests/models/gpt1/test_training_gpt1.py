@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,14 @@ import torch
 from safetensors.torch import load_file
 
 from hf_lecture_models import Gpt1ForCausalLM
+from hf_lecture_models.tasks.causal_lm import CausalLM
+from hf_lecture_models.tasks.main import train_from_command
 
-TRAINING = Path(__file__).parents[3] / "training"
-RECIPE = TRAINING / "recipes" / "gpt1_tiny.yaml"
+RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "gpt1_tiny.yaml"
 
 
 def train(*arguments: Any) -> Any:
-    spec = importlib.util.spec_from_file_location("train_causal_lm", TRAINING / "train_causal_lm.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.main([str(argument) for argument in (RECIPE, *arguments)])
+    return train_from_command(CausalLM(), [str(argument) for argument in (RECIPE, *arguments)])[0]
 
 
 @pytest.fixture(scope="module")

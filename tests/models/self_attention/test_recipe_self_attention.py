@@ -3,22 +3,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "training" / "train_causal_lm.py"
-RECIPE = SCRIPT.parent / "recipes" / "self_attention_tiny.yaml"
-PAGE = SCRIPT.parents[1] / "hf_lecture_models" / "models" / "self_attention" / "README.md"
+from hf_lecture_models.tasks.causal_lm import CausalLM
+from hf_lecture_models.tasks.main import train_from_command
+
+ROOT = Path(__file__).parents[3]
+RECIPE = ROOT / "training" / "recipes" / "self_attention_tiny.yaml"
+PAGE = ROOT / "hf_lecture_models" / "models" / "self_attention" / "README.md"
 
 
 def test_the_recipe_gives_the_promised_number(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("train_causal_lm", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    result = script.main([str(RECIPE), "--output_dir", str(tmp_path / "run")])
+    result = train_from_command(CausalLM(), [str(RECIPE), "--output_dir", str(tmp_path / "run")])[0]
     assert (result.step, result.items) == (75, 2835)
     assert result.best_metric == pytest.approx(7.2, rel=0.02)
 

@@ -1,0 +1,64 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What is known of tasks without training."""
+
+import subprocess
+import sys
+
+import pytest
+from transformers import AutoModelForSequenceClassification
+
+from hf_lecture_models.tasks.factories import make_model, make_tokenizer
+from hf_lecture_models.tasks.registry import TASKS
+from hf_lecture_models.tokenization.registry import TOKENIZERS
+from hf_lecture_models.trainer.recipe import default_of
+
+
+def test_to_know_the_tasks_the_base_install_is_enough() -> None:
+    """`hf-lecture publish --evaluate` measures language models without the extra `train`."""
+    code = (
+        "import sys\n"
+        "for name in ('accelerate', 'datasets', 'evaluate', 'matplotlib'):\n"
+        "    sys.modules[name] = None\n"
+        "import hf_lecture_models.tasks.registry\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_each_task_is_whole(task) -> None:
+    recipe = task.recipe_class()
+    assert task.measures(recipe)
+    fields = type(recipe).__dataclass_fields__
+    assert default_of(fields["model"])["model_type"].startswith("lecture_")
+    assert default_of(fields["tokenizer"])["type"] in TOKENIZERS
+    assert task.recipe_of({"recipe": {"seed": 3, "of another program": 1}}).seed == 3
+
+
+def test_any_file_of_texts_measures_a_language_model(tmp_path) -> None:
+    (tmp_path / "wiki.test.tokens").write_text("a b\n\nc\n")
+    (tmp_path / "test.jsonl").write_text('{"line": "a b"}\n')
+    task = TASKS["causal_lm"]
+    assert task.read_file(str(tmp_path / "wiki.test.tokens"), task.recipe_class()) == ["a b", "", "c"]
+    recipe = task.recipe_class(columns={"text": "line"}, dataset_name="some/set", dataset_revision="abc")
+    assert task.read_file(str(tmp_path / "test.jsonl"), recipe) == ["a b"]
+
+
+def test_a_model_of_no_such_kind_is_named_with_its_neighbour() -> None:
+    tokenizer = make_tokenizer({"type": "byte"}, [])
+    with pytest.raises(
+        ValueError, match=r"AutoModelForSequenceClassification has no .* 'lecture_bag_of_word'; did you mean"
+    ):
+        make_model(AutoModelForSequenceClassification, {"model_type": "lecture_bag_of_word"}, tokenizer, seed=0)
+    with pytest.raises(ValueError, match="has no model of model.model_type 'lecture_ngram'"):
+        make_model(AutoModelForSequenceClassification, {"model_type": "lecture_ngram"}, tokenizer, seed=0)
+    with pytest.raises(ValueError, match="model needs a model_type"):
+        make_model(AutoModelForSequenceClassification, {"hidden_size": 3}, tokenizer, seed=0)
+
+
+def test_two_models_of_one_seed_are_equal() -> None:
+    tokenizer = make_tokenizer({"type": "byte"}, [])
+    fields = {"model_type": "lecture_bag_of_words", "hidden_sizes": [3], "num_labels": 4}
+    one, two = (make_model(AutoModelForSequenceClassification, fields, tokenizer, seed=5) for _ in range(2))
+    assert one.config.num_labels == 4
+    assert all((a == b).all() for a, b in zip(one.parameters(), two.parameters(), strict=True))
