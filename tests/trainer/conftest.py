@@ -4,12 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.forked_python import run_workers
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting_for_the_disk(monkeypatch):
-    # What these tests write need not survive a power cut; waiting for the disk was most of their time.
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+from tests.quick_runs import curves, quick_runs  # noqa: F401
 
 
 @pytest.fixture(scope="session")
