@@ -2,11 +2,11 @@
 """The README's Python examples run and print what stands beneath them; its commands and paths exist."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.forked_python import ForkedPython
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -15,8 +15,10 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", README, re.DOT
 
 @pytest.mark.parametrize(("code", "printed"), EXAMPLES, ids=[f"example{i}" for i in range(len(EXAMPLES))])
 def test_examples_print_what_the_readme_says(code, printed, tmp_path):
-    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert result.stdout == printed
+    process = ForkedPython("-c", code, cwd=tmp_path)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert out == printed
 
 
 def test_every_python_example_is_run():

@@ -2,10 +2,7 @@
 """A trigram and an untrained LSTM in folders, and two ways to run a command on them."""
 
 import os
-import signal
-import subprocess
 import sys
-from functools import partial
 
 import pytest
 from transformers import set_seed
@@ -14,8 +11,8 @@ from hf_lecture_cli import app
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import HF_LECTURE, ForkedPython
 
-COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()"]
 TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran", "", "a cat"]
 
 
@@ -66,20 +63,10 @@ def start():
     """Start a command as a process with pipes; it is gone when the test is."""
     started = []
 
-    def launch(*arguments, **options):
-        process = subprocess.Popen(
-            [*COMMAND, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            # A test run in the background of a shell ignores Ctrl-C, and so would its children.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-            **options,
-        )
-        started.append(process)
-        return process
+    def launch(*arguments):
+        started.append(ForkedPython(*HF_LECTURE, *arguments))
+        return started[-1]
 
     yield launch
     for process in started:
         process.kill()
-        process.communicate()

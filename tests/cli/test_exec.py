@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture exec`: other programs, run as Python runs them."""
 
+import subprocess
 import sys
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from hf_lecture_models.cli.exec import find_program
 
 
-def test_exec_runs_other_programs_that_know_the_models(start, folder, tmp_path):
+def test_exec_runs_other_programs_that_know_the_models(folder, tmp_path):
     (tmp_path / "program.py").write_text(
         "import sys\n"
         "from transformers import AutoModelForCausalLM\n"
@@ -16,10 +17,11 @@ def test_exec_runs_other_programs_that_know_the_models(start, folder, tmp_path):
         "sys.exit(3)\n",
         encoding="utf-8",
     )
-    process = start("exec", "python", tmp_path / "program.py", folder, "--help", "-x")
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 3
-    assert out.decode().split(maxsplit=1) == ["NGramForCausalLM", "['--help', '-x']\n"]
+    code = "from hf_lecture_cli import main; main()"
+    command = [sys.executable, "-c", code, "exec", "python", tmp_path / "program.py", folder, "--help", "-x"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.split(maxsplit=1) == ["NGramForCausalLM", "['--help', '-x']\n"]
 
 
 def test_exec_finds_console_scripts_and_modules(monkeypatch, capsys):

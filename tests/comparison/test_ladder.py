@@ -22,11 +22,20 @@ from hf_lecture_models.comparison.corpus import read_corpus, split_lines
 from hf_lecture_models.comparison.ladder import DEFAULTS, Request, make_comparison, run_ladder, train_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.factories import make_tokenizer
+from tests.forked_python import HF_LECTURE, ForkedPython
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
 NAMES = [baseline.name for baseline in make_baselines()]
-COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "ladder"]
+
+
+def reload_in_forked_process(folders, prompt, pairs):
+    """As the command does it, without the seconds that a new interpreter costs; quickstart's test starts one."""
+    task = {"folders": {name: str(path) for name, path in folders.items()}, "prompt": prompt, "pairs": pairs}
+    process = ForkedPython("-m", "hf_lecture_models.comparison.reload")
+    out, err = process.communicate(json.dumps(task))
+    assert process.returncode == 0, err
+    return json.loads(out.splitlines()[-1])
 
 
 def sentences():
@@ -44,7 +53,8 @@ def finished(tmp_path_factory):
     place = tmp_path_factory.mktemp("own")
     with gzip.open(place / "zoo.txt.gz", "wt", encoding="utf-8") as file:
         file.write("\ufeff" + "\n\n".join(sentences()) + "\n")
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
+    with contextlib.redirect_stdout(io.StringIO()) as printed, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hf_lecture_models.comparison.run.reload_in_fresh_process", reload_in_forked_process)
         run_ladder(Request(files=[str(place / "zoo.txt.gz")], tiny=True, min_count=1), place / "out")
     return place, printed.getvalue()
 
@@ -299,20 +309,21 @@ def test_given_parts_are_taken_as_they_are(tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_in_a_network_loses_nothing(tmp_path):
     (tmp_path / "zoo").write_text("\n".join(sentences()), encoding="utf-8")
-    command = [*COMMAND, "zoo", "--tiny"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    command = [*HF_LECTURE, "ladder", "zoo", "--tiny"]
+    process = ForkedPython(*command, cwd=tmp_path)
     for line in process.stderr:
         if line.startswith("step "):
             break
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert process.returncode == 130
     assert "Traceback" not in err
     assert (tmp_path / "ladder.unfinished").is_dir()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "finished before: Unigram" in done.stdout
-    assert "resuming from" in done.stderr
+    done = ForkedPython(*command, cwd=tmp_path)
+    out, err = done.communicate()
+    assert done.returncode == 0, err[-3000:]
+    assert "finished before: Unigram" in out
+    assert "resuming from" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ladder", "zoo"]
 
 
@@ -320,7 +331,11 @@ def test_ctrl_c_in_a_network_loses_nothing(tmp_path):
 def test_a_real_text_orders_the_models(tmp_path, shared_data):
     file = shared_data / "tinyshakespeare" / "input.txt"
     done = subprocess.run(
-        [*COMMAND, file, "--minutes", "3"], cwd=tmp_path, capture_output=True, text=True, timeout=1800
+        [sys.executable, *HF_LECTURE, "ladder", file, "--minutes", "3"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "ladder" / "results.json").read_text(encoding="utf-8"))

@@ -2,7 +2,6 @@
 """The main job: `hf-lecture quickstart --tiny` from an empty folder, once, and what it leaves there."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,10 +12,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from hf_lecture_models.comparison.baselines import make_baselines
 from hf_lecture_models.comparison.quickstart import PAIRS, PROMPT, TINY_PARAGRAPHS, python_reference, run_quickstart
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from tests.forked_python import HF_LECTURE, ForkedPython
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
-COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "quickstart", "--tiny"]
+COMMAND = [sys.executable, *HF_LECTURE, "quickstart", "--tiny"]
 NAMES = [baseline.name for baseline in make_baselines()]
 CLASSES = {
     "feed_forward": "FeedForwardForCausalLM",
@@ -122,16 +122,13 @@ def test_what_is_missing_is_named(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_leaves_nothing(tmp_path):
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        COMMAND, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    )
+    process = ForkedPython(*HF_LECTURE, "quickstart", "--tiny", cwd=tmp_path)
     # In the midst of the first network: the trainer reports each evaluation on standard error.
     for line in process.stderr:
         if line.startswith("step "):
             break
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert process.returncode == 130
     assert err.splitlines()[-1] == "interrupted"
     assert "Traceback" not in err

@@ -8,7 +8,6 @@ cannot be sharded goes to FOLDER/hidden.txt. `... FOLDER KIND` trains that kind 
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -58,8 +57,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
-    os.fsync = lambda descriptor: None  # these files need not survive a power cut
+    small_runs.save_time()
     if len(sys.argv) == 2:
         small_runs.main(Path(sys.argv[1]))
         main(Path(sys.argv[1]))

@@ -18,6 +18,7 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.trainer import reporting
 from hf_lecture_models.trainer.batches import Batch, Batches, BlockCollator, ShuffledBatches, StreamBatches
 from hf_lecture_models.trainer.loop import TrainingResult, train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
@@ -106,6 +107,13 @@ def start_processes(module: str, *arguments: object, processes: int = 2, **envir
     )
 
 
+def save_time() -> None:
+    """Leave out what takes longer than the runs themselves, as `tests/quick_runs.py` does."""
+    torch.set_num_threads(1)
+    os.fsync = lambda descriptor: None
+    reporting.save_learning_curve = lambda *_: None
+
+
 def main(folder: Path) -> None:
     for kind in KINDS:
         for parts in (1, 2):
@@ -113,7 +121,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
-    os.fsync = lambda descriptor: None  # these files need not survive a power cut
+    save_time()
     main(Path(sys.argv[1]))
     torch.distributed.destroy_process_group()

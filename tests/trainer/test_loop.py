@@ -66,6 +66,7 @@ def same(first, second):
     return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
 
 
+@pytest.mark.usefixtures("curves")
 def test_it_learns_and_leaves_the_best_model(tmp_path):
     result, _ = run(tmp_path, epochs=60)
     values = [row["validation_distance"] for row in result.history if "validation_distance" in row]

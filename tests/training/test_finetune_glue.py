@@ -2,11 +2,8 @@
 """The script as its page shows it, with a model of transformers itself."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import run_task, train_from_command
+from tests.forked_python import ForkedPython, run_workers
 from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv
 
 SCRIPT = Path(__file__).parents[2] / "training" / "finetune_glue.py"
@@ -43,17 +41,6 @@ def printed_command() -> list[str]:
     return [str(SCRIPT), *command[1].split()]
 
 
-def run(arguments: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env=os.environ | environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
 def in_process(*arguments: Any) -> Any:
     return train_from_command(Glue(), [str(argument) for argument in arguments])[0]
 
@@ -61,10 +48,11 @@ def in_process(*arguments: Any) -> Any:
 def test_the_printed_command_trains_a_stock_classifier(place: Path) -> None:
     arguments = printed_command()
     assert arguments[-1] == "OUT"
-    done = run(arguments)
-    assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"1 steps, [\d,]+ examples/s, best validation accuracy [\d.]+: \S+/OUT\n", done.stdout)
-    assert "%|" not in done.stderr
+    done = ForkedPython(*arguments)
+    out, err = done.communicate()
+    assert done.returncode == 0, err
+    assert re.fullmatch(r"1 steps, [\d,]+ examples/s, best validation accuracy [\d.]+: \S+/OUT\n", out)
+    assert "%|" not in err
     model = AutoModelForSequenceClassification.from_pretrained("OUT")
     assert type(model).__name__ == "BertForSequenceClassification"
     assert model.config.id2label == {0: "negative", 1: "positive"}
@@ -89,13 +77,11 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
     options = ["--epochs", "200", "--save_every", "5", "--learning_rate", "0.1", "--keep_checkpoints", "1"]
     command = [*printed_command()[:-2], *options, "--output_dir"]
     in_process(*command[1:], "straight")
-    stopped = subprocess.Popen(
-        [sys.executable, *command, "cut"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    stopped = ForkedPython(*command, "cut")
     while stopped.poll() is None and not list(Path("cut/checkpoints").glob("step-*")):
         time.sleep(0.001)
     stopped.terminate()
-    out, _ = stopped.communicate(timeout=60)
+    out, _ = stopped.communicate()
     assert stopped.returncode == 128 + signal.SIGTERM
     assert "stopped by SIGTERM" in out
     result = in_process(*command[1:], "cut", "--resume")
@@ -110,12 +96,9 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
 def test_two_processes_train_as_one(place: Path) -> None:
     options = ["--epochs", "3", "--batch_size", "8", "--accumulation_steps", "2", "--learning_rate", "0.1"]
     command = [*printed_command()[:-2], *options, "--log_every", "1", "--output_dir"]
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    more = ["--num_processes", "2", "--test_files", "V.tsv"]
-    done = run([*launcher, *command, "two", *more], ACCELERATE_USE_CPU="true")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("test accuracy") == 1, "one process measures and speaks"
-    assert "in 2 process(es)" in done.stderr
+    out, err = run_workers(*command, "two", "--num_processes", "2", "--test_files", "V.tsv")
+    assert out.count("test accuracy") == 1, "one process measures and speaks"
+    assert "in 2 process(es)" in err
     in_process(*command[1:], "one")
     # Twelve rows in steps of eight: in every second step some micro-batches are empty.
     one, two = (json.loads(Path(name, "training.json").read_text()) for name in ("one", "two"))

@@ -2,7 +2,6 @@
 """The script as a user starts it, killed as a machine kills it."""
 
 import json
-import multiprocessing
 import os
 import random
 import signal
@@ -20,6 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.main import run_task, train_from_command
+from tests.forked_python import ForkedPython
 
 SCRIPT = Path(__file__).parents[2] / "training" / "train_causal_lm.py"
 RECIPE = SCRIPT.parent / "recipes" / "recurrent_tiny.yaml"
@@ -38,25 +38,12 @@ def command(arguments):
     run_task(CausalLM(), [str(argument) for argument in arguments], "")
 
 
-def run_in_child(arguments):
-    torch.set_num_threads(1)
-    script(arguments)
-
-
 @pytest.fixture(scope="session")
 def straight(tmp_path_factory):
     """The folder of a run that nothing interrupted."""
     folder = tmp_path_factory.mktemp("straight") / "run"
     script([RECIPE, *OPTIONS, "--output_dir", folder])
     return folder
-
-
-@pytest.fixture(scope="session")
-def children():
-    """New processes that need not import torch again: forked from one that has done nothing else."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["hf_lecture_models.tasks.main", "hf_lecture_models.tasks.causal_lm", "accelerate"])
-    return context
 
 
 def assert_same_run(first, second):
@@ -86,36 +73,33 @@ def is_saving(folder):
     return any((folder / "checkpoints").glob(".step-*.partial"))
 
 
-def wait_until(condition, alive):
-    while alive() and not condition():
+def wait_until(condition, process):
+    while process.poll() is None and not condition():
         time.sleep(0.0002)
 
 
-def kill_and_resume(folder, children, kills, seed):
+def kill_and_resume(folder, kills, seed):
     """Kill a run at random moments, every other time in the middle of a save; returns what each kill left."""
     moments, left = random.Random(seed), []
-    command = [RECIPE, *OPTIONS, "--output_dir", folder, "--resume"]
     for number in range(kills):
-        child = children.Process(target=run_in_child, args=(command,))
-        child.start()
+        killed = command_line(folder, "--resume")
         begin = newest_step(folder)
-        wait_until(lambda: newest_step(folder) > begin + moments.randrange(6), child.is_alive)  # noqa: B023
+        wait_until(lambda: newest_step(folder) > begin + moments.randrange(6), killed)  # noqa: B023
         if number % 2:
-            wait_until(lambda: is_saving(folder), child.is_alive)
+            wait_until(lambda: is_saving(folder), killed)
         else:
             time.sleep(moments.random() * 0.03)
-        child.kill()
-        child.join()
+        killed.kill()
+        killed.communicate()
         left.append((newest_step(folder), is_saving(folder)))
-    child = children.Process(target=run_in_child, args=(command,))
-    child.start()
-    child.join()
-    assert child.exitcode == 0
+    finished = command_line(folder, "--resume")
+    _, err = finished.communicate()
+    assert finished.returncode == 0, err
     return left
 
 
-def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path, straight, children):
-    left = kill_and_resume(tmp_path / "run", children, kills=6, seed=time.time_ns())
+def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path, straight):
+    left = kill_and_resume(tmp_path / "run", kills=6, seed=time.time_ns())
     assert 0 < left[0][0] < STEPS
     assert any(in_save for _, in_save in left)
     assert_same_run(straight, tmp_path / "run")
@@ -124,20 +108,20 @@ def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path, straight, c
 
 @pytest.mark.slow
 @pytest.mark.nightly
-def test_killed_fifty_times_it_ends_in_the_same_bits(tmp_path, straight, children):
+def test_killed_fifty_times_it_ends_in_the_same_bits(tmp_path, straight):
     for number in range(5):
-        kill_and_resume(tmp_path / str(number), children, kills=10, seed=time.time_ns())
+        kill_and_resume(tmp_path / str(number), kills=10, seed=time.time_ns())
         assert_same_run(straight, tmp_path / str(number))
 
 
 def command_line(folder, *options, processes=1):
-    launcher = [sys.executable]
-    if processes > 1:
-        launcher += ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
-    environment = os.environ | ({"ACCELERATE_USE_CPU": "true"} if processes > 1 else {})
+    arguments = [str(SCRIPT), str(RECIPE), *OPTIONS, "--output_dir", str(folder), *options]
+    if processes == 1:
+        return ForkedPython(*arguments)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
     return subprocess.Popen(
-        [*launcher, str(SCRIPT), str(RECIPE), *OPTIONS, "--output_dir", str(folder), *options],
-        env=environment,
+        [*launcher, *arguments],
+        env=os.environ | {"ACCELERATE_USE_CPU": "true"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -148,21 +132,21 @@ def command_line(folder, *options, processes=1):
 def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
     folder = tmp_path / "run"
     killed = command_line(folder, "--resume")
-    wait_until(lambda: newest_step(folder) > 5, lambda: killed.poll() is None)
+    wait_until(lambda: newest_step(folder) > 5, killed)
     killed.kill()
     assert "starting from scratch" in killed.communicate()[1]
 
     stopped = command_line(folder, "--resume")
     begin = newest_step(folder)
-    wait_until(lambda: newest_step(folder) > begin + 9, lambda: stopped.poll() is None)
+    wait_until(lambda: newest_step(folder) > begin + 9, stopped)
     stopped.terminate()
-    out, err = stopped.communicate(timeout=60)
+    out, err = stopped.communicate()
     assert stopped.returncode == 128 + signal.SIGTERM
     assert "stopped by SIGTERM" in out
     assert "resuming from" in err
 
     finished = command_line(folder, "--resume")
-    out, err = finished.communicate(timeout=120)
+    out, err = finished.communicate()
     assert (finished.returncode, "best validation perplexity" in out) == (0, True)
     assert "%|" not in err  # no bar where there is no terminal
     assert_same_run(straight, folder)
@@ -191,7 +175,7 @@ def test_two_processes_killed_end_in_the_same_bits(tmp_path):
     for name in ("straight", "killed"):
         process = command_line(tmp_path / name, "--resume", processes=2)
         if name == "killed":
-            wait_until(lambda: newest_step(tmp_path / "killed") > 7, lambda: process.poll() is None)  # noqa: B023
+            wait_until(lambda: newest_step(tmp_path / "killed") > 7, process)
             # The workers lead sessions of their own.
             for victim in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
                 victim.kill()
