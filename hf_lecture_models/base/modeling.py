@@ -19,7 +19,7 @@ from transformers.utils.output_capturing import capture_outputs
 from hf_lecture_models.io.files import staged_folder
 
 _WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
-# What programs hand to any model, whether it has something to show or not.
+# Programs pass these to any model, also to one that has no attention weights to show.
 _FLAGS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
 
 

@@ -2,10 +2,11 @@
 """The three parts of a text: read from files, or split off so that no part knows the others."""
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from hf_lecture_models.io.files import check_files
 from hf_lecture_models.tokenization.corpus import read_texts
 
 # Fewer lines cannot be split into ten parts.
@@ -44,7 +45,7 @@ def read_corpus(
         OSError: a file cannot be read.
         ValueError: a file is not UTF-8, too short or too long.
     """
-    check_files([*files, *validation, *test])
+    _refuse_unreadable([*files, *validation, *test])
     lines, remarks = _read_lines(files, max_lines)
     held_out = {"validation": validation, "test": test}
     given = {part: _read_lines(names, max_lines)[0] for part, names in held_out.items() if names}
@@ -65,6 +66,17 @@ def read_corpus(
         if share >= 0.005:
             remarks.append(f"{share:.0%} of the {part} lines also occur in the training text")
     return corpus, remarks
+
+
+def _refuse_unreadable(files: Sequence[str]) -> None:
+    """Raise OSError, before any work is done, where a file is missing, is a folder, or may not be read."""
+    for file in files:
+        if Path(file).is_dir():
+            raise IsADirectoryError(f"{file} is a folder: name text files")
+        if not Path(file).exists():
+            raise FileNotFoundError(f"there is no file {file}")
+        if not os.access(file, os.R_OK):
+            raise PermissionError(f"the file {file} may not be read; change its permissions")
 
 
 def _read_lines(files: Sequence[str], max_lines: int | None) -> tuple[list[str], list[str]]:

@@ -1,28 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Files: checked before they are read; written beside and renamed, so that a crash leaves the old state or the new."""
+"""Files and folders written beside and renamed, so that a crash leaves the old state or the new."""
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-
-
-def check_files(files: Sequence[str]) -> None:
-    """Refuse text files that cannot be read, before any work is done.
-
-    Raises:
-        OSError: a file is missing, is a folder, or may not be read.
-    """
-    for file in files:
-        if Path(file).is_dir():
-            raise IsADirectoryError(f"{file} is a folder: name text files")
-        if not Path(file).exists():
-            raise FileNotFoundError(f"there is no file {file}")
-        if not os.access(file, os.R_OK):
-            raise PermissionError(f"the file {file} may not be read; change its permissions")
 
 
 def _fsync(path: Path) -> None:

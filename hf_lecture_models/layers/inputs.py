@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a model is given: ids or vectors, and which of them are real tokens."""
+"""The inputs of a model: ids or vectors, and which of them are real tokens."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class RecurrentLayer(nn.Module):
         super().__init__()
         self.rnn = kernel
         self.dropout = nn.Dropout(dropout)
-        # Told now: an adapter may later stand around the kernel.
+        # Kept here, because an adapter (peft) may later wrap the kernel.
         size = kernel.hidden_size
         self.state_sizes = (kernel.proj_size or size, size) if isinstance(kernel, nn.LSTM) else (size,)
 

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-
 """Classification tasks by name: what their files call the columns and the classes.
 
 SST-2 is a task of GLUE (Wang et al. 2018); the three-way task is the Stanford Sentiment Treebank (Socher et al. 2013)

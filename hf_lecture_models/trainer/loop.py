@@ -398,8 +398,8 @@ class _Run:
 def zero_loss(outputs: Any) -> torch.Tensor:
     """A loss of 0 whose gradient is 0 everywhere, from a model's outputs for a batch without items.
 
-    A mean over nothing may be NaN, and 0 times the gradient of a NaN is NaN too. Then the way leads around the loss,
-    through the other tensors that the model returned.
+    A mean over nothing may be NaN, and 0 times the gradient of a NaN is NaN too. Then the zero is made from the other
+    tensors that the model returned.
 
     >>> from transformers.modeling_outputs import CausalLMOutput
     >>> logits = torch.ones(2, requires_grad=True)

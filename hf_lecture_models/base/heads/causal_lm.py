@@ -34,8 +34,8 @@ class CausalLMHead(ModelHead):
 
     Arguments of `forward`, beside those of the base model, to which it hands them on:
 
-        labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from what stands
-            before t. The last real token of this call predicts, over padding; where there is none, no label counts.
+        labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from the last real
+            token before t, across padding. A label with no real token of this call before it does not count.
         shift_labels: (batch, seq), keyword, in the place of `labels`: `shift_labels[:, t]` is what comes after t.
         num_items_in_batch: keyword; divides the summed loss. Without it, the number of labels does.
         logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The loss

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The words that were masked, from what stands on both sides of them."""
+"""Masked words, predicted from the words on both sides."""
 
 from typing import Any
 

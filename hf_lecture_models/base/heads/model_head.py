@@ -13,9 +13,9 @@ from transformers.modeling_utils import PreTrainedModel
 class ModelHead:
     """What all heads share. A head stands before the pre-trained base class and has its base model as `model`.
 
-    A head's `forward` hands on the keywords that it does not know, so that one `forward` serves all models; what the
-    base model does not name either, it refuses. Which these are, `generate()`, `Trainer` and pipelines read in the
-    signature: `position_ids`, `token_type_ids`, ...
+    A head's `forward` passes keyword arguments that it does not know on to the base model, which refuses those that it
+    does not know either. The signature of `forward` lists them all (`position_ids`, `token_type_ids`, ...), because
+    `generate()`, `Trainer` and pipelines read it.
     """
 
     base_model_class: ClassVar[type[PreTrainedModel]]

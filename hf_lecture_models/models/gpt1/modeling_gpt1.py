@@ -20,7 +20,7 @@ Dropout acts on h_t before the first block, on the weights a_t, and on what Atte
 Deviations:
 - From the slides: the sum of losses on R:1021 leaves out the first word and the end; with `<s>` in front, both count.
 - From the paper: its modified L2 penalty is the optimizer's business (`weight_decay` in a recipe). Its tokenizer is
-  transformers' own; any other does.
+  transformers' own; any other works.
 - The papers could not be opened; their equations and sections are from memory.
 """
 

@@ -179,6 +179,7 @@ def test_no_cache_is_kept() -> None:
     model.model.register_forward_hook(lambda module, given, outputs: returned.append(outputs.get("past_key_values")))
     inputs = token_inputs(model.config, (6, 4))
     assert model.model(**inputs).past_key_values is not None
+    for use_cache in (None, True):
+        model(**inputs, use_cache=use_cache)
     model(**inputs)
-    model(**inputs, use_cache=True)
-    assert [cache is None for cache in returned] == [False, True, False]
+    assert [cache is None for cache in returned] == [False, True, False, True]
