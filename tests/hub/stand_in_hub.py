@@ -77,7 +77,7 @@ class StandInHub:
     def _server(self, name: str) -> ThreadingHTTPServer:
         handler = type("Handler", (_Handler,), {"world": self, "server_name": name})
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         return server
 
     @property
@@ -129,6 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
     world: StandInHub
     server_name: str
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else the body of each answer waits 40 ms behind its headers
 
     def log_message(self, *_: Any) -> None:
         pass
