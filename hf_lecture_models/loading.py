@@ -14,7 +14,14 @@ from huggingface_hub.errors import (
     RemoteEntryNotFoundError,
     RepositoryNotFoundError,
 )
-from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM, AutoTokenizer, PreTrainedConfig
+from transformers import (
+    AutoConfig,
+    AutoImageProcessor,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedConfig,
+)
 from transformers.models.auto import modeling_auto
 from transformers.utils import logging
 
@@ -43,7 +50,7 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
     config = AutoConfig.from_pretrained(name, local_files_only=local_only)
     saved = ", ".join(config.architectures or ["a model without a class name"])
     chosen = find_auto_class(config) if auto_class is None else auto_class
-    _refuse_other_class(name, saved, _has_class_for(chosen, config), chosen)
+    _refuse_other_class(name, saved, _can_load(chosen, config), chosen)
     # transformers' annotation leaves out the pair that output_loading_info=True returns.
     loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
     model, info = loaded
@@ -86,9 +93,17 @@ def _registered(auto_class: Any, config: PreTrainedConfig) -> tuple[type, ...]:
     return found if isinstance(found, tuple) else (found,)
 
 
-def _has_class_for(auto_class: Any, config: PreTrainedConfig) -> bool:
-    remote = getattr(config, "auto_map", None) or {}
-    return auto_class.__name__ in remote or bool(_registered(auto_class, config))
+def _can_load(auto_class: Any, config: PreTrainedConfig) -> bool:
+    """Whether the Auto class gives the saved class, the base model in it, or a model around a saved base model.
+
+    Another head may find all of its weights and compute something else: BERT's for masked words as a causal language
+    model would see the word that it predicts.
+    """
+    names = {cls.__name__ for cls in _registered(auto_class, config)}
+    if not names:
+        return auto_class.__name__ in (getattr(config, "auto_map", None) or {})
+    is_base = auto_class is AutoModel or find_auto_class(config) in (AutoModel, auto_class)
+    return is_base or bool(names & set(config.architectures or ()))
 
 
 def _refuse_other_class(name: str, saved: str, fits: bool, auto_class: Any) -> None:

@@ -89,6 +89,12 @@ def test_a_class_can_be_asked_for(save, tokenizer):
     classifier = save(BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=len(tokenizer))))
     with pytest.raises(ValueError, match="BagOfWordsForSequenceClassification, which AutoModelForCausalLM cannot load"):
         load_model(classifier, AutoModelForCausalLM)
+    # transformers loads them, with all weights, and each position sees the token that it predicts.
+    for cls in (transformers.BertForMaskedLM, transformers.BertForPreTraining):
+        with pytest.raises(ValueError, match=f"{cls.__name__}, which AutoModelForCausalLM cannot load"):
+            load_model(save(bert(cls, tokenizer)), AutoModelForCausalLM)
+    decoder = save(bert(transformers.BertLMHeadModel, tokenizer, is_decoder=True))
+    assert type(load_model(decoder, AutoModelForCausalLM)[0]) is transformers.BertLMHeadModel
 
 
 def test_a_model_of_images_comes_with_its_image_processor(tmp_path):
