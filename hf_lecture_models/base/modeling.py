@@ -19,8 +19,8 @@ from transformers.utils.output_capturing import capture_outputs
 from hf_lecture_models.io.files import staged_folder
 
 _WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
-# Programs pass these to any model, also to one that has no attention weights to show.
-_FLAGS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
+# Programs pass these to any model, also to one that has no attention weights to show; `generate()`, its own tokenizer.
+_PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer"})
 
 
 def model_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,10 +47,10 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
     """The keyword arguments of a call that are not None.
 
     Raises:
-        TypeError: for one that is not in `known`; what programs hand to any model (`output_attentions`, ...) passes.
+        TypeError: for one that is not in `known`; what programs pass to any model is let through.
     """
     given = {name: value for name, value in kwargs.items() if value is not None}
-    if unknown := sorted(given.keys() - known - _FLAGS):
+    if unknown := sorted(given.keys() - known - _PASSED_TO_ALL):
         raise TypeError(
             f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}; leave it out of the inputs "
             "(what a tokenizer returns, its model_input_names say)"

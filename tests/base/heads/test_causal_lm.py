@@ -17,10 +17,13 @@ from hf_lecture_models import (
     Gpt1Config,
     Gpt1ForCausalLM,
     Gpt1Model,
+    NGramConfig,
+    NGramForCausalLM,
     RecurrentConfig,
     RecurrentForCausalLM,
     RecurrentModel,
     SelfAttentionForCausalLM,
+    WordTokenizer,
 )
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
 
@@ -59,6 +62,14 @@ def test_a_subclass_keeps_the_arguments() -> None:
         pass
 
     assert names(Mine) == names(Gpt1ForCausalLM)
+
+
+@pytest.mark.parametrize("model", [gpt1, recurrent, lambda: NGramForCausalLM(NGramConfig(vocab_size=11, order=2))])
+def test_generation_may_know_the_tokenizer(model: Any) -> None:
+    """`transformers serve` gives it to `generate()`, which passes it on to the model."""
+    ids, options = torch.tensor([[1, 2]]), {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+    tokenizer = WordTokenizer.from_words(list("abcdefg"))
+    assert model().generate(ids, **options, tokenizer=tokenizer).tolist() == model().generate(ids, **options).tolist()
 
 
 def test_arguments_of_none_count_as_left_out() -> None:
