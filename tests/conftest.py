@@ -16,19 +16,21 @@ os.environ["OMP_NUM_THREADS"] = "1"
 _MODULES = tempfile.TemporaryDirectory(prefix="hf_modules_")
 os.environ["HF_MODULES_CACHE"] = _MODULES.name
 
+import functools  # noqa: E402
 import gc  # noqa: E402
 import json  # noqa: E402
+import random  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
 import traceback  # noqa: E402
-from collections.abc import Callable  # noqa: E402
+from collections.abc import Callable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
-from transformers import set_seed  # noqa: E402
 from transformers.utils import logging  # noqa: E402
 
 pytest.register_assert_rewrite("tests.model_tests")
@@ -39,7 +41,22 @@ from tests.model_tests import ModelTests  # noqa: E402
 torch.set_num_threads(1)
 logging.disable_progress_bar()
 
+# What tests write need not survive a power cut, and waiting for the disk takes seconds in all.
+os.fsync = lambda descriptor: None
+
 _FRESH_PROCESS = Path(__file__).with_name("fresh_process.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A check marked `once_per_model` is slow for all test classes of a model class but the first."""
+    seen = set()
+    for item in items:
+        if item.get_closest_marker("once_per_model"):
+            check = (item.cls.model_class, item.function, item.name)  # type: ignore[attr-defined]
+            if check in seen:
+                item.add_marker(pytest.mark.slow)
+            seen.add(check)
 
 
 def pytest_collection_finish() -> None:
@@ -50,7 +67,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _fixed_seed() -> None:
-    set_seed(0)
+    # As `transformers.set_seed`, which also formats the stack four times, for the day that CUDA is initialised.
+    random.seed(0)
+    np.random.seed(0)
+    torch.default_generator.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
@@ -70,8 +90,8 @@ def _key(cls: type) -> str:
 def model_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[type], Path]:
     """Where a model's test class left its saved and exported folder; written once for all classes of the run."""
     root = tmp_path_factory.mktemp("models")
-    collected = (getattr(item, "cls", None) for item in request.session.items)
-    classes = {cls for cls in collected if cls is not None and issubclass(cls, ModelTests)}
+    needed = (item for item in request.session.items if "model_folder" in item.fixturenames)  # type: ignore[attr-defined]
+    classes = {item.cls for item in needed if issubclass(item.cls, ModelTests)}  # type: ignore[attr-defined]
     failures: dict[str, str] = {}
     for cls in sorted(classes, key=_key):
         folder = root / _key(cls)
@@ -93,30 +113,33 @@ def model_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 @pytest.fixture(scope="session")
 def fresh_process(
     model_folder: Callable[[type], Path], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[type, str], dict[str, Any]]:
+) -> Iterator[Callable[[type, str], dict[str, Any]]]:
     """What a new interpreter found in a model's folders, "with" or "without" the package; each serves all models."""
-    finished: dict[str, str] = {}
     root = model_folder.root  # type: ignore[attr-defined]
 
-    def run(place: str) -> str:
+    def start(place: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path_factory.mktemp(f"modules_{place}"))}
         command = [sys.executable, str(_FRESH_PROCESS), str(root), place]
-        done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600
-        )
-        return done.stderr[-4000:]
+        nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
+        return subprocess.Popen(command, env=environment, stdin=nothing, stdout=nothing, stderr=pipe, text=True)
+
+    @functools.cache
+    def errors(place: str) -> str:
+        return processes[place].communicate(timeout=900)[1][-4000:]
 
     def find(cls: type, place: str) -> dict[str, Any]:
         folder = model_folder(cls)
-        if place not in finished:
-            finished[place] = run(place)
+        reported = errors(place)
         results = folder / f"{place}.json"
         if not results.is_file():
-            pytest.fail(f"the process {place} the package ended early:\n{finished[place]}", pytrace=False)
+            pytest.fail(f"the process {place} the package ended early:\n{reported}", pytrace=False)
         found = json.loads(results.read_text(encoding="utf-8"))
         if "error" in found:
             pytest.fail(f"in a process {place} the package:\n{found['error']}", pytrace=False)
         tensors = {path.name.split(".")[1]: load_file(path) for path in folder.glob(f"{place}.*.safetensors")}
         return found | tensors
 
-    return find
+    processes = {place: start(place) for place in ("with", "without")}  # at the same time
+    yield find
+    for process in processes.values():
+        process.kill()

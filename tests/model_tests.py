@@ -254,7 +254,7 @@ class ModelTests:
         """A model in evaluation mode whose weights are far from freshly initialised ones."""
         if not self.trainable:
             return copy.deepcopy(self._fitted()[0]).eval()
-        set_seed(0)
+        torch.default_generator.manual_seed(0)
         model = self.model_class(self.config())
         perturb(model, self.perturbation)
         model.tie_weights()
@@ -466,6 +466,7 @@ class ModelTests:
         assert torch.isfinite(start), "an unfitted model is a valid one"
         assert loss < 0.5 * start, f"fitting brought the loss from {start} to {loss} only"
 
+    @pytest.mark.once_per_model
     def test_overfits_one_batch(self) -> None:
         if not self.trainable:
             self.check_fit()
@@ -589,6 +590,7 @@ class ModelTests:
         assert type(loaded) is type(config)
         assert public(loaded.to_dict()) == public(config.to_dict())
 
+    @pytest.mark.once_per_model
     def test_config_refuses_unknown_values(self) -> None:
         config = self.config()
         fields = own_fields(config)
@@ -607,6 +609,7 @@ class ModelTests:
     def changed(self, config: Any, **fields: Any) -> dict[str, Any]:
         return {name: getattr(config, name) for name in own_fields(config)} | fields
 
+    @pytest.mark.once_per_model
     def test_config_refuses_misspelt_names(self, tmp_path: Path) -> None:
         config = self.config()
         for name in own_fields(config):
@@ -633,6 +636,7 @@ class ModelTests:
 
     # Elsewhere
 
+    @pytest.mark.once_per_model
     def test_exported_folder_without_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "without")
         assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
@@ -640,6 +644,7 @@ class ModelTests:
         self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", EXACT)
         self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", EXACT)
 
+    @pytest.mark.once_per_model
     def test_saved_and_exported_folder_with_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "with")
         assert found["module"] == self.model_class.__module__, "the package's own class should serve"
@@ -650,6 +655,7 @@ class ModelTests:
     def expected_outputs(self) -> Tensors:
         return self.outputs(self.build(), self.make_inputs(3, (5, 3, 4)))
 
+    @pytest.mark.once_per_model
     def test_pipeline_in_a_fresh_process(
         self, fresh_process: Callable[..., dict[str, Any]], model_folder: Callable[..., Path]
     ) -> None:

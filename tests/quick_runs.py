@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Fixtures for tests that train: what takes longer than runs of a few steps themselves is left out."""
+"""Fixtures for tests that train: a learning curve takes longer than a run of a few steps itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ def curves() -> None:
 
 @pytest.fixture(autouse=True)
 def quick_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No learning curve is drawn, and nothing waits for the disk: what is written need not survive a power cut."""
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+    """No learning curve is drawn."""
     if "curves" not in request.fixturenames:
         monkeypatch.setattr("hf_lecture_models.trainer.reporting.save_learning_curve", lambda *_: None)

@@ -2,6 +2,7 @@
 """The checks of model_tests.py pass for a right model, and each fails for the model that breaks its promise."""
 
 import ast
+import functools
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -379,11 +380,11 @@ def test_declared_zero_gradients_are_checked() -> None:
         Tests().test_every_parameter_learns()
 
 
-@pytest.mark.parametrize("model_class", package_models(), ids=lambda cls: cls.__name__)
-def test_every_registered_model_is_declared(model_class: type) -> None:
-    """Each has a test class, whichever tests run now: `model_class = ItsName` stands in a file of tests/models."""
+@functools.cache
+def declared_models() -> set[str]:
+    """Every `X` for which `model_class = X` stands in a file of tests/models."""
     sources = (path.read_text(encoding="utf-8") for path in (Path(__file__).parent / "models").rglob("test_*.py"))
-    declared = {
+    return {
         statement.value.id
         for source in sources
         for statement in ast.walk(ast.parse(source))
@@ -391,7 +392,12 @@ def test_every_registered_model_is_declared(model_class: type) -> None:
         and isinstance(statement.value, ast.Name)
         and any(getattr(target, "id", "") == "model_class" for target in statement.targets)
     }
-    assert model_class.__name__ in declared, f"no test class declares model_class = {model_class.__name__}"
+
+
+@pytest.mark.parametrize("model_class", package_models(), ids=lambda cls: cls.__name__)
+def test_every_registered_model_is_declared(model_class: type) -> None:
+    """Each has a test class, whichever tests run now."""
+    assert model_class.__name__ in declared_models(), f"no test class declares model_class = {model_class.__name__}"
 
 
 class LaxConfig(PreTrainedConfig):

@@ -6,8 +6,6 @@ from __future__ import annotations
 import gzip
 import math
 import random
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa
 from hf_lecture_models.models.ngram.arpa_writer_ngram import write_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from tests.forked_python import ForkedPython
 from tests.models.ngram.arpa_ngram import (
     SMALL,
     assert_same_log10,
@@ -366,8 +365,10 @@ print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 
 
 def peak_memory(path: Path) -> int:
-    result = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
-    return int(result.stdout)
+    process = ForkedPython("-c", MEASURE, path)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return int(out)
 
 
 def write_large(path: Path, vocabulary: int = 8000, bigrams: int = 100_000, trigrams: int = 180_000) -> None:
