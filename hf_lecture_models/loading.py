@@ -4,25 +4,13 @@
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
-from huggingface_hub.errors import (
-    GatedRepoError,
-    HfHubHTTPError,
-    HFValidationError,
-    OfflineModeIsEnabled,
-    RemoteEntryNotFoundError,
-    RepositoryNotFoundError,
-)
-from transformers import (
-    AutoConfig,
-    AutoImageProcessor,
-    AutoModelForCausalLM,
-    AutoTokenizer,
-)
+from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM
 from transformers.utils import logging
 
+from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 
 
 def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
@@ -53,8 +41,12 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
     loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
     model, info = loaded
     _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
-    processing: Any = AutoImageProcessor if model.main_input_name == "pixel_values" else AutoTokenizer
-    return model, processing.from_pretrained(name, local_files_only=local_only)
+    load_processor = AutoImageProcessor.from_pretrained if _reads_images(model) else load_saved_tokenizer
+    return model, load_processor(name, local_files_only=local_only)
+
+
+def _reads_images(model: Any) -> bool:
+    return model.main_input_name == "pixel_values"
 
 
 def be_quiet() -> None:
@@ -76,59 +68,23 @@ def _refuse_missing(name: str, kind: str, missing: list[str]) -> None:
 
 
 def check_location(name: str) -> bool:
-    """Raise an error that says what to name instead, where no model can be at `name`.
-
-    What is no path here is looked up on the Hub by one request, before transformers makes many and repeats each.
-
-    Returns:
-        Whether the model must come from local files: its path, or the Hub's cache where the Hub does not answer.
+    """`io.locations.check_location`, for ARPA files too.
 
     Raises:
         OSError: no model's folder, ARPA file or name on the Hub; or the Hub cannot be reached, and its cache is empty.
     """
     path = Path(name)
-    if is_arpa_name(name):
-        if not path.exists():
-            raise FileNotFoundError(f"there is no ARPA file {name}")
-        if path.is_dir():
-            raise IsADirectoryError(f"{name} is a folder: name an ARPA file, or a folder without .arpa in its name")
-        return True
-    if path.is_file():
-        raise OSError(f"{name} is a file: name a model's folder, its name on the Hub, or a file ending in .arpa[.gz]")
+    if not is_arpa_name(name):
+        if path.is_file():
+            raise OSError(
+                f"{name} is a file: name a model's folder, its name on the Hub, or a file ending in .arpa[.gz]"
+            )
+        return locations.check_location(name, "folder or ARPA file")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no ARPA file {name}")
     if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise OSError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
-        return True
-    if name.count("/") > 1 or name.startswith((".", "/", "~")):
-        raise OSError(f"there is no folder {name}")
-    return not _is_on_hub(name)
-
-
-def _is_on_hub(name: str) -> bool:
-    """Whether the Hub has the model; False where it does not answer, but its cache has it."""
-    try:
-        get_hf_file_metadata(hf_hub_url(name, "config.json"))
-    except RemoteEntryNotFoundError:
-        pass  # there is a repository, and transformers says what it lacks
-    except HFValidationError as error:
-        raise OSError(f"there is no folder or ARPA file {name}, and the Hub has no such names: {error}") from None
-    except Exception as error:  # how a network fails differs from one HTTP library to the next
-        if isinstance(try_to_load_from_cache(name, "config.json"), str):
-            return False
-        raise OSError(f"there is no folder or ARPA file {name}, and {_hub_error(name, error)}") from None
+        raise IsADirectoryError(f"{name} is a folder: name an ARPA file, or a folder without .arpa in its name")
     return True
-
-
-def _hub_error(name: str, error: Exception) -> str:
-    if isinstance(error, GatedRepoError):
-        return f"{name} on the Hub asks for consent: give it on the model's page, then log in by `hf auth login`"
-    if isinstance(error, RepositoryNotFoundError):
-        return f"the Hub has no model {name}; if it is a private one, log in by `hf auth login`"
-    if isinstance(error, OfflineModeIsEnabled):
-        return "HF_HUB_OFFLINE keeps from asking the Hub"
-    if isinstance(error, HfHubHTTPError):
-        return f"the Hub does not give it: {error}"
-    return f"the Hub cannot be reached: {error}"
 
 
 def is_arpa_name(name: str | Path) -> bool:

@@ -5,13 +5,15 @@ import difflib
 import inspect
 import typing
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
-from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer
+from safetensors import SafetensorError
+from transformers import CONFIG_MAPPING, AutoConfig
 
+from hf_lecture_models.io.locations import check_location
+from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.trainer.recipe import coerced
 
@@ -55,7 +57,7 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
         fields: `model_type` and fields of its configuration.
 
     Raises:
-        ValueError: the Auto class has no such model type, or the fields contradict each other.
+        ValueError: the Auto class has no such model type, that type has no such field, or fields contradict each other.
     """
     fields = dict(fields)
     for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
@@ -64,6 +66,7 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
     if "model_type" not in fields:
         raise ValueError("recipe: model needs a model_type, for example lecture_recurrent")
     _refuse_unknown_model(str(fields["model_type"]), auto_class)
+    _refuse_unknown_fields(fields)
     torch.manual_seed(seed)
     try:
         return auto_class.from_config(AutoConfig.for_model(**fields))
@@ -85,6 +88,17 @@ def _refuse_unknown_model(model_type: str, auto_class: Any) -> None:
     )
 
 
+def _refuse_unknown_fields(fields: Mapping[str, Any]) -> None:
+    """Raise ValueError for a field that transformers would keep in the configuration, and no model would read."""
+    config_class = CONFIG_MAPPING[fields["model_type"]]
+    names = [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
+    for name in fields:
+        if name not in names and not hasattr(config_class, name) and not hasattr(config_class, f"_{name}"):
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"; did you mean model.{near[0]}?" if near else ""
+            raise ValueError(f"recipe: no field model.{name} in {config_class.__name__}{hint}")
+
+
 def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
     """The tokenizer that `recipe.from_pretrained` names, or a new one by `recipe.tokenizer`, trained on the texts."""
     return load_tokenizer(recipe.from_pretrained) if recipe.from_pretrained else make_tokenizer(recipe.tokenizer, texts)
@@ -96,8 +110,7 @@ def load_tokenizer(name: str) -> Any:
     Raises:
         OSError: there is none.
     """
-    _refuse_missing_folder(name)
-    tokenizer = AutoTokenizer.from_pretrained(name)
+    tokenizer = load_saved_tokenizer(name, local_files_only=check_location(name))
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -111,24 +124,17 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
 
     Raises:
         OSError: there is none.
-        ValueError: it holds no weight of such a model.
+        ValueError: it holds no weight of such a model, or its file of weights is damaged.
     """
-    _refuse_missing_folder(name)
+    fields |= {"local_files_only": check_location(name), "output_loading_info": True, "dtype": torch.float32}
     torch.manual_seed(seed)
-    # transformers' annotation leaves out the pair that output_loading_info=True returns.
-    loaded: Any = auto_class.from_pretrained(
-        name, output_loading_info=True, ignore_mismatched_sizes=True, dtype=torch.float32, **fields
-    )
+    try:
+        # transformers' annotation leaves out the pair that output_loading_info=True returns.
+        loaded: Any = auto_class.from_pretrained(name, ignore_mismatched_sizes=True, **fields)
+    except SafetensorError as error:
+        raise ValueError(f"{name}: its weights file is damaged or cut off ({error}); restore the file") from error
     model, info = loaded
     new = sorted({*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])})
     if set(new) >= {key for key, _ in model.named_parameters()}:
         raise ValueError(f"{name} holds no weight of {type(model).__name__}; name a folder that save_pretrained wrote")
     return model, new
-
-
-def _refuse_missing_folder(name: str) -> None:
-    path = Path(name)
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise FileNotFoundError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
-    if not path.is_dir() and (name.count("/") > 1 or name.startswith((".", "/", "~"))):
-        raise FileNotFoundError(f"there is no folder {name}")

@@ -8,7 +8,13 @@ with its five degrees joined into negative, neutral and positive.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.text_classification import (
+    REGRESSION,
+    TextClassification,
+    TextClassificationRecipe,
+    read_labels,
+)
+from hf_lecture_models.trainer.data import Rows
 from hf_lecture_models.trainer.recipe import setting
 
 
@@ -51,3 +57,22 @@ class Glue(TextClassification):
     """Text classification with the tasks' own names for columns and classes."""
 
     recipe_class: ClassVar[type[GlueRecipe]] = GlueRecipe
+
+    def read(self, recipe: GlueRecipe, part: str) -> Rows | None:  # type: ignore[override]
+        """The rows of the part, whose labels are the named task's.
+
+        Raises:
+            ValueError, OSError: as of any classifier; or a label is none of the task's.
+        """
+        rows = super().read(recipe, part)
+        known = {*recipe.label_names, *recipe.label_names.values()}
+        if rows is None or recipe.task is None or not known or recipe.problem_type == REGRESSION:
+            return rows
+        for index, label in enumerate(read_labels(rows)):
+            if label not in known:
+                classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
+                raise ValueError(
+                    f"{rows.where(index)}: label {label!r} is none of {recipe.task}'s, {classes}; "
+                    f"--label_names.{label} NAME says which one it is"
+                )
+        return rows

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.tasks.task import Task
@@ -31,6 +31,7 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     """
     logging.basicConfig(level=logging.WARNING)
     disable_progress_bar()  # of loading and saving; training has its own
+    set_verbosity_error()  # which weights are new, the task says in one line
     try:
         result, test_results = train_from_command(task, arguments, description)
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:

@@ -54,8 +54,9 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
         if not self.output_dir:
             raise ValueError("recipe: output_dir is empty; name a folder")
         for name in ("tokenizer", "model") if self.from_pretrained else ():
-            if getattr(self, name) != default_of(type(self).__dataclass_fields__[name]):
+            if getattr(self, name) not in ({}, default_of(type(self).__dataclass_fields__[name])):
                 raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
+            setattr(self, name, {})
 
 
 RecipeType = TypeVar("RecipeType", bound=TaskRecipe)

@@ -223,6 +223,26 @@ def _texts(data: Rows) -> tuple[list[str], list[str] | None]:
     return data.texts("text"), data.texts("text_pair") if "text_pair" in data.columns else None
 
 
+def read_labels(data: Rows) -> list[str]:
+    """The labels of classes, as text.
+
+    Raises:
+        ValueError: a row has no label, or a number that is no class.
+    """
+    labels = data.columns["label"]
+    for index, label in enumerate(labels):
+        if label is None or not str(label).strip():
+            raise ValueError(f"{data.where(index)} has no label")
+    wrong = [index for index, label in enumerate(labels) if not isinstance(label, str | int)]
+    if wrong:
+        # One 0.5 makes floats of all numbers in its column.
+        index = next((i for i in wrong if not isinstance(labels[i], float) or labels[i] % 1), wrong[0])
+        raise ValueError(
+            f"{data.where(index)}: label is {labels[index]!r}, no class; --problem_type {REGRESSION} learns numbers"
+        )
+    return [str(label) for label in labels]
+
+
 def class_names(data: Rows, recipe: TextClassificationRecipe) -> list[str]:
     """The classes of the data, in the order of their numbers or of the alphabet, by their names.
 
@@ -233,13 +253,7 @@ def class_names(data: Rows, recipe: TextClassificationRecipe) -> list[str]:
     Raises:
         ValueError: a label is no class, or there is only one.
     """
-    labels = set()
-    for index, label in enumerate(data.columns["label"]):
-        if not isinstance(label, str | int) or not str(label).strip():
-            raise ValueError(
-                f"{data.where(index)}: label is {label!r}, no class; --problem_type {REGRESSION} learns numbers"
-            )
-        labels.add(str(label))
+    labels = set(read_labels(data))
     ordered = sorted(labels, key=int if all(re.fullmatch(r"[+-]?\d+", label) for label in labels) else str)
     names = list(dict.fromkeys(recipe.label_names.get(label, label) for label in ordered))
     if len(names) < 2:
@@ -257,8 +271,8 @@ def label_ids(config: Any, data: Rows, recipe: TextClassificationRecipe) -> list
         return [_as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
     ids = _ids_by_name(config)
     found: list[float] = []
-    for index, label in enumerate(data.columns["label"]):
-        name = recipe.label_names.get(str(label), str(label))
+    for index, label in enumerate(read_labels(data)):
+        name = recipe.label_names.get(label, label)
         if (known := ids.get(name, ids.get(name.casefold()))) is None:
             raise ValueError(
                 f"{data.where(index)}: label {name!r} is none of the model's classes, {', '.join(_classes(config))}; "

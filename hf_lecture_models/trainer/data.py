@@ -280,14 +280,20 @@ def _load_files(names: Sequence[str], streaming: bool) -> Any:
     if suffix == ".tsv":
         options |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
     datasets = _datasets()
+    verbosity = datasets.logging.get_verbosity()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # it logs the error that it raises
     try:
         return datasets.load_dataset(
             _BUILDERS[suffix], data_files=list(map(str, paths)), split="train", streaming=streaming, **options
         )
     # What datasets raises for a file without rows is any of these, StopIteration among them.
     except (datasets.exceptions.DatasetsError, StopIteration, ValueError) as error:
-        reason = error.__cause__ or str(error) or "there is no row in it"
+        reason = str(error.__cause__ or error)
+        if not reason or "corresponds to no data" in reason:
+            raise ValueError(f"{', '.join(names)} has no row below the names of its columns") from error
         raise ValueError(f"{', '.join(names)} cannot be read as {suffix[1:]}: {reason}") from error
+    finally:
+        datasets.logging.set_verbosity(verbosity)
 
 
 def _load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:

@@ -281,9 +281,12 @@ def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("labels", "fields", "message"),
     [
-        ([0, None], {}, r"data.tsv, row 2: label is None, no class"),
-        ([0, " "], {}, r"data.tsv, row 2: label is ' ', no class"),
+        ([0, None], {}, r"data.tsv, row 2 has no label"),
+        ([0, " "], {}, r"data.tsv, row 2 has no label"),
         ([0, 0.5], {}, r"data.tsv, row 2: label is 0.5, no class; --problem_type regression learns numbers"),
+        ([0.0, 1.0, 0.5], {}, r"data.tsv, row 3: label is 0.5, no class"),
+        ([0.0, 1.0], {}, r"data.tsv, row 1: label is 0.0, no class"),
+        ([0.0, [1]], {}, r"data.tsv, row 2: label is \[1\], no class"),
         ([1, 1], {}, r"data.tsv: all labels are '1'"),
     ],
 )
@@ -299,6 +302,8 @@ def test_labels_that_the_model_does_not_know() -> None:
     ):
         label_ids(config, rows_of(["bad", "fair"]), recipe())
     assert label_ids(config, rows_of(["bad", "fair"]), recipe(label_names={"fair": "good"})) == [0, 1]
+    with pytest.raises(ValueError, match=r"data.tsv, row 2 has no label"):
+        label_ids(config, rows_of(["bad", ""]), recipe())
     with pytest.raises(ValueError, match=r"data.tsv, row 1: label is 'much', no number"):
         label_ids(config, rows_of(["much"]), recipe(problem_type="regression"))
     with pytest.raises(ValueError, match=r"label is nan, no number"):

@@ -84,6 +84,13 @@ def test_a_changed_recipe_is_refused_by_field_but_free_fields_may_change():
         refuse_changed_recipe(TrainingRecipe(seed=2), recipe.to_dict())
 
 
+def test_a_recipe_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no recipe nothing.yaml"):
+        load("nothing.yaml")
+    with pytest.raises(FileNotFoundError, match="there is no recipe"):
+        load(tmp_path)
+
+
 def test_help_lists_every_field():
     assert "clip_norm" in describe_fields(CausalLMRecipe)
     assert "(stream, blocks, texts)" in describe_fields(CausalLMRecipe)

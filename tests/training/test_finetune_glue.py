@@ -3,6 +3,7 @@
 
 import json
 import re
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import run_task, train_from_command
@@ -145,8 +146,16 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
         (["--columns.txt", "text"], "columns has 'txt', but there are only text, label, text_pair"),
         (
             ["--validation_files", "other.tsv"],
-            "other.tsv, row 2: label '7' is none of the model's classes, negative, pos",
+            "other.tsv, row 2: label '7' is none of sst2's, 0 (negative), 1 (positive); --label_names.7 NAME says",
         ),
+        (["--train_files", "other.tsv"], "other.tsv, row 2: label '7' is none of sst2's"),
+        (["--train_files", "latin.tsv"], "latin.tsv cannot be read as tsv: 'utf-8' codec can't decode"),
+        (["--train_files", "header.tsv"], "header.tsv has no row below the names of its columns"),
+        (["--from_pretrained", "words"], "the folder words has no tokenizer: save it there by tokenizer.save_pretr"),
+        (["--from_pretrained", "cut"], "cut: its weights file is damaged or cut off"),
+        (["--from_pretrained", "FOLDR"], "there is no folder FOLDR, and HF_HUB_OFFLINE keeps from asking the Hub"),
+        (["--from_pretrained", "", "--model.hidden_size", "3"], "no field model.hidden_size in BagOfWordsConfig; did"),
+        (["--from_pretrained", "", "--model.nonsense", "3"], "no field model.nonsense in BagOfWordsConfig"),
         (["--train_files", "one.tsv"], "one.tsv: all labels are 'positive'; there is nothing to learn"),
         (["--max_length", "99"], "max_length 99 is more than the model's longest input, 16 tokens"),
         (["--problem_type", "multi"], "problem_type must be one of single_label_classification, regression"),
@@ -156,15 +165,33 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
         ),
     ],
 )
-def test_a_mistake_costs_one_line_and_no_traceback(place: Path, arguments: list[str], message: str) -> None:
+def test_a_mistake_costs_one_line_and_no_traceback(
+    place: Path, arguments: list[str], message: str, caplog: pytest.LogCaptureFixture
+) -> None:
     write_tsv(Path("other.tsv"), [ROWS[0], {"text": "funny", "label": 7}])
     write_tsv(Path("one.tsv"), [ROWS[1], ROWS[1]])
+    write_tsv(Path("header.tsv"), [])
+    Path("latin.tsv").write_text("sentence\tlabel\nfilm à voir\t1\n", encoding="latin-1")
+    for name in ("words", "cut"):
+        shutil.copytree("FOLDER", name)
+    for path in Path("words").glob("tokenizer*"):
+        path.unlink()
+    weights_file = Path("cut/model.safetensors")
+    weights_file.write_bytes(weights_file.read_bytes()[:-8])
     with pytest.raises(SystemExit, match=re.escape(message)) as stopped:
         run_task(Glue(), [*printed_command()[1:], *arguments], "")
     assert str(stopped.value.code).startswith("error: ")
     assert "\n" not in str(stopped.value.code)
     assert len(str(stopped.value.code)) < 300
     assert not Path("OUT").exists()
+    assert caplog.records == []
+
+
+def test_new_weights_are_told_in_one_line(place: Path) -> None:
+    AutoModel.from_pretrained("FOLDER").save_pretrained("FOLDER")
+    told, training, *_ = ForkedPython(*printed_command()).communicate()[1].splitlines()
+    assert told == "weights that FOLDER does not hold start anew: classifier.bias, classifier.weight"
+    assert training.startswith("training ")
 
 
 def test_the_tiny_recipe_gives_the_promised_number(tmp_path: Path) -> None:

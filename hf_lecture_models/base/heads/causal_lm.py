@@ -32,6 +32,9 @@ class CausalLMHead(ModelHead):
                 self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
                 self.post_init()
 
+    The base model takes `past_key_values` and `use_cache`, and returns `past_key_values`: all that it must know of the
+    text so far. Where that is a `RecurrentCache`, XPreTrainedModel says so to `generate()` by `_is_stateful = True`.
+
     Arguments of `forward`, beside those of the base model, to which it hands them on:
 
         labels: (batch, seq), the ids to predict, -100 where none is; `labels[:, t]` is predicted from the last real

@@ -1,0 +1,23 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Loading the tokenizer that was saved beside a model, and no other."""
+
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoTokenizer
+
+_FILES = ("tokenizer*", "vocab*", "*.model", "*.spm")
+
+
+def load_saved_tokenizer(name: str, **options: Any) -> Any:
+    """`AutoTokenizer.from_pretrained(name, **options)`, refused for a folder without a tokenizer.
+
+    transformers builds some tokenizers from the model's configuration alone; such a one knows no word.
+
+    Raises:
+        OSError: there is no tokenizer.
+    """
+    folder = Path(name)
+    if folder.is_dir() and not any(path for pattern in _FILES for path in folder.glob(pattern)):
+        raise OSError(f"the folder {name} has no tokenizer: save it there by tokenizer.save_pretrained({name!r})")
+    return AutoTokenizer.from_pretrained(name, **options)
