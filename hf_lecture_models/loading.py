@@ -9,6 +9,7 @@ from transformers.utils import logging
 
 from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
+from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 
@@ -37,8 +38,9 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
     chosen = find_auto_class(config) if auto_class is None else auto_class
     has_own_code = chosen.__name__ in (getattr(config, "auto_map", None) or {})
     _refuse_other_class(name, saved, has_own_code or gives_saved_model(chosen, config), chosen)
-    # transformers' annotation leaves out the pair that output_loading_info=True returns.
-    loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
+    with weights_file_errors(name):
+        # transformers' annotation leaves out the pair that output_loading_info=True returns.
+        loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
     model, info = loaded
     _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
     load_processor = AutoImageProcessor.from_pretrained if _reads_images(model) else load_saved_tokenizer
@@ -57,7 +59,7 @@ def be_quiet() -> None:
 
 def _refuse_other_class(name: str, saved: str, fits: bool, auto_class: Any) -> None:
     if not fits:
-        raise ValueError(f"{name} holds {saved}, which {auto_class.__name__} cannot load; name a model of that kind")
+        raise ValueError(f"{name} holds {saved}, which {auto_class.__name__} cannot load; name a model that it loads")
 
 
 def _refuse_missing(name: str, kind: str, missing: list[str]) -> None:

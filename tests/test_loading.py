@@ -97,6 +97,21 @@ def test_a_class_can_be_asked_for(save, tokenizer):
     assert type(load_model(decoder, AutoModelForCausalLM)[0]) is transformers.BertLMHeadModel
 
 
+def test_a_folder_without_a_tokenizer_or_with_damaged_weights_is_refused(save, tokenizer):
+    """transformers makes BERT a tokenizer of five tokens from the configuration alone."""
+    folder = Path(save(bert(transformers.BertModel, tokenizer)))
+    weights = folder / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-8])
+    with pytest.raises(ValueError, match=f"{folder}: its weights file is damaged or cut off .*; restore the file"):
+        load_model(str(folder))
+    weights.write_bytes(whole)
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+    with pytest.raises(OSError, match=f"the folder {folder} has no tokenizer: save it there by tokenizer.save_pretr"):
+        load_model(str(folder))
+
+
 def test_a_model_of_images_comes_with_its_image_processor(tmp_path):
     processor = transformers.ViTImageProcessor(size={"height": 8, "width": 8})
     vision = transformers.ViTConfig(

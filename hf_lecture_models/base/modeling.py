@@ -8,7 +8,6 @@ from inspect import Parameter, signature
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 from torch.utils.checkpoint import checkpoint
@@ -16,7 +15,7 @@ from transformers.modeling_utils import PreTrainedModel
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
 
-from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.files import staged_folder, weights_file_errors
 
 _WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
 # Programs pass these to any model, also to one that has no attention weights to show; `generate()`, its own tokenizer.
@@ -120,11 +119,9 @@ class LecturePreTrainedModel(PreTrainedModel):
         any_shape = kwargs.pop("ignore_mismatched_sizes", False)
         source = f"the checkpoint {pretrained_model_name_or_path}"
         options = {"output_loading_info": True, "ignore_mismatched_sizes": True, **kwargs}
-        try:
+        with weights_file_errors(source):
             # transformers' annotation leaves out the pair that output_loading_info=True returns.
             loaded: Any = super().from_pretrained(pretrained_model_name_or_path, *args, **options)
-        except SafetensorError as error:
-            raise ValueError(f"{source}: its weights file is damaged or cut off ({error}); restore the file") from error
         model, info = loaded
         if not any_shape:
             _refuse_other_shapes(info, source)

@@ -9,6 +9,21 @@ from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 
+from safetensors import SafetensorError
+
+
+@contextmanager
+def weights_file_errors(source: str) -> Iterator[None]:
+    """Within the block, an error of safetensors is a ValueError that says what to do.
+
+    Args:
+        source: what is being loaded, for the message.
+    """
+    try:
+        yield
+    except SafetensorError as error:
+        raise ValueError(f"{source}: its weights file is damaged or cut off ({error}); restore the file") from error
+
 
 def _fsync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
@@ -22,6 +37,12 @@ def _sync_tree(folder: Path) -> None:
     for path in sorted(folder.rglob("*"), reverse=True):
         _fsync(path)
     _fsync(folder)
+
+
+def _make_readable(folder: Path) -> None:
+    # safetensors writes files that only their owner may read, whatever the umask says.
+    for path in folder.rglob("*"):
+        path.chmod(_default_mode(path.is_dir()))
 
 
 def _default_mode(is_folder: bool) -> int:
@@ -51,6 +72,7 @@ def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()
     try:
         stage.chmod(_default_mode(is_folder=True))
         yield stage
+        _make_readable(stage)
         _sync_tree(stage)
         if target.exists():
             _move_entries(stage, target, replaces)

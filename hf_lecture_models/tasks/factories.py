@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError
 from transformers import CONFIG_MAPPING, AutoConfig
 
+from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.registry import TOKENIZERS
@@ -128,11 +128,9 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
     """
     fields |= {"local_files_only": check_location(name), "output_loading_info": True, "dtype": torch.float32}
     torch.manual_seed(seed)
-    try:
+    with weights_file_errors(name):
         # transformers' annotation leaves out the pair that output_loading_info=True returns.
         loaded: Any = auto_class.from_pretrained(name, ignore_mismatched_sizes=True, **fields)
-    except SafetensorError as error:
-        raise ValueError(f"{name}: its weights file is damaged or cut off ({error}); restore the file") from error
     model, info = loaded
     new = sorted({*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])})
     if set(new) >= {key for key, _ in model.named_parameters()}:

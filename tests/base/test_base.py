@@ -3,6 +3,7 @@
 
 import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,17 @@ def test_full_disk_leaves_the_old_model(model, tmp_path, monkeypatch):
         model.save_pretrained(tmp_path / "fresh")
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_others_may_read_what_the_umask_lets_them(model, tmp_path):
+    """safetensors by itself leaves weights that their owner alone may read."""
+    before = os.umask(0o027)
+    try:
+        model.save_pretrained(tmp_path / "saved")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "saved").iterdir()} == {0o640}
+    assert (tmp_path / "saved").stat().st_mode & 0o777 == 0o750
 
 
 def test_a_file_in_the_folders_place(model, tmp_path):
