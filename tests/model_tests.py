@@ -11,10 +11,11 @@ A model joins by a test class that declares a tiny configuration, its inputs and
         def processing_class(self): return WordTokenizer.train([...])
 
 `ModelTests` holds what is true of any model; it knows no vocabulary and no generation. `CausalLMTests` adds what is
-true of language models that predict the next token, `HeadTests` what is true of the heads of base/heads, with a
-subclass for each. A feature that a model lacks is told by overriding the check with
-`@pytest.mark.xfail(strict=True, reason=...)`; there are no lists of exclusions. The checks themselves are checked, by
-models that are broken on purpose, in test_model_tests.py.
+true of language models that predict the next token; `CausalLMHeadTests` beside it, what is true of those with the head
+of base/heads/causal_lm.py, and `RecurrentCacheTests` of those that carry a state of constant size. `HeadTests` holds
+what is true of the other heads of base/heads, with a subclass for each. A feature that a model lacks is told by
+overriding the check with `@pytest.mark.xfail(strict=True, reason=...)`; there are no lists of exclusions. The checks
+themselves are checked, by models that are broken on purpose, in test_model_tests.py.
 """
 
 from __future__ import annotations
@@ -47,10 +48,14 @@ from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
+    DynamicCache,
     PreTrainedModel,
     set_seed,
 )
 from transformers.models.auto import modeling_auto
+
+from hf_lecture_models.base.scoring import score_from_logits
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 
 Tensors = dict[str, Tensor]
 EXACT = 0.0
@@ -163,6 +168,13 @@ def equal_json(ours: Any, theirs: Any, tolerance: float = 1e-4) -> bool:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return ours.keys() == theirs.keys() and all(equal_json(ours[key], theirs[key]) for key in ours)
     return ours == theirs
+
+
+def gradients(model: nn.Module, loss: Tensor) -> Tensors:
+    """The loss's gradient by the name of the parameter; zeros where the loss does not depend on it."""
+    found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
+    named = zip(model.named_parameters(), found, strict=True)
+    return {name: torch.zeros_like(p) if gradient is None else gradient for (name, p), gradient in named}
 
 
 def package_models() -> list[type[PreTrainedModel]]:
@@ -974,6 +986,186 @@ class CausalLMTests(ModelTests):
                 self.assert_equal({"score": model.score(given["input_ids"])}, {"score": theirs}, "score without a mask")
 
 
+class CausalLMHeadTests(CausalLMTests):
+    """What a language model with the head of base/heads/causal_lm.py must do beside."""
+
+    @torch.no_grad()
+    def test_word_vectors_in_place_of_ids(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (5, 3, 4))
+        vectors = {"attention_mask": inputs["attention_mask"]}
+        vectors["inputs_embeds"] = model.get_input_embeddings()(inputs["input_ids"])
+        expected = self.at_real(self.outputs(model, inputs), inputs)
+        self.assert_equal(self.at_real(self.outputs(model, vectors), inputs), expected, "word vectors")
+        for wrong in ({}, inputs | vectors):
+            with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
+                model(**wrong)
+
+    @torch.no_grad()
+    def test_inputs_of_a_wrong_shape_are_refused(self) -> None:
+        model, ids = self.build(), self.make_inputs(2, (5, 5))["input_ids"]
+        for mask in (torch.ones(2, 4), torch.ones(3, 5), torch.ones(2, 1, 5, 5)):
+            with pytest.raises(ValueError, match=r"attention_mask has shape .*\(2, 5\)"):
+                model(ids, attention_mask=mask)
+        vectors = model.get_input_embeddings()(ids)
+        for empty in ({"input_ids": ids[:, :0]}, {"inputs_embeds": vectors[:, :0]}):
+            with pytest.raises(ValueError, match=r"shape \(2, 0\): it needs at least one token"):
+                model(**empty)
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+    def test_loss_without_all_logits(self, dtype: torch.dtype) -> None:
+        """Computed in pieces, it and its gradients are those of the loss from all logits."""
+        model, (inputs, labels) = self.build(), self.labelled()
+        coarse = dtype == torch.bfloat16
+        with torch.autocast("cpu", dtype=dtype, enabled=coarse):
+            whole, pieces = (model(**inputs, labels=labels, logits_to_keep=keep) for keep in (0, 1))
+        assert pieces.logits.shape == (3, 1, self.config().vocab_size)
+        assert_close(pieces.loss, whole.loss, rtol=2e-2 if coarse else 1e-5, atol=0)
+        ours, theirs = (gradients(model, outputs.loss) for outputs in (pieces, whole))
+        largest = max(gradient.abs().max().item() for gradient in theirs.values())
+        for name, expected in theirs.items():
+            atol = (0.05 if coarse else 1e-5) * max(expected.abs().max().item(), 0.01 * largest)
+            assert_close(ours[name], expected, rtol=0, atol=atol, msg=lambda m, name=name: f"{name}: {m}")
+
+    @torch.no_grad()
+    def test_loss_does_not_depend_on_the_logits_kept(self) -> None:
+        model, (inputs, labels) = self.build(), self.labelled()
+        expected = model(**inputs, labels=labels).loss
+        for keep in (torch.arange(5, -1, -1), torch.arange(6), torch.ones(6, dtype=torch.bool), 1, 6):
+            assert_close(model(**inputs, labels=labels, logits_to_keep=keep).loss, expected, msg=f"{keep}")
+
+    @pytest.mark.parametrize("keep", [0, 1])
+    @pytest.mark.parametrize("shifted", [False, True])
+    def test_gradients_with_padding(self, keep: int, shifted: bool) -> None:
+        """Loss and gradients are those of the rows without padding, whatever the padding holds."""
+        model, ids = self.build(), self.make_inputs(3, (4, 10, 10))["input_ids"]
+        text, padded = ids[:1, :4], ids[1:].clone()
+        real = torch.tensor([[0, 0, 1, 0, 1, 1, 0, 0, 1, 0], [0] * 10])
+        padded[0, real[0].bool()] = text
+        labels = padded.masked_fill(real == 0, -100)
+        given = {"labels": labels}
+        if shifted:
+            given = {"shift_labels": nn.functional.pad(labels[:, 1:], (0, 1), value=-100)}
+        loss = model(padded, attention_mask=real, logits_to_keep=keep, **given).loss
+        alone = model(text, labels=text).loss
+        assert_close(loss, alone)
+        ours, theirs = (gradients(model, each) for each in (loss, alone))
+        for name, expected in theirs.items():
+            assert_close(ours[name], expected, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
+
+    @torch.no_grad()
+    def test_score_with_holes(self) -> None:
+        """With holes in the mask, rows of nothing but padding, and `<s>` within."""
+        model, config, ids = self.build(), self.config(), self.make_inputs(4, (7, 7, 7, 7))["input_ids"]
+        if config.bos_token_id is not None:
+            ids[0, 3] = config.bos_token_id
+        mask = torch.tensor([[1] * 7, [0, 1, 0, 1, 1, 0, 1], [0] * 7, [0, 0, 0, 0, 0, 0, 1]])
+        assert_close(model.score(ids, mask), score_from_logits(model, ids, mask), rtol=0, atol=1e-5)
+        if config.pad_token_id is not None:
+            ids[1, 5:] = config.pad_token_id
+            assert_close(model.score(ids), score_from_logits(model, ids), rtol=0, atol=1e-5)
+
+
+class RecurrentCacheTests(CausalLMHeadTests):
+    """What a language model must do beside whose cache is a `RecurrentCache`: a state of constant size."""
+
+    foreign_states: ClassVar[Sequence[tuple[Mapping[str, Any], str]]] = ()
+    """Fields of models whose states do not fit, and what is said of them."""
+
+    def tokens(self, batch: int, length: int) -> Tensor:
+        return self.make_inputs(batch, [length] * batch)["input_ids"]
+
+    def test_carried_state_equals_the_uncut_forward(self) -> None:
+        """Truncated back-propagation: detached segments give the loss of the whole, and gradients end at the cut."""
+        model, ids = self.build(), self.tokens(3, 13)
+        whole = model(ids[:, :12], shift_labels=ids[:, 1:], num_items_in_batch=36).loss
+        cache, total, shapes = None, 0.0, set()
+        for start in range(0, 12, 4):
+            vectors = model.get_input_embeddings()(ids[:, start : start + 4]).detach().requires_grad_()
+            given = {"inputs_embeds": vectors, "shift_labels": ids[:, start + 1 : start + 5], "num_items_in_batch": 36}
+            outputs = model(**given, past_key_values=cache, use_cache=True)
+            cache = outputs.past_key_values.detach()
+            total = total + outputs.loss
+            outputs.loss.backward()
+            assert vectors.grad.abs().sum() > 0
+            shapes.add(str([tensor.shape for state in cache.states for tensor in state]))
+        assert_close(total, whole)
+        assert cache.get_seq_length() == 12
+        assert len(shapes) == 1
+
+    @torch.no_grad()
+    def test_state_is_of_constant_size(self) -> None:
+        model, sizes = self.build(), set()
+        for length in (1, 10, 60):
+            cache = model(self.tokens(1, length)).past_key_values
+            sizes.add(sum(tensor.numel() for tensor in cache.to_tensors().values()))
+        assert len(sizes) == 1
+
+    @torch.no_grad()
+    def test_a_saved_cache_goes_on_where_it_stopped(self, tmp_path: Path) -> None:
+        model, ids = self.build(), self.tokens(2, 8)
+        save_file(model(ids[:, :5]).past_key_values.to_tensors(), tmp_path / "cache.safetensors")
+        cache = RecurrentCache.from_tensors(load_file(tmp_path / "cache.safetensors"))
+        ours, theirs = model(ids[:, 5:], past_key_values=cache).logits, model(ids).logits[:, 5:]
+        self.assert_equal({"logits": ours}, {"logits": theirs}, "from a file")
+
+    @torch.no_grad()
+    def test_the_callers_cache_is_not_changed(self) -> None:
+        model, ids = self.build(), self.tokens(2, 5)
+        cache = model(ids).past_key_values
+        before = {name: tensor.clone() for name, tensor in cache.to_tensors().items()}
+        first = model(ids, past_key_values=cache)
+        assert first.past_key_values is not cache
+        assert_close(cache.to_tensors(), before, rtol=0, atol=0)
+        assert_close(model(ids, past_key_values=cache).logits, first.logits, rtol=0, atol=0)
+
+    @torch.no_grad()
+    def test_a_padded_row_keeps_its_state(self) -> None:
+        model, ids = self.build(), self.tokens(4, 3)
+        cache = model(ids[:2]).past_key_values
+        mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+        after = model(ids[2:, :2], attention_mask=mask, past_key_values=cache).past_key_values
+        for old_state, new_state in zip(cache.states, after.states, strict=True):
+            for old, new in zip(old_state, new_state, strict=True):
+                assert_close(new[0], old[0], rtol=0, atol=0)
+                assert not old.numel() or not torch.allclose(new[1], old[1]), "a row that goes on keeps its state"
+
+    @torch.no_grad()
+    def test_generation_goes_on_from_a_cache(self) -> None:
+        model, ids = self.build(), self.tokens(2, 4)
+        whole = self.generate(model, {"input_ids": ids})
+        half = self.generate(model, {"input_ids": ids}, max_new_tokens=3, return_dict_in_generate=True)
+        given = {"input_ids": half.sequences, "attention_mask": torch.ones_like(half.sequences)}
+        rest = self.generate(model, given, past_key_values=half.past_key_values, max_new_tokens=3)
+        assert torch.equal(rest, whole)
+
+    @torch.no_grad()
+    def test_foreign_caches_are_refused(self) -> None:
+        model, ids = self.build(), self.tokens(4, 2)
+        own = model(ids).past_key_values
+        deeper = RecurrentCache(len(own) + 1)
+        foreign: list[tuple[Any, type[Exception], str]] = [
+            (DynamicCache(), TypeError, "RecurrentCache"),
+            (deeper, ValueError, f"{len(own) + 1} layers"),
+            (own, ValueError, r"shapes \[\(4, .*need \[\(2, "),
+        ]
+        for fields, message in self.foreign_states:
+            other = self.model_class(type(model.config)(**self.changed(self.config(), **fields)))
+            foreign.append((other(ids[:2]).past_key_values, ValueError, message))
+        for cache, error, message in foreign:
+            with pytest.raises(error, match=message):
+                model(ids[:2], past_key_values=cache)
+
+    @torch.no_grad()
+    def test_cache_is_asked_for_or_configured(self) -> None:
+        model, ids = self.build(), self.tokens(1, 3)
+        assert model(ids, use_cache=False).past_key_values is None
+        model.config.use_cache = False
+        assert model(ids).past_key_values is None
+        assert isinstance(model(ids, use_cache=True).past_key_values, RecurrentCache)
+        empty = RecurrentCache(len(model(ids, use_cache=True).past_key_values))
+        assert model(ids, past_key_values=empty, use_cache=True).past_key_values.get_seq_length() == 3
+
+
 class HeadTests(ModelTests):
     """What a model with a head must do beside; `CausalLMTests` holds what that head must do."""
 
@@ -1027,11 +1219,6 @@ class HeadTests(ModelTests):
         model.tie_weights()
         return model.eval()
 
-    def gradients(self, model: PreTrainedModel, loss: Tensor) -> Tensors:
-        found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
-        named = zip(model.named_parameters(), found, strict=True)
-        return {name: torch.zeros_like(p) if gradient is None else gradient for (name, p), gradient in named}
-
     # Loss
 
     @torch.no_grad()
@@ -1053,12 +1240,12 @@ class HeadTests(ModelTests):
         labels = self.make_labels(inputs)
         counts = [len(self.losses(model, *self.rows(inputs, labels, [row]))) for row in range(4)]
         assert len(set(counts)) > 1, "rows with different numbers of items are part of this check"
-        whole = self.gradients(model, model(**inputs, **labels).loss)
+        whole = gradients(model, model(**inputs, **labels).loss)
         total = {name: torch.zeros_like(gradient) for name, gradient in whole.items()}
         for rows in ([0], [1, 2], [3]):
             part, part_labels = self.rows(inputs, labels, rows)
             loss = model(**part, **part_labels, num_items_in_batch=sum(counts)).loss
-            for name, gradient in self.gradients(model, loss).items():
+            for name, gradient in gradients(model, loss).items():
                 total[name] += gradient
         for name, gradient in whole.items():
             assert_close(total[name], gradient, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
@@ -1073,7 +1260,7 @@ class HeadTests(ModelTests):
         for items in (None, 5, 0):
             loss = model(**inputs, **labels, num_items_in_batch=items).loss
             assert loss.item() == 0
-            for name, gradient in self.gradients(model, loss).items():
+            for name, gradient in gradients(model, loss).items():
                 assert (gradient == 0).all(), f"the gradient of {name} is not zero"
 
     @torch.no_grad()

@@ -16,7 +16,7 @@ from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.base.heads import test_heads
-from tests.model_tests import CausalLMTests, HeadTests, Tensors, package_models
+from tests.model_tests import CausalLMTests, HeadTests, RecurrentCacheTests, Tensors, package_models
 from tests.stand_in import (
     EncoderForMaskedLM,
     EncoderForMultipleChoice,
@@ -339,7 +339,7 @@ def test_declared_context_lengths_are_checked(model_class: type[StandInForCausal
         Tests().test_cache_equals_no_cache((3, 2, 3))
 
 
-class LSTMTests(CausalLMTests):
+class LSTMTests(RecurrentCacheTests):
     """Not collected by itself: tests/models/recurrent holds the LSTM's own tests."""
 
     model_class = RecurrentForCausalLM
@@ -367,6 +367,102 @@ def test_a_cache_that_forgets_beams_fails(monkeypatch: pytest.MonkeyPatch, broke
     monkeypatch.setattr(RecurrentCache, "reorder_cache", broken)
     with pytest.raises(AssertionError):
         LSTMTests().test_cache_in_beam_search()
+
+
+class PrefersIds(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, inputs_embeds: Any = None, **kwargs: Any) -> Any:
+        return super().forward(input_ids, inputs_embeds=None if input_ids is not None else inputs_embeds, **kwargs)
+
+
+class ForgetsTheMask(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, attention_mask: Any = None, **kwargs: Any) -> Any:
+        return super().forward(input_ids, None, **kwargs)
+
+
+class LosesTheLossOfOtherPositions(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, labels: Any = None, logits_to_keep: Any = 0, **kwargs: Any) -> Any:
+        if labels is not None and isinstance(logits_to_keep, int) and logits_to_keep:
+            labels = labels.clone()
+            labels[:, :-logits_to_keep] = -100
+        return super().forward(input_ids, labels=labels, logits_to_keep=logits_to_keep, **kwargs)
+
+
+class DetachesTheWords(RecurrentForCausalLM):
+    """Where the loss is computed in pieces."""
+
+    def forward(self, input_ids: Any = None, logits_to_keep: Any = 0, **kwargs: Any) -> Any:
+        if isinstance(logits_to_keep, int) and logits_to_keep == 1:
+            kwargs["inputs_embeds"], input_ids = self.get_input_embeddings()(input_ids).detach(), None
+        return super().forward(input_ids, logits_to_keep=logits_to_keep, **kwargs)
+
+
+class ScoresAfterHoles(RecurrentForCausalLM):
+    """By the column before each token, a real one or not."""
+
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Any = None) -> Tensor:
+        scores = super().score(input_ids, attention_mask, wanted)
+        log_probs = self(input_ids, attention_mask).logits.log_softmax(-1)[:, :-1]
+        chosen = nn.functional.pad(log_probs.gather(2, input_ids[:, 1:, None])[..., 0], (1, 0))
+        return chosen.where(scores != 0, scores)
+
+
+class StartsAnew(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, past_key_values: Any = None, **kwargs: Any) -> Any:
+        return super().forward(input_ids, **kwargs)
+
+
+class WritesIntoTheCache(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, past_key_values: Any = None, **kwargs: Any) -> Any:
+        output = super().forward(input_ids, past_key_values=past_key_values, **kwargs)
+        if past_key_values is not None:
+            past_key_values.states = output.past_key_values.states
+        return output
+
+
+class KeepsAllStates(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, **kwargs: Any) -> Any:
+        output = super().forward(input_ids, **kwargs)
+        output.past_key_values.states = [(*state, output.logits) for state in output.past_key_values.states]
+        return output
+
+
+class AlwaysReturnsItsState(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, use_cache: Any = None, **kwargs: Any) -> Any:
+        return super().forward(input_ids, use_cache=True, **kwargs)
+
+
+BROKEN_LSTMS: list[tuple[type[RecurrentForCausalLM], str, tuple[Any, ...]]] = [
+    (PrefersIds, "test_word_vectors_in_place_of_ids", ()),
+    (ForgetsTheMask, "test_inputs_of_a_wrong_shape_are_refused", ()),
+    (LosesTheLossOfOtherPositions, "test_loss_without_all_logits", (torch.float32,)),
+    (LosesTheLossOfOtherPositions, "test_loss_does_not_depend_on_the_logits_kept", ()),
+    (DetachesTheWords, "test_loss_without_all_logits", (torch.float32,)),
+    (DetachesTheWords, "test_gradients_with_padding", (1, False)),
+    (ForgetsTheMask, "test_gradients_with_padding", (0, False)),
+    (ForgetsTheMask, "test_gradients_with_padding", (1, True)),
+    (ForgetsTheMask, "test_a_padded_row_keeps_its_state", ()),
+    (ScoresAfterHoles, "test_score_with_holes", ()),
+    (StartsAnew, "test_carried_state_equals_the_uncut_forward", ()),
+    (StartsAnew, "test_generation_goes_on_from_a_cache", ()),
+    (StartsAnew, "test_foreign_caches_are_refused", ()),
+    (WritesIntoTheCache, "test_the_callers_cache_is_not_changed", ()),
+    (KeepsAllStates, "test_state_is_of_constant_size", ()),
+    (AlwaysReturnsItsState, "test_cache_is_asked_for_or_configured", ()),
+]
+
+
+@pytest.mark.parametrize(
+    ("model_class", "check", "arguments"), BROKEN_LSTMS, ids=lambda value: getattr(value, "__name__", None)
+)
+def test_broken_recurrent_models_fail(model_class: type, check: str, arguments: tuple[Any, ...]) -> None:
+    getattr(LSTMTests(), check)(*arguments)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        getattr(type("Tests", (LSTMTests,), {"model_class": model_class})(), check)(*arguments)
+
+
+def test_a_model_that_loses_its_saved_state_fails(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="from a file"):
+        type("Tests", (LSTMTests,), {"model_class": StartsAnew})().test_a_saved_cache_goes_on_where_it_stopped(tmp_path)
 
 
 def test_declared_zero_gradients_are_checked() -> None:

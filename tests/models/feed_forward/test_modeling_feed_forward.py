@@ -14,16 +14,14 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.testing import assert_close
-from transformers import DynamicCache, PreTrainedModel, set_seed
+from transformers import PreTrainedModel, set_seed
 
-from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.scoring import score_stream, score_texts
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.model_tests import (
-    CausalLMTests,
     ModelTests,
+    RecurrentCacheTests,
     Tensors,
     assert_initialised,
     token_inputs,
@@ -58,7 +56,7 @@ def reference_states(model: FeedForwardModel, inputs: Tensors) -> Tensor:
     return torch.stack(rows)
 
 
-class FeedForwardLMTests(CausalLMTests):
+class FeedForwardLMTests(RecurrentCacheTests):
     model_class = FeedForwardForCausalLM
     contradictory_configs: ClassVar[Sequence[dict[str, Any]]] = (
         {"order": 1},
@@ -85,6 +83,8 @@ class FeedForwardLMTests(CausalLMTests):
 
 
 class TestFeedForwardForCausalLM(FeedForwardLMTests):
+    foreign_states = (({"order": 5}, r"\(2, 3, 10\)"), ({"embedding_size": 7}, r"\(2, 2, 7\)"))
+
     def config(self) -> FeedForwardConfig:
         return small(dropout=0.1)
 
@@ -402,91 +402,12 @@ def test_a_larger_vocabulary(direct: bool) -> None:
 # State
 
 
-def test_carried_state_equals_the_uncut_forward() -> None:
-    """Segments from detached states give the loss of the whole; the counts of tokens add up."""
-    model, tokens = build(), ids(3, 13)
-    whole = model(tokens[:, :12], shift_labels=tokens[:, 1:], num_items_in_batch=36).loss
-    cache, total = None, 0.0
-    for start in range(0, 12, 4):
-        segment, targets = tokens[:, start : start + 4], tokens[:, start + 1 : start + 5]
-        outputs = model(segment, shift_labels=targets, past_key_values=cache, use_cache=True, num_items_in_batch=36)
-        cache = outputs.past_key_values.detach()
-        total = total + outputs.loss
-        assert cache.states[0][0].shape == (3, 2, 10)
-    assert_close(total, whole)
-    assert cache.get_seq_length() == 12
-
-
-@pytest.mark.parametrize("order", [2, 4])
-def test_a_cache_in_a_checkpoint_goes_on_where_it_stopped(order: int, tmp_path: Path) -> None:
-    model, tokens = build(order=order), ids(2, 8)
-    save_file(model(tokens[:, :5]).past_key_values.to_tensors(), tmp_path / "cache.safetensors")
-    again = RecurrentCache.from_tensors(load_file(tmp_path / "cache.safetensors"))
-    expected = model(tokens).logits[:, 5:]
-    assert_close(model(tokens[:, 5:], past_key_values=again).logits, expected, rtol=0, atol=1e-5)
-
-
-def test_the_callers_cache_is_not_changed() -> None:
-    model, tokens = build(), ids(2, 5)
-    cache = model(tokens).past_key_values
-    before = {name: tensor.clone() for name, tensor in cache.to_tensors().items()}
-    first = model(tokens, past_key_values=cache)
-    assert first.past_key_values is not cache
-    assert_close(cache.to_tensors(), before, rtol=0, atol=0)
-    assert_close(model(tokens, past_key_values=cache).logits, first.logits, rtol=0, atol=0)
-
-
-def test_a_padded_row_keeps_its_state() -> None:
-    model, tokens = build(), ids(2, 3)
-    cache = model(tokens).past_key_values
-    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
-    after = model(ids(2, 2), attention_mask=mask, past_key_values=cache).past_key_values
-    assert_close(after.states[0][0][0], cache.states[0][0][0], rtol=0, atol=0)
-    assert not torch.allclose(after.states[0][0][1], cache.states[0][0][1])
-
-
-def test_generation_goes_on_from_a_cache() -> None:
-    model, prompt = build(), ids(2, 4)
-    options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 31}
-    whole = model.generate(prompt, max_new_tokens=6, **options)
-    half = model.generate(prompt, max_new_tokens=3, return_dict_in_generate=True, **options)
-    mask = torch.ones_like(half.sequences)
-    rest = model.generate(
-        half.sequences, attention_mask=mask, past_key_values=half.past_key_values, max_new_tokens=3, **options
-    )
-    assert torch.equal(rest, whole)
-
-
 def test_generation_from_word_vectors() -> None:
     model, prompt = build(), ids(2, 4)
     options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 31, "max_new_tokens": 5}
     embeds = model.get_input_embeddings()(prompt)
     from_vectors = model.generate(inputs_embeds=embeds, attention_mask=torch.ones(2, 4), **options)
     assert torch.equal(from_vectors, model.generate(prompt, **options)[:, 4:])
-
-
-@pytest.mark.parametrize(
-    ("cache", "error", "message"),
-    [
-        (lambda: DynamicCache(), TypeError, "RecurrentCache"),
-        (lambda: build()(ids(4, 2)).past_key_values, ValueError, r"\[\(4, 2, 10\)\].*\[\(2, 2, 10\)\]"),
-        (lambda: build(order=5)(ids(2, 2)).past_key_values, ValueError, r"\(2, 3, 10\)"),
-        (lambda: build(embedding_size=7)(ids(2, 2)).past_key_values, ValueError, r"\(2, 2, 7\)"),
-        (lambda: RecurrentCache(2), ValueError, "2 layers, not 1"),
-    ],
-    ids=["default cache", "other batch", "other order", "other width", "other depth"],
-)
-def test_foreign_caches_are_refused(cache: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        build()(ids(2, 2), past_key_values=cache())
-
-
-def test_use_cache_is_asked_for_or_configured() -> None:
-    model, tokens = build(use_cache=False), ids(1, 3)
-    assert model(tokens).past_key_values is None
-    assert isinstance(model(tokens, use_cache=True).past_key_values, RecurrentCache)
-    assert build()(tokens, use_cache=False).past_key_values is None
-    assert_close(build()(tokens, past_key_values=RecurrentCache(1)).past_key_values.get_seq_length(), 3)
 
 
 # Inputs and outputs
@@ -498,58 +419,6 @@ def test_hidden_states() -> None:
     assert [tuple(h.shape) for h in outputs.hidden_states] == [(2, 5, 10), (2, 5, 42)]
     assert outputs.hidden_states[-1] is outputs.last_hidden_state
     assert model(tokens).hidden_states is None
-
-
-def test_inputs_embeds() -> None:
-    model, tokens = build(), ids(2, 5)
-    embeds = model.get_input_embeddings()(tokens)
-    assert_close(model(inputs_embeds=embeds).logits, model(tokens).logits)
-    for wrong in ({}, {"input_ids": tokens, "inputs_embeds": embeds}):
-        with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
-            model(**wrong)
-
-
-def test_an_input_without_tokens_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"shape \(2, 0\): it needs at least one token"):
-        build()(ids(2, 0))
-
-
-@pytest.mark.parametrize("direct", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_loss_without_all_logits_equals_the_loss_with_them(direct: bool, dtype: torch.dtype) -> None:
-    model, tokens = build(direct_connections=direct), ids(3, 9)
-    labels = tokens.clone()
-    labels[0, 3:6] = -100
-    parameters = list(model.parameters())
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
-        whole, pieces = model(tokens, labels=labels), model(tokens, labels=labels, logits_to_keep=1)
-    assert pieces.logits.shape == (3, 1, 32)
-    coarse = dtype == torch.bfloat16
-    assert_close(pieces.loss, whole.loss, rtol=2e-2 if coarse else 1e-5, atol=0)
-    pairs = zip(torch.autograd.grad(pieces.loss, parameters), torch.autograd.grad(whole.loss, parameters), strict=True)
-    for ours, theirs in pairs:
-        scale = theirs.abs().max().item()
-        assert_close(ours, theirs, rtol=0, atol=(0.05 if coarse else 1e-5) * scale)
-
-
-@pytest.mark.parametrize("keep", [0, 1])
-@pytest.mark.parametrize("shifted", [False, True])
-@pytest.mark.parametrize("direct", [False, True])
-def test_loss_over_padding(keep: int, shifted: bool, direct: bool) -> None:
-    """Loss and gradients are those of the rows without padding, whatever the padding holds."""
-    model, tokens = build(direct_connections=direct), ids(1, 4)
-    parameters = list(model.parameters())
-    real = torch.tensor([[0, 0, 1, 0, 1, 1, 0, 0, 1, 0], [0] * 10])
-    padded = ids(2, 10)
-    padded[0, real[0].bool()] = tokens
-    labels = padded.masked_fill(real == 0, -100)
-    given = {"shift_labels": nn.functional.pad(labels[:, 1:], (0, 1), value=-100)} if shifted else {"labels": labels}
-    loss = model(padded, attention_mask=real, logits_to_keep=keep, **given).loss
-    alone = model(tokens, labels=tokens).loss
-    assert_close(loss, alone)
-    pairs = zip(torch.autograd.grad(loss, parameters), torch.autograd.grad(alone, parameters), strict=True)
-    for ours, theirs in pairs:
-        assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
 def test_padding_outputs_zeros() -> None:
@@ -569,16 +438,6 @@ def test_dropout_acts_on_the_context_and_the_hidden_layer() -> None:
 
 
 # Scoring
-
-
-def test_score_in_pieces_equals_the_scores_of_the_base() -> None:
-    """With holes in the mask, rows of nothing but padding, and `<s>` within."""
-    model, tokens = build(), ids(4, 7)
-    tokens[0, 3] = BOS
-    mask = torch.tensor([[1] * 7, [0, 1, 0, 1, 1, 0, 1], [0] * 7, [0, 0, 0, 0, 0, 0, 1]])
-    assert_close(model.score(tokens, mask), score_from_logits(model, tokens, mask), rtol=0, atol=1e-5)
-    tokens[1, 5:] = 31
-    assert_close(model.score(tokens), score_from_logits(model, tokens), rtol=0, atol=1e-5)
 
 
 @torch.no_grad()

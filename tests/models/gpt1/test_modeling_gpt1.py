@@ -17,7 +17,7 @@ from transformers import DynamicCache, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.model_tests import CausalLMTests, ModelTests, Tensors, perturb, token_inputs
+from tests.model_tests import CausalLMHeadTests, ModelTests, Tensors, perturb, token_inputs
 
 WORDS = [f"w{number}" for number in range(28)]
 OFFICIAL = {
@@ -64,7 +64,7 @@ def reference(model: Gpt1Model, head: Tensor, inputs: Tensors) -> Any:
     return functional_call(peer(model.config), weights, kwargs={**inputs, **options}, tie_weights=False)
 
 
-class Gpt1Tests(CausalLMTests):
+class Gpt1Tests(CausalLMHeadTests):
     model_class = Gpt1ForCausalLM
     contradictory_configs = (
         {"hidden_act": "gelu_new"},
@@ -279,15 +279,6 @@ def test_it_compiles_into_one_graph(padded: bool) -> None:
     real = inputs["attention_mask"].bool()
     assert_close(found.loss, expected.loss)
     assert_close(found.logits[real], expected.logits[real], rtol=0, atol=1e-5)
-
-
-def test_neither_or_both_inputs_are_refused() -> None:
-    model, tokens = build(), ids(2, 5)
-    embeds = model.get_input_embeddings()(tokens)
-    assert_close(model(inputs_embeds=embeds).logits, model(tokens).logits)
-    for wrong in ({}, {"input_ids": tokens, "inputs_embeds": embeds}):
-        with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
-            model(**wrong)
 
 
 @pytest.mark.parametrize(

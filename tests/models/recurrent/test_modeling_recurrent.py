@@ -10,13 +10,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
-from transformers import DynamicCache
 
-from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.model_tests import CausalLMTests, ModelTests, Tensors, token_inputs
+from tests.model_tests import ModelTests, RecurrentCacheTests, Tensors, token_inputs
 
 WORDS = [f"w{number}" for number in range(28)]
 
@@ -69,7 +67,7 @@ def reference_states(model: RecurrentModel, inputs: Tensors) -> Tensor:
     return hidden
 
 
-class RecurrentLMTests(CausalLMTests):
+class RecurrentLMTests(RecurrentCacheTests):
     model_class = RecurrentForCausalLM
     # Gated cells start slowly: their gates halve what little the small initial word vectors bring.
     overfit: ClassVar[dict[str, float]] = {"steps": 300, "learning_rate": 0.05}
@@ -103,6 +101,12 @@ class TestGruForCausalLM(RecurrentLMTests):
 
 
 class TestLstmForCausalLM(RecurrentLMTests):
+    foreign_states = (
+        ({"cell_type": "gru"}, r"shapes \[\(2, 12\)\], but"),
+        ({"hidden_size": 7}, r"layer 0 .*\[\(2, 7\), \(2, 7\)\]"),
+        ({"projection_size": 5}, r"\[\(2, 5\), \(2, 12\)\]"),
+    )
+
     def config(self) -> RecurrentConfig:
         return small(dropout=0.1)
 
@@ -215,102 +219,6 @@ def ids(batch: int, length: int) -> Tensor:
     return torch.randint(29, (batch, length))
 
 
-# State
-
-
-def test_carried_state_equals_the_uncut_forward() -> None:
-    """Truncated back-propagation: detached segments give the loss of the whole, and gradients end at the cut."""
-    model, tokens = build(), ids(3, 13)
-    whole = model(tokens[:, :12], shift_labels=tokens[:, 1:], num_items_in_batch=36).loss
-    cache, total = None, 0.0
-    for start in range(0, 12, 4):
-        segment, targets = tokens[:, start : start + 4], tokens[:, start + 1 : start + 5]
-        embeds = model.model.embed_tokens(segment).detach().requires_grad_()
-        outputs = model(
-            inputs_embeds=embeds, shift_labels=targets, past_key_values=cache, use_cache=True, num_items_in_batch=36
-        )
-        cache = outputs.past_key_values.detach()
-        total = total + outputs.loss
-        outputs.loss.backward()
-        assert embeds.grad.abs().sum() > 0
-    assert_close(total, whole)
-    assert cache.get_seq_length() == 12
-
-
-def test_a_cache_in_a_checkpoint_goes_on_where_it_stopped() -> None:
-    model, tokens = build(), ids(2, 8)
-    cache = model(tokens[:, :5]).past_key_values
-    again = RecurrentCache.from_tensors(cache.to_tensors())
-    expected = model(tokens).logits[:, 5:]
-    assert_close(model(tokens[:, 5:], past_key_values=again).logits, expected, rtol=0, atol=1e-5)
-
-
-def test_the_callers_cache_is_not_changed() -> None:
-    model, tokens = build(), ids(2, 5)
-    cache = model(tokens).past_key_values
-    before = {name: tensor.clone() for name, tensor in cache.to_tensors().items()}
-    first = model(tokens, past_key_values=cache)
-    assert first.past_key_values is not cache
-    assert_close(cache.to_tensors(), before, rtol=0, atol=0)
-    assert_close(model(tokens, past_key_values=cache).logits, first.logits, rtol=0, atol=0)
-
-
-def test_generation_goes_on_from_a_cache() -> None:
-    model, prompt = build(), ids(2, 4)
-    options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 31}
-    whole = model.generate(prompt, max_new_tokens=6, **options)
-    half = model.generate(prompt, max_new_tokens=3, return_dict_in_generate=True, **options)
-    mask = torch.ones_like(half.sequences)
-    rest = model.generate(
-        half.sequences, attention_mask=mask, past_key_values=half.past_key_values, max_new_tokens=3, **options
-    )
-    assert torch.equal(rest, whole)
-
-
-def test_state_is_of_constant_size() -> None:
-    model = build()
-    sizes = {
-        length: sum(tensor.numel() for tensor in model(ids(1, length)).past_key_values.to_tensors().values())
-        for length in (1, 10, 200)
-    }
-    assert len(set(sizes.values())) == 1
-
-
-def test_a_padded_row_keeps_its_state() -> None:
-    model, tokens = build(), ids(2, 3)
-    cache = model(tokens).past_key_values
-    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
-    after = model(ids(2, 2), attention_mask=mask, past_key_values=cache).past_key_values
-    for before_layer, after_layer in zip(cache.states, after.states, strict=True):
-        for old, new in zip(before_layer, after_layer, strict=True):
-            assert_close(new[0], old[0], rtol=0, atol=0)
-            assert not torch.allclose(new[1], old[1])
-
-
-@pytest.mark.parametrize(
-    ("cache", "error", "message"),
-    [
-        (lambda: DynamicCache(), TypeError, "RecurrentCache"),
-        (lambda: RecurrentCache(3), ValueError, "3 layers"),
-        (lambda: build()(ids(4, 2)).past_key_values, ValueError, r"shapes \[\(4, 12\), .*need \[\(2, 12\)"),
-        (lambda: build(cell_type="gru")(ids(2, 2)).past_key_values, ValueError, r"shapes \[\(2, 12\)\], but"),
-        (lambda: build(hidden_size=7)(ids(2, 2)).past_key_values, ValueError, r"layer 0 .*\[\(2, 7\), \(2, 7\)\]"),
-        (lambda: build(projection_size=5)(ids(2, 2)).past_key_values, ValueError, r"\[\(2, 5\), \(2, 12\)\]"),
-    ],
-    ids=["default cache", "other depth", "other batch", "other cell", "other width", "other projection"],
-)
-def test_foreign_caches_are_refused(cache: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        build()(ids(2, 2), past_key_values=cache())
-
-
-def test_use_cache_is_asked_for_or_configured() -> None:
-    model, tokens = build(use_cache=False), ids(1, 3)
-    assert model(tokens).past_key_values is None
-    assert isinstance(model(tokens, use_cache=True).past_key_values, RecurrentCache)
-    assert build()(tokens, use_cache=False).past_key_values is None
-
-
 # Inputs and outputs
 
 
@@ -324,66 +232,6 @@ def test_hidden_states(bidirectional: bool) -> None:
     assert model(ids(2, 5)).hidden_states is None
 
 
-def test_return_dict_false_gives_a_tuple() -> None:
-    model, tokens = build(), ids(2, 5)
-    loss, logits, *_ = model(tokens, labels=tokens, return_dict=False)
-    outputs = model(tokens, labels=tokens)
-    assert_close([loss, logits], [outputs.loss, outputs.logits])
-
-
-def test_inputs_embeds() -> None:
-    model, tokens = build(), ids(2, 5)
-    embeds = model.get_input_embeddings()(tokens)
-    assert_close(model(inputs_embeds=embeds).logits, model(tokens).logits)
-    for wrong in ({}, {"input_ids": tokens, "inputs_embeds": embeds}):
-        with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
-            model(**wrong)
-
-
-@pytest.mark.parametrize("shape", [(2, 4), (3, 5), (2, 1, 5, 5)])
-def test_a_mask_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"attention_mask has shape .* needs \(batch, seq\) = \(2, 5\)"):
-        build()(ids(2, 5), attention_mask=torch.ones(shape))
-
-
-def test_loss_without_all_logits_equals_the_loss_with_them() -> None:
-    model, tokens = build(), ids(3, 9)
-    labels = tokens.clone()
-    labels[0, 3:6] = -100
-    parameters = list(model.parameters())
-    whole, pieces = model(tokens, labels=labels), model(tokens, labels=labels, logits_to_keep=1)
-    assert pieces.logits.shape == (3, 1, 32)
-    assert_close(pieces.loss, whole.loss)
-    pairs = zip(torch.autograd.grad(pieces.loss, parameters), torch.autograd.grad(whole.loss, parameters), strict=True)
-    for ours, theirs in pairs:
-        assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("keep", [torch.arange(5, -1, -1), torch.arange(6), torch.ones(6, dtype=torch.bool), 1, 6])
-def test_the_loss_does_not_depend_on_the_logits_kept(keep: Any) -> None:
-    model, tokens = build(), ids(2, 6)
-    assert_close(model(tokens, labels=tokens, logits_to_keep=keep).loss, model(tokens, labels=tokens).loss)
-
-
-@pytest.mark.parametrize("keep", [0, 1])
-@pytest.mark.parametrize("shifted", [False, True])
-def test_loss_over_padding(keep: int, shifted: bool) -> None:
-    """Loss and gradients are those of the rows without padding, whatever the padding holds."""
-    model, tokens = build(), ids(1, 4)
-    parameters = list(model.parameters())
-    real = torch.tensor([[0, 0, 1, 0, 1, 1, 0, 0, 1, 0], [0] * 10])
-    padded = ids(2, 10)
-    padded[0, real[0].bool()] = tokens
-    labels = padded.masked_fill(real == 0, -100)
-    given = {"shift_labels": nn.functional.pad(labels[:, 1:], (0, 1), value=-100)} if shifted else {"labels": labels}
-    loss = model(padded, attention_mask=real, logits_to_keep=keep, **given).loss
-    alone = model(tokens, labels=tokens).loss
-    assert_close(loss, alone)
-    pairs = zip(torch.autograd.grad(loss, parameters), torch.autograd.grad(alone, parameters), strict=True)
-    for ours, theirs in pairs:
-        assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
-
-
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_padding_outputs_zeros(bidirectional: bool) -> None:
     model, mask = build(RecurrentModel, bidirectional=bidirectional, output_projection_size=7), torch.ones(3, 5)
@@ -393,22 +241,6 @@ def test_padding_outputs_zeros(bidirectional: bool) -> None:
     assert (outputs.last_hidden_state[mask == 0] == 0).all()
     assert (outputs.last_hidden_state[mask == 1] != 0).all()
     assert outputs.hidden_states[-1] is outputs.last_hidden_state
-
-
-def test_an_input_without_tokens_is_refused() -> None:
-    for wrong in ({"input_ids": ids(2, 0)}, {"inputs_embeds": torch.zeros(2, 0, 10)}):
-        with pytest.raises(ValueError, match=r"shape \(2, 0\): it needs at least one token"):
-            build()(**wrong)
-
-
-def test_score_in_pieces_equals_the_scores_of_the_base() -> None:
-    """With holes in the mask, rows of nothing but padding, and `<s>` within."""
-    model, tokens = build(), ids(4, 7)
-    tokens[0, 3] = 29
-    mask = torch.tensor([[1] * 7, [0, 1, 0, 1, 1, 0, 1], [0] * 7, [0, 0, 0, 0, 0, 0, 1]])
-    assert_close(model.score(tokens, mask), score_from_logits(model, tokens, mask), rtol=0, atol=1e-5)
-    tokens[1, 5:] = 31
-    assert_close(model.score(tokens), score_from_logits(model, tokens), rtol=0, atol=1e-5)
 
 
 def test_dropout_spares_the_recurrence() -> None:
