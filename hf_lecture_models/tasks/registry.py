@@ -55,5 +55,5 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
 
 
 def _data_of(file: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """What the facts say of the data, the file being a part of them; only its name, if theirs are those of files too."""
+    """What the facts say of the data, of which the file is a part; only its name, if theirs is one of files too."""
     return {**data, "split": file} if "split" in data else {**data, "name": file}
