@@ -1,21 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Loading a model with its tokenizer or image processor from wherever it is: a folder, the Hub, or an ARPA file."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from transformers import (
-    AutoConfig,
-    AutoImageProcessor,
-    AutoModel,
-    AutoModelForCausalLM,
-    PreTrainedConfig,
-)
-from transformers.models.auto import modeling_auto
+from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM
 from transformers.utils import logging
 
 from hf_lecture_models.io import locations
+from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
@@ -43,7 +36,8 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
     config = AutoConfig.from_pretrained(name, local_files_only=local_only)
     saved = ", ".join(config.architectures or ["a model without a class name"])
     chosen = find_auto_class(config) if auto_class is None else auto_class
-    _refuse_other_class(name, saved, _can_load(chosen, config), chosen)
+    has_own_code = chosen.__name__ in (getattr(config, "auto_map", None) or {})
+    _refuse_other_class(name, saved, has_own_code or gives_saved_model(chosen, config), chosen)
     with weights_file_errors(name):
         # transformers' annotation leaves out the pair that output_loading_info=True returns.
         loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
@@ -61,47 +55,6 @@ def be_quiet() -> None:
     """Silence transformers' log and bars of loading, for programs whose output is their result."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-
-
-def find_auto_class(config: PreTrainedConfig) -> Any:
-    """The Auto class with which the saved class is registered; `AutoModelForCausalLM` where none is known.
-
-    >>> from transformers import BertConfig
-    >>> find_auto_class(BertConfig(architectures=["BertForSequenceClassification"])).__name__
-    'AutoModelForSequenceClassification'
-    >>> find_auto_class(BertConfig()).__name__
-    'AutoModelForCausalLM'
-    """
-    for auto_class in (AutoModelForCausalLM, *_auto_classes()):
-        if {cls.__name__ for cls in _registered(auto_class, config)} & set(config.architectures or ()):
-            return auto_class
-    return AutoModelForCausalLM
-
-
-def _auto_classes() -> Iterator[Any]:
-    return (value for name, value in sorted(vars(modeling_auto).items()) if name.startswith("AutoModel"))
-
-
-def _registered(auto_class: Any, config: PreTrainedConfig) -> tuple[type, ...]:
-    """The classes that an Auto class may build from a configuration."""
-    mapping = auto_class._model_mapping
-    if type(config) not in mapping:
-        return ()
-    found = mapping[type(config)]
-    return found if isinstance(found, tuple) else (found,)
-
-
-def _can_load(auto_class: Any, config: PreTrainedConfig) -> bool:
-    """Whether the Auto class gives the saved class, the base model in it, or a model around a saved base model.
-
-    Another head may find all of its weights and compute something else: BERT's for masked words as a causal language
-    model would see the word that it predicts.
-    """
-    names = {cls.__name__ for cls in _registered(auto_class, config)}
-    if not names:
-        return auto_class.__name__ in (getattr(config, "auto_map", None) or {})
-    is_base = auto_class is AutoModel or find_auto_class(config) in (AutoModel, auto_class)
-    return is_base or bool(names & set(config.architectures or ()))
 
 
 def _refuse_other_class(name: str, saved: str, fits: bool, auto_class: Any) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from transformers import PreTrainedModel, PythonBackend
-from transformers.models.auto import modeling_auto
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
+from hf_lecture_models.io.auto_classes import auto_classes, model_classes
 from hf_lecture_models.io.files import staged_folder
 
 # What an earlier export to the same folder may have left and this one may not need.
@@ -72,14 +72,9 @@ def _classes_with_code(model: PreTrainedModel) -> dict[str, type]:
 
 def registered_classes(config_class: type) -> dict[str, type]:
     """Auto class name -> the class that it gives for this configuration; the configuration itself under AutoConfig."""
-    classes = {"AutoConfig": config_class}
-    for name, auto_class in vars(modeling_auto).items():
-        mapping = getattr(auto_class, "_model_mapping", None)
-        if name.startswith("AutoModel") and mapping is not None and config_class in mapping:
-            found = mapping[config_class]
-            # Of a few models of transformers there are several; which one is meant, the Auto class decides by itself.
-            classes[name] = found[0] if isinstance(found, tuple) else found
-    return classes
+    found = {name: model_classes(auto_class, config_class) for name, auto_class in auto_classes()}
+    # Of a few models of transformers there are several classes; which one is meant, the Auto class decides by itself.
+    return {"AutoConfig": config_class, **{name: classes[0] for name, classes in found.items() if classes}}
 
 
 def own_pipelines(auto_classes: Sequence[str]) -> dict[str, tuple[type, dict[str, Any]]]:

@@ -17,6 +17,7 @@ from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.io.auto_classes import gives_saved_model
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -105,10 +106,13 @@ class CausalLM(Task[CausalLMRecipe]):
         return tokenizer_for(recipe, (row[recipe.text_column] for row in data) if recipe.streaming else data)
 
     def model(self, recipe: CausalLMRecipe, processor: Any, data: Any) -> Any:
-        """The language model; a checkpoint must hold all of its weights."""
+        """The language model; a checkpoint must be of one, and hold all of its weights."""
         if not recipe.from_pretrained:
             return make_model(self.auto_class, recipe.model, processor, recipe.seed)
         model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
+        if not gives_saved_model(self.auto_class, model.config):
+            saved = ", ".join(model.config.architectures or ())
+            raise ValueError(f"{recipe.from_pretrained} holds {saved}, which is no causal language model")
         if new:
             raise ValueError(f"{recipe.from_pretrained} lacks weights of {type(model).__name__}: {', '.join(new[:5])}")
         return model

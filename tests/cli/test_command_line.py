@@ -18,6 +18,7 @@ import typer
 
 import hf_lecture_cli
 import hf_lecture_models
+from tests.forked_python import ForkedPython
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 GROUP = typer.main.get_command(hf_lecture_cli.app)
@@ -109,7 +110,6 @@ main()
         ("hf_lecture_models", "SIGINT", 130),
         ("torch", "SIGINT", 130),
         ("torch", "SIGTERM", 143),
-        ("hf_lecture_models.cli.score", "SIGINT", 130),
     ],
 )
 def test_ctrl_c_is_quiet_while_modules_are_imported(module, name, status):
@@ -122,6 +122,13 @@ def test_ctrl_c_is_quiet_while_modules_are_imported(module, name, status):
     )
     assert done.returncode == status
     assert done.stdout + done.stderr in ("", "interrupted\n")
+
+
+def test_ctrl_c_is_quiet_while_a_verb_is_imported():
+    """The last of the imports, torch and all the others being there."""
+    process = ForkedPython("-c", INTERRUPTED, "hf_lecture_models.cli.score", signal.SIGINT.value, "score", "no-model")
+    assert process.communicate() in [("", ""), ("", "interrupted\n")]
+    assert process.returncode == 130
 
 
 def test_every_verb_is_documented():

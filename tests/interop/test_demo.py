@@ -26,9 +26,10 @@ from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.interop.installed import need
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("gradio")
+need("gradio")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran", "the old man saw the sea"]

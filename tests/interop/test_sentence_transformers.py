@@ -13,11 +13,12 @@ import pytest
 import torch
 
 from hf_lecture_models import Gpt1Config, Gpt1Model, RecurrentConfig, RecurrentModel
+from tests.interop.installed import need
 from tests.interop.small_models import small_tokenizer
 
 pytestmark = pytest.mark.slow
 
-sentence_transformers = pytest.importorskip("sentence_transformers")
+need("datasets", "sentence_transformers")
 
 RAGGED = ["the cat sat on the mat", "the dog", "a bird sang", "the", "the dog saw the cat in the tree on the log"]
 MODELS: dict[str, tuple[type, type, dict[str, Any]]] = {
@@ -42,15 +43,18 @@ def save_encoder(folder: Path, name: str) -> str:
 
 
 def pooled(folder: str, pooling: str) -> Any:
+    from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
 
     states = Transformer(folder)
     width = states.get_embedding_dimension()
-    return sentence_transformers.SentenceTransformer(modules=[states, Pooling(width, pooling)], device="cpu")
+    return SentenceTransformer(modules=[states, Pooling(width, pooling)], device="cpu")
 
 
 @pytest.mark.parametrize(("name", "pooling"), POOLINGS)
 def test_vectors_of_texts(name: str, pooling: str, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
     encoder = pooled(save_encoder(tmp_path / "model", name), pooling)
     vectors = encoder.encode(RAGGED, batch_size=5)
     assert vectors.shape == (5, 64 if "bidirectional" in name else 32)
@@ -63,13 +67,14 @@ def test_vectors_of_texts(name: str, pooling: str, tmp_path: Path) -> None:
         expected = {"mean": states.mean(0), "lasttoken": states[-1], "cls": states[0]}[pooling]
         np.testing.assert_allclose(vector, expected.numpy(), atol=1e-5)
     encoder.save(str(tmp_path / "saved"))
-    again = sentence_transformers.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
+    again = SentenceTransformer(str(tmp_path / "saved"), device="cpu")
     np.testing.assert_array_equal(again.encode(RAGGED, batch_size=5), vectors)
 
 
 @pytest.mark.parametrize("name", ["gpt1", "lstm"])
 def test_training_brings_pairs_together(name: str, tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
     from sentence_transformers.losses import MultipleNegativesRankingLoss
 
     encoder = pooled(save_encoder(tmp_path / "model", name), "mean")
@@ -78,7 +83,7 @@ def test_training_brings_pairs_together(name: str, tmp_path: Path) -> None:
         "positive": ["the cat sat", "a bird", "the log"],
     }
     before = {key: value.clone() for key, value in encoder[0].auto_model.state_dict().items()}
-    arguments = sentence_transformers.SentenceTransformerTrainingArguments(
+    arguments = SentenceTransformerTrainingArguments(
         output_dir=str(tmp_path / "run"),
         max_steps=15,
         per_device_train_batch_size=3,
@@ -89,10 +94,10 @@ def test_training_brings_pairs_together(name: str, tmp_path: Path) -> None:
         use_cpu=True,
         disable_tqdm=True,
     )
-    trainer = sentence_transformers.SentenceTransformerTrainer(
+    trainer = SentenceTransformerTrainer(
         model=encoder,
         args=arguments,
-        train_dataset=datasets.Dataset.from_dict(pairs),
+        train_dataset=Dataset.from_dict(pairs),
         loss=MultipleNegativesRankingLoss(encoder),
     )
     trainer.train()

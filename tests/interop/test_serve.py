@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.interop.installed import need
 from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
 
 pytestmark = pytest.mark.slow
 
-openai = pytest.importorskip("openai")
-pytest.importorskip("uvicorn")
-pytest.importorskip("fastapi")
+need("openai", "uvicorn", "fastapi")
 
 COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "exec", "transformers", "serve"]
 MOST = 12
@@ -64,6 +63,8 @@ class Client:
     """Asks one server for greedy text."""
 
     def __init__(self, address: str, model: str):
+        import openai
+
         self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=120)
         self.options: dict[str, Any] = {"model": model, "max_tokens": MOST, "temperature": 0}
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
+from transformers import AutoModelForCausalLM, AutoTokenizer, BertConfig, BertForMaskedLM, BertLMHeadModel, GPT2Config
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
@@ -226,3 +226,14 @@ def test_streamed_texts_are_counted_from_their_beginning(tmp_path, tokenizer, st
     expected = Counter(word for text in TEXTS[:3] for word in [*text.split(), "</s>"])
     counts = model.lm_head.token_counts.tolist()
     assert {tokenizer.convert_ids_to_tokens(i): n for i, n in enumerate(counts) if n} == expected
+
+
+def test_a_model_that_sees_ahead_is_not_trained_on(tmp_path, tokenizer):
+    """transformers makes a causal language model of BERT's weights for masked words, and lacks none."""
+    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="holds BertForMaskedLM, which is no causal language model"):
+        CausalLM().model(recipe(from_pretrained=str(tmp_path)), tokenizer, TEXTS)
+    BertLMHeadModel(BertConfig(vocab_size=len(tokenizer), is_decoder=True, **sizes)).save_pretrained(tmp_path)
+    model = CausalLM().model(recipe(from_pretrained=str(tmp_path)), tokenizer, TEXTS)
+    assert type(model) is BertLMHeadModel

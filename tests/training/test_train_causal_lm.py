@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.main import run_task, train_from_command
-from tests.forked_python import ForkedPython
+from tests.forked_python import ForkedPython, run_workers
 
 SCRIPT = Path(__file__).parents[2] / "training" / "train_causal_lm.py"
 RECIPE = SCRIPT.parent / "recipes" / "recurrent_tiny.yaml"
@@ -149,9 +149,8 @@ def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
 def test_two_processes_train_as_one(tmp_path):
     # Later options win over earlier ones.
     options = ["--model.dropout", "0", "--epochs", "6", "--save_every", "1000"]
-    process = command_line(tmp_path / "two", *options, "--num_processes", "2", processes=2)
-    _, err = process.communicate(timeout=180)
-    assert process.returncode == 0, err
+    output = ["--output_dir", tmp_path / "two", "--num_processes", "2"]
+    _, err = run_workers(SCRIPT, RECIPE, *OPTIONS, *options, *output)
     assert "in 2 process(es)" in err
     script([RECIPE, *OPTIONS, *options, "--accumulation_steps", "1", "--output_dir", tmp_path / "one"])
     one, two = (json.loads((tmp_path / name / "training.json").read_text()) for name in ("one", "two"))

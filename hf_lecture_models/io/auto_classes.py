@@ -1,0 +1,62 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Which model classes transformers' Auto classes give for a configuration, its own and registered ones."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from transformers import AutoModel, AutoModelForCausalLM, PreTrainedConfig
+from transformers.models.auto import modeling_auto
+
+
+def auto_classes() -> Iterator[tuple[str, Any]]:
+    """The Auto classes of models by name, in alphabetical order."""
+    return ((name, value) for name, value in sorted(vars(modeling_auto).items()) if name.startswith("AutoModel"))
+
+
+def model_classes(auto_class: Any, config_class: type) -> tuple[type, ...]:
+    """The classes that an Auto class may build from a configuration of this class, as a rule one or none.
+
+    >>> from transformers import BertConfig
+    >>> [cls.__name__ for cls in model_classes(AutoModelForCausalLM, BertConfig)]
+    ['BertLMHeadModel']
+    """
+    mapping = getattr(auto_class, "_model_mapping", None)
+    if mapping is None or config_class not in mapping:
+        return ()
+    found = mapping[config_class]
+    return found if isinstance(found, tuple) else (found,)
+
+
+def find_auto_class(config: PreTrainedConfig) -> Any:
+    """The Auto class that gives the saved class; `AutoModelForCausalLM` where none is known.
+
+    >>> from transformers import BertConfig
+    >>> find_auto_class(BertConfig(architectures=["BertForSequenceClassification"])).__name__
+    'AutoModelForSequenceClassification'
+    >>> find_auto_class(BertConfig()).__name__
+    'AutoModelForCausalLM'
+    """
+    saved = set(config.architectures or ())
+    for auto_class in (AutoModelForCausalLM, *(value for _, value in auto_classes())):
+        if saved & _names(auto_class, config):
+            return auto_class
+    return AutoModelForCausalLM
+
+
+def gives_saved_model(auto_class: Any, config: PreTrainedConfig) -> bool:
+    """Whether an Auto class gives the saved class, the base model in it, or a model around a saved base model.
+
+    Another head may find all of its weights and compute something else: BERT's for masked words as a causal language
+    model would see the word that it predicts.
+
+    >>> from transformers import BertConfig
+    >>> gives_saved_model(AutoModelForCausalLM, BertConfig(architectures=["BertForMaskedLM"]))
+    False
+    """
+    names = _names(auto_class, config)
+    is_base = auto_class is AutoModel or find_auto_class(config) in (AutoModel, auto_class)
+    return bool(names) and (is_base or bool(names & set(config.architectures or ())))
+
+
+def _names(auto_class: Any, config: PreTrainedConfig) -> set[str]:
+    return {cls.__name__ for cls in model_classes(auto_class, type(config))}
