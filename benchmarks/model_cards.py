@@ -94,6 +94,11 @@ def main() -> None:
     if (arguments.name is None) != (arguments.folder is None):
         parser.error("NAME and FOLDER belong together")
     if arguments.name is not None:
+        if not (RECIPES / f"{arguments.name}.yaml").is_file():
+            recipes = ", ".join(sorted(path.stem for path in RECIPES.glob("*.yaml")))
+            parser.error(f"no recipe {arguments.name}; there are {recipes}")
+        if not (arguments.folder / "config.json").is_file():
+            parser.error(f"there is no model in {arguments.folder}; train it by the recipe, with --output_dir FOLDER")
         gather(arguments.name, arguments.folder)
     for name in names():
         with staged_file(CARDS / f"{name}.md") as path:

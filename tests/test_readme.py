@@ -36,6 +36,14 @@ def test_links_and_files_exist():
         assert (ROOT / target).exists(), target
 
 
+def test_every_model_has_its_row_here_and_in_the_lecture_map():
+    lecture_map = (ROOT / "docs" / "lecture_map.md").read_text(encoding="utf-8")
+    for folder in sorted((ROOT / "hf_lecture_models" / "models").glob("*/")):
+        if (folder / f"modeling_{folder.name}.py").is_file():
+            assert f"| [page](hf_lecture_models/models/{folder.name}/README.md), [file](" in README, folder.name
+            assert f"`models/{folder.name}/`" in lecture_map, folder.name
+
+
 def test_line_counts_of_the_table_are_true():
     rows = re.findall(r"\]\((hf_lecture_models/models/\S+/modeling_\w+\.py)\) \| (\d+)", README)
     assert rows

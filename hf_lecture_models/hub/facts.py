@@ -84,10 +84,15 @@ def facts_of(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict
     return facts
 
 
-def facts_of_training(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict[str, Any]:
+def facts_of_training(
+    folder: str | os.PathLike[str], model: Any, processor: Any, part: str = "validation"
+) -> dict[str, Any]:
     """What the training scripts left in a folder: the validation results of the weights that were kept, and the recipe.
 
     A folder without any record gives facts without results, recipe and training.
+
+    Args:
+        part: of the recipe's data, the one to name; "test" where other results take the place of these.
 
     Raises:
         ValueError: a record is damaged.
@@ -103,7 +108,7 @@ def facts_of_training(folder: str | os.PathLike[str], model: Any, processor: Any
         processor,
         _best_validation(training) if task else {},
         name=recipe.get("name") or folder.resolve().name,
-        data={**_data_of(recipe), **({"split": "validation"} if training else {})},
+        data=_data_of(recipe, part),
         task=task,
         recipe=recipe,
         training=training_record(training, task.get("items", "items")),
@@ -246,13 +251,22 @@ def _best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _data_of(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """What the recipe says of its data, or else their names."""
-    if recipe.get("data", {}).get("name"):
-        return recipe["data"]
-    files = [Path(name).name for name in recipe.get("train_files") or ()]
-    name = recipe.get("dataset_name") or ", ".join(files) or ("sentences of the recipe" if recipe else "")
-    return {**recipe.get("data", {}), **({"name": name} if name else {})}
+def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """The data that were measured: what the recipe calls them, with the part that was; or else the files of that part.
+
+    >>> _data_of({"train_files": ["sst2/train.tsv"], "validation_files": ["sst2/dev.tsv"]}, "validation")
+    {'name': 'dev.tsv'}
+    >>> _data_of({"validation_files": ["dev.tsv"], "data": {"name": "SST-2", "language": "en"}}, "validation")
+    {'name': 'SST-2', 'language': 'en', 'split': 'validation'}
+    """
+    said = recipe.get("data") or {}
+    if said.get("name"):
+        return {**said, "split": part}
+    if recipe.get("dataset_name"):
+        return {**said, "name": recipe["dataset_name"], "split": recipe.get(f"{part}_split") or part}
+    files = recipe.get(f"{part}_files") or recipe.get("train_files") or ()
+    name = ", ".join(Path(file).name for file in files) or ("sentences of the recipe" if recipe else "")
+    return {**said, **({"name": name} if name else {})}
 
 
 def _task_facts(task: Mapping[str, Any] | None, results: Mapping[str, Any], model: Any) -> dict[str, Any]:

@@ -33,10 +33,10 @@ def check_location(name: str, places: str = "folder") -> bool:
         raise OSError(f"{name} is a file: name a model's folder or its name on the Hub")
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise OSError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
+            raise FileNotFoundError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
         return True
     if name.count("/") > 1 or name.startswith((".", "/", "~")):
-        raise OSError(f"there is no folder {name}")
+        raise FileNotFoundError(f"there is no folder {name}")
     return not _is_on_hub(name, places)
 
 

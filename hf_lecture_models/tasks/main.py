@@ -91,8 +91,8 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> tuple[
         return result, None
     model = task.auto_class.from_pretrained(result.folder).to(model.device)
     measured = task.evaluate(model, processor, test_data, recipe)
-    facts = facts_of_training(result.folder, model, processor)
-    write_facts(result.folder, facts | {"results": measured, "data": {**facts["data"], "split": "test"}})
+    facts = facts_of_training(result.folder, model, processor, "test")
+    write_facts(result.folder, facts | {"results": measured})
     return result, measured
 
 

@@ -50,5 +50,10 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
     return {
         "task": task.describe(model, recipe, data),
         "results": task.evaluate(model, processor, data, recipe),
-        "data": {**(facts.get("data") or {"name": Path(path).name}), "split": Path(path).name},
+        "data": _data_of(Path(path).name, facts.get("data") or {}),
     }
+
+
+def _data_of(file: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the facts say of the data, of which the file is a part; only its name, if theirs is one of files too."""
+    return {**data, "split": file} if "split" in data else {**data, "name": file}

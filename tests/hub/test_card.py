@@ -227,6 +227,7 @@ def test_facts_of_a_training_run_are_those_of_the_weights_that_were_kept(saved: 
     folder, _ = saved
     model, tokenizer = RecurrentForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     recipe = {"layout": "stream", "train_files": ["/home/somebody/thesis/own.txt"], "output_dir": "/home/somebody/out"}
+    recipe["validation_files"] = ["/home/somebody/thesis/held_out.txt"]
     (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
     rows = [
         {"step": 5, "loss": 3.0},
@@ -241,10 +242,10 @@ def test_facts_of_a_training_run_are_those_of_the_weights_that_were_kept(saved: 
     facts = facts_of(folder, model, tokenizer)
     assert facts["results"] == {"perplexity": 20.0, "tokens": 11}
     assert facts["command"] == "accelerate launch training/train_causal_lm.py recipe.yaml"
-    assert facts["data"] == {"name": "own.txt", "split": "validation"}
+    assert facts["data"] == {"name": "held_out.txt"}
     assert facts["training"]["cpu_seconds"] == 1.5
     card = render_card(facts).text
-    assert "On own.txt, validation. One stream" in card
+    assert "On held_out.txt. One stream" in card
     assert "somebody" not in json.dumps(facts) + card
     assert "cpu_seconds" not in training_record(record | {"num_processes": 2}), "one of two processes counted"
 

@@ -1,6 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Models outside the package, laid out and registered as a user's own would be."""
 
+from typing import Any
+
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
@@ -66,9 +68,9 @@ def stand_in_tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=backend, padding_side="left", **special)
 
 
-def encoder_tokenizer() -> PreTrainedTokenizerFast:
+def encoder_tokenizer(**options: Any) -> PreTrainedTokenizerFast:
     """Words w0 to w17, a mask and padding."""
     words = {f"w{number}": number for number in range(18)} | {"<mask>": 18, "<pad>": 19}
     backend = Tokenizer(WordLevel(words))
     backend.pre_tokenizer = WhitespaceSplit()
-    return PreTrainedTokenizerFast(tokenizer_object=backend, mask_token="<mask>", pad_token="<pad>")
+    return PreTrainedTokenizerFast(tokenizer_object=backend, mask_token="<mask>", pad_token="<pad>", **options)

@@ -13,8 +13,6 @@ from hf_lecture_models.trainer.recipe import (
     refuse_changed_recipe,
 )
 
-RECIPES = Path(__file__).parents[2] / "training" / "recipes"
-
 
 def write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
@@ -99,8 +97,3 @@ def test_help_lists_every_field():
 def test_an_unknown_packaged_recipe_is_named():
     with pytest.raises(ValueError, match="no packaged recipe nothing"):
         packaged_recipe("nothing")
-
-
-@pytest.mark.parametrize("path", sorted(RECIPES.glob("recurrent*.yaml")), ids=lambda path: path.stem)
-def test_the_shipped_recipes_are_valid(path):
-    assert load(path).model["model_type"] == "lecture_recurrent"

@@ -89,7 +89,7 @@ class TestTokenClassification(EncoderTests, TaggerTests):
         return {"logits": torch.stack([affine(model, "classifier", states(model, ids)) for ids in inputs["input_ids"]])}
 
     def processing_class(self) -> Any:
-        return encoder_tokenizer()
+        return encoder_tokenizer(padding_side="left")
 
 
 class TestQuestionAnswering(EncoderTests, QuestionAnsweringTests):

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The recipe of a small GPT-1: the number it promises, and going on after it was stopped."""
+"""The recipe of a small GPT-1, going on after it was stopped."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ def train(*arguments: Any) -> Any:
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return train("--output_dir", tmp_path_factory.mktemp("straight") / "run")
-
-
-def test_the_recipe_gives_the_promised_number(straight: Any) -> None:
-    assert (straight.step, straight.items) == (75, 2835)
-    assert straight.best_metric == pytest.approx(5.96, rel=0.02)
 
 
 def test_stopped_and_resumed_it_ends_in_the_same_bits(

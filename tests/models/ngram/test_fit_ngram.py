@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-import hf_lecture_models
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from training.fit_ngram import main
 
@@ -52,13 +51,3 @@ def test_bad_recipes_leave_nothing_behind(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         main([str(RECIPE), "--output_dir", str(tmp_path / "out"), *options])
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
-def test_the_page_runs(tmp_path, monkeypatch):
-    page = Path(hf_lecture_models.__file__).parent / "models" / "ngram" / "README.md"
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    exec("\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.S)), names)
-    assert names["model"].config.order == 3
-    assert {path.name for path in tmp_path.iterdir()} == {"trigram", "trigram.arpa"}

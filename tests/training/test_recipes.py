@@ -1,0 +1,63 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Every recipe can be read by the script that its comment names, and the tiny ones give what theirs promise."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hf_lecture_models.tasks.causal_lm import CausalLM
+from hf_lecture_models.tasks.factories import make_model, make_tokenizer
+from hf_lecture_models.tasks.glue import Glue
+from hf_lecture_models.tasks.main import train_from_command
+from hf_lecture_models.tasks.task import Task
+from hf_lecture_models.trainer.recipe import load_recipe
+from training.fit_ngram import NGramRecipe
+
+RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
+TASKS: dict[str, Task[Any]] = {"train_causal_lm.py": CausalLM(), "finetune_glue.py": Glue()}
+
+
+def comment(path: Path) -> str:
+    """What stands above the fields, on one line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return " ".join(line.removeprefix("#").strip() for line in lines if line.startswith("#"))
+
+
+def script_of(path: Path) -> str:
+    """The script in the command of the comment."""
+    command = re.search(rf"python training/(\w+\.py) training/recipes/{path.name}", comment(path))
+    assert command, f"no command `python training/SCRIPT.py training/recipes/{path.name}` in its comment"
+    return command[1]
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_is_read_by_its_script(path: Path) -> None:
+    script = script_of(path)
+    if script == "fit_ngram.py":
+        model: dict[str, Any] = {"model_type": "lecture_ngram"}
+        load_recipe(path, recipe_class=NGramRecipe)
+    else:
+        model = load_recipe(path, recipe_class=TASKS[script].recipe_class).model
+        make_model(TASKS[script].auto_class, model, make_tokenizer({"type": "byte"}, []), seed=0)  # knows the fields
+    assert path.stem.startswith(model["model_type"].removeprefix("lecture_"))
+    assert re.search(r"Expected: |Measured", comment(path)), "its comment says what to expect"
+
+
+@pytest.mark.parametrize("path", [path for path in RECIPES if path.stem.endswith("_tiny")], ids=lambda path: path.stem)
+def test_a_tiny_recipe_gives_the_promised_number(path: Path, tmp_path: Path) -> None:
+    task = TASKS[script_of(path)]
+    promised = re.search(
+        rf"Expected: validation (\w+) ([\d.]*\d).* (\d+)(?: steps)? \(([\d,]+) {task.items}", comment(path)
+    )
+    assert promised, "Expected: validation MEASURE VALUE after STEPS steps (ITEMS tokens or examples), ..."
+    measure, value, steps, items = promised.groups()
+    result, _ = train_from_command(task, [str(path), "--output_dir", str(tmp_path / "run")])
+    assert (result.metric_name, result.step, result.items) == (measure, int(steps), int(items.replace(",", "")))
+    assert result.best_metric == pytest.approx(float(value), rel=0.02)
+    recipe = load_recipe(path, recipe_class=task.recipe_class)
+    model = task.auto_class.from_pretrained(tmp_path / "run")
+    assert model.config.model_type == recipe.model["model_type"]
