@@ -296,7 +296,7 @@ def generate(
     if number > 1 and not sample and number > beams:
         raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
     if (fuse is None) != (fuse_weight is None):
-        raise typer.BadParameter("--fuse MODEL and --fuse-weight go together")
+        raise typer.BadParameter("--fuse MODEL and --fuse-weight NUMBER go together, for example --fuse-weight 0.3")
     inputs = {"name": model, "prompts": prompt or [], "files": files or [], "batch_size": batch_size}
     fused = None if fuse is None else (fuse, fuse_weight)
     _run("generate", **inputs, options=options, seed=seed, fused=fused, json=json)

@@ -58,7 +58,13 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
 
 
 class LecturePreTrainedModel(PreTrainedModel):
-    """`PreTrainedModel` with atomic saves and checked loads."""
+    """`PreTrainedModel` with atomic saves and checked loads; what the models of one architecture share is a subclass.
+
+    class XPreTrainedModel(LecturePreTrainedModel):
+        config: XConfig
+        config_class = XConfig
+        base_model_prefix = "model"  # the heads call their base model so
+    """
 
     _skip_keys_device_placement = ["past_key_values"]
 

@@ -36,7 +36,7 @@ def test_generate_with_a_second_models_scores(run, network, folder, tmp_path):
     assert run("generate", network, *options, "--fuse", folder, "--fuse-weight", 0)[1] != alone
     status, _, err = run("generate", network, *options, "--fuse", folder)
     assert status == 2
-    assert "go together" in err
+    assert "--fuse MODEL and --fuse-weight NUMBER go together" in " ".join(err.split())
     other = WordTokenizer.train(["another text"], progress=False)
     NGramForCausalLM.fit(["another text"], other, order=2, smoothing="add_alpha", progress=False).save_pretrained(
         tmp_path
