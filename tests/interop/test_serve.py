@@ -24,8 +24,6 @@ pytestmark = pytest.mark.slow
 
 need("openai", "uvicorn", "fastapi")
 
-import openai  # noqa: E402
-
 COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "exec", "transformers", "serve"]
 MOST = 12
 
@@ -67,6 +65,8 @@ class Client:
     """Asks one server for greedy text."""
 
     def __init__(self, address: str, model: str):
+        import openai
+
         self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=120)
         self.options: dict[str, Any] = {"model": model, "max_tokens": MOST, "temperature": 0}
 
@@ -167,12 +167,16 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def refusal(client: Client, prompt: str, **options: Any) -> tuple[int, str]:
+    import openai
+
     with pytest.raises(openai.APIStatusError) as caught:
         client.api.completions.create(prompt=prompt, **client.options | options)
     return caught.value.status_code, caught.value.response.text
 
 
 def test_what_a_model_refuses_is_the_requests_fault(limited: dict[str, str], address: str) -> None:
+    import openai
+
     client, long = Client(address, limited["ours"]), "the cat " * 20
     assert client.complete("the cat")[1] == MOST
     status, reason = refusal(client, long)
