@@ -8,9 +8,18 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, pipeline
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    Trainer,
+    TrainingArguments,
+    pipeline,
+)
 
 from hf_lecture_models import WordTokenizer
+from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub import export
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
@@ -128,3 +137,25 @@ def test_trl_cuts_at_its_own_length(folder: str, tmp_path: Path) -> None:
             else:
                 with pytest.raises(error, match="range" if model is stock else f"positions 0 to {LIMIT - 1}"):
                     trainer.train()
+
+
+@pytest.mark.slow
+def test_sentence_transformers_cuts_by_the_configuration(tmp_path: Path) -> None:
+    """Where the tokenizer names no limit, it takes `max_position_embeddings`."""
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    tokenizer = small_tokenizer()
+    small_model("gpt1", tokenizer, max_position_embeddings=LIMIT).model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    encoder = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu")
+    assert encoder.max_seq_length == LIMIT
+    assert encoder.encode(LONG).shape == (32,)
+
+
+def test_transformers_trainer_saves_the_tokenizer_as_it_is(tmp_path: Path) -> None:
+    """The way round is in docs/clients.md: `with_input_limit` before it is handed over."""
+    tokenizer = small_tokenizer()
+    model = small_model("gpt1", tokenizer, max_position_embeddings=LIMIT)
+    arguments = TrainingArguments(str(tmp_path / "run"), report_to="none", use_cpu=True)
+    for given, limited in ((tokenizer, False), (with_input_limit(tokenizer, model), True)):
+        Trainer(model, arguments, processing_class=given).save_model(str(tmp_path / "saved"))
+        assert (AutoTokenizer.from_pretrained(tmp_path / "saved").model_max_length == LIMIT) is limited
