@@ -26,6 +26,7 @@ from torch import nn
 from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
+from hf_lecture_models.trainer.fingerprint import refuse_other_data
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
 from hf_lecture_models.trainer.processes import (
     StopSignals,
@@ -100,6 +101,7 @@ def train(
     optimizer_factory: OptimizerFactory = make_optimizer,
     forward_options: Mapping[str, Any] = MappingProxyType({}),
     items_name: str = "items",
+    fingerprints: Mapping[str, str] = MappingProxyType({}),
     resume: bool = False,
     quiet: bool = False,
 ) -> TrainingResult:
@@ -109,6 +111,8 @@ def train(
         model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean over
             `batch.num_items` items. After a sharded run (`trainer/processes.py`) only the main process's is trained.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
+        fingerprints: checksums of the data and of what else the weights depend on beside the recipe, by names that a
+            message can use: "the training data". A run is resumed only where they are the same.
         resume: go on from the newest complete checkpoint, to the weights of a run that was never interrupted, bit for
             bit on the CPU at the same number of threads and processes.
 
@@ -126,7 +130,9 @@ def train(
             stack.enter_context(saved.run_lock(folder))
         reporter = Reporter(accelerator, folder, _total_steps(recipe, batches.steps_per_epoch), quiet, items_name)
         stack.callback(reporter.close)
-        run = _Run(accelerator, model, batches, recipe, folder, evaluation, save_with, forward_options, reporter)
+        run = _Run(
+            accelerator, model, batches, recipe, folder, evaluation, save_with, forward_options, fingerprints, reporter
+        )
         run.prepare(groups, optimizer_factory, resume)
         stack.enter_context(_flushed_denormals(accelerator.device))
         return run.run(stack.enter_context(StopSignals()))
@@ -144,6 +150,7 @@ class _Run:
     evaluation: Evaluation | None
     save_with: Sequence[Any]
     forward_options: Mapping[str, Any]
+    fingerprints: Mapping[str, str]
     reporter: Reporter
 
     def __post_init__(self) -> None:
@@ -213,6 +220,8 @@ class _Run:
                 f"cannot resume: num_processes is {self.accelerator.num_processes} but the run was started with "
                 f"{len(state['processes'])}; start as many, or train into another output folder"
             )
+        # Before the weights: other data may have made a model of other shapes.
+        refuse_other_data(self.fingerprints, state["fingerprints"])
         saved.read_model(path, self.plain_model)
         return state
 
@@ -362,6 +371,7 @@ class _Run:
         state = {
             "processes": gather_object([own]),
             "recipe": self.recipe.to_dict(),
+            "fingerprints": dict(self.fingerprints),
             "optimizer": optimizer_state(self.accelerator, self.optimizer),
             "reductions": self.schedule.reductions,
             "progress": asdict(self.progress),
