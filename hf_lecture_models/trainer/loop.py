@@ -117,7 +117,8 @@ def train(
             bit on the CPU at the same number of threads and processes.
 
     Raises:
-        ValueError: `output_dir` holds a run and `resume` is False; the recipe or the data differ from the run's.
+        ValueError: `output_dir` holds a run and `resume` is False, or one that has lost its checkpoints and it is True;
+            the recipe or the data differ from the run's.
         FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
         OSError: the folder cannot be written, or another run is at work in it.
     """
@@ -201,6 +202,7 @@ class _Run:
             if resume:
                 found = [saved.latest_checkpoint(self.folder / "checkpoints")]
                 if found[0] is None:
+                    saved.refuse_lost_checkpoints(self.folder)
                     self.reporter.note(f"no checkpoint in {self.folder} yet: starting from scratch")
             elif any((self.folder / "checkpoints").glob("step-*")) or (self.folder / "training.json").exists():
                 raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
@@ -255,7 +257,7 @@ class _Run:
                 self._save_checkpoint()
         if self.evaluation is None and progress.step == self.total_steps:
             self._save_model()
-        self.reporter.write_facts(progress, recipe.to_dict(), self._metric)
+        self._write_facts()
         self.reporter.draw(progress)
         self.accelerator.wait_for_everyone()
         return self._result()
@@ -339,12 +341,17 @@ class _Run:
         )
         if better:
             progress.best_metric, progress.evaluations_without_gain = value, 0
-            self._save_model()
         else:
             progress.evaluations_without_gain += 1
             if progress.evaluations_without_gain == self.recipe.early_stopping_patience:
                 progress.stopped = progress.stopped or "early stopping"
-        self.reporter.write_facts(progress, self.recipe.to_dict(), evaluation.metric)
+        # Before the model, so that one beside which they are missing is known for no run's.
+        self._write_facts()
+        if better:
+            self._save_model()
+
+    def _write_facts(self) -> None:
+        self.reporter.write_facts(self.progress, self.recipe.to_dict(), self._metric)
 
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
         """What the main process measures, known to all."""
@@ -367,6 +374,7 @@ class _Run:
 
     def _save_checkpoint(self) -> None:
         self.progress.seconds = time.perf_counter() - self.clock
+        self.progress.checkpoint = self.progress.step
         own = {"batches": self.batches.state_dict(), "random": saved.random_state()}
         state = {
             "processes": gather_object([own]),
@@ -379,6 +387,7 @@ class _Run:
         if self.accelerator.is_main_process:
             folder = self.folder / "checkpoints"
             saved.write_checkpoint(folder, self.progress.step, self.plain_model, state, self.recipe.keep_checkpoints)
+        self._write_facts()
         self.accelerator.wait_for_everyone()
 
     def _result(self) -> TrainingResult:
