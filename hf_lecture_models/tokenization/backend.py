@@ -161,13 +161,7 @@ class LectureTokenizer(TokenizersBackend):
         if kwargs.get("push_to_hub"):
             kwargs.setdefault("repo_id", os.path.basename(os.path.normpath(save_directory)))
         with staged_folder(save_directory) as stage:
-            try:
-                files = super().save_pretrained(stage, *args, **kwargs)
-            except Exception as error:
-                if type(error) is not Exception:
-                    raise
-                # Rust reports every failure to write as a bare Exception.
-                raise OSError(f"cannot save the tokenizer to {save_directory}: {error}") from None
+            files = super().save_pretrained(stage, *args, **kwargs)
         return tuple(os.path.join(save_directory, os.path.relpath(file, stage)) for file in files)
 
 

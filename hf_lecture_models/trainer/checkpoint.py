@@ -81,7 +81,7 @@ def refuse_lost_checkpoints(output_dir: Path) -> None:
         ValueError: saying what there is, and what to do.
     """
     record = output_dir / "training.json"
-    facts = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    facts = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
     if facts and facts.get("checkpoint") != 0:  # 0: killed before the first one
         kind = "a finished run" if facts.get("finished") else "a run"
         raise ValueError(
@@ -124,12 +124,15 @@ def run_lock(output_dir: Path) -> Iterator[None]:
 
     Raises:
         NotADirectoryError: a file stands in its place.
+        IsADirectoryError: a folder stands in the place of its lock.
         BlockingIOError: another run works in it.
     """
     if output_dir.exists() and not output_dir.is_dir():
         raise NotADirectoryError(f"cannot train into {output_dir}: it is a file; name a folder")
     output_dir.mkdir(parents=True, exist_ok=True)
     path = output_dir / "run.lock"
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot lock {output_dir}: {path} is a folder; remove it")
     lock = filelock.FileLock(path)
     try:
         lock.acquire(timeout=0)
@@ -230,6 +233,8 @@ def _damage(path: Path) -> str | None:
                 return f"{path / name} is damaged or belongs to another checkpoint"
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
+    except IsADirectoryError as error:
+        return f"{error.filename} is a folder in the place of a file"
     except (ValueError, KeyError, TypeError, AttributeError):
         return f"{path / MARKER} is damaged"
     return None

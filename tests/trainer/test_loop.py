@@ -294,6 +294,18 @@ def test_a_file_in_the_folders_place_is_named(tmp_path):
         run(tmp_path / "file")
 
 
+@pytest.mark.parametrize("name", ["run.lock", "recipe.yaml", "training.json", "model.safetensors"])
+def test_a_folder_in_a_files_place_is_named(tmp_path, name):
+    (tmp_path / name).mkdir()
+    if name == "training.json":  # which says that there is a run
+        with pytest.raises(ValueError, match="holds a run"):
+            run(tmp_path)
+        return
+    with pytest.raises(OSError, match=rf"cannot \w+ .*{name}.* a folder"):
+        run(tmp_path)
+    assert not list(tmp_path.rglob("*.partial*"))
+
+
 def test_two_runs_in_one_folder_are_refused(tmp_path):
     def start_another(model):
         with pytest.raises(BlockingIOError, match="in use by another run"):
