@@ -17,6 +17,7 @@ from hf_lecture_models.hub.facts import TASK_FILE
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.data import DataRecipe
+from hf_lecture_models.trainer.fingerprint import fingerprint_data, fingerprint_tokenizer
 from hf_lecture_models.trainer.recipe import TrainingRecipe, default_of, setting
 
 if TYPE_CHECKING:
@@ -138,6 +139,10 @@ class Task(ABC, Generic[RecipeType]):
         """Keyword arguments of the model in training, beside those of a batch."""
         return {}
 
+    def fingerprint(self, recipe: RecipeType, part: str, data: Any) -> str:
+        """A checksum of the "train" or "validation" data, by which a resumed run knows them."""
+        return fingerprint_data(data)
+
     def train(
         self,
         model: Any,
@@ -160,6 +165,11 @@ class Task(ABC, Generic[RecipeType]):
         """
         from hf_lecture_models.trainer.loop import train
 
+        fingerprints = {
+            "the tokenizer": fingerprint_tokenizer(processor),
+            "the training data": self.fingerprint(recipe, "train", data),
+            "the validation data": self.fingerprint(recipe, "validation", validation_data),
+        }
         return train(
             model,
             self.batches(model, processor, data, recipe),
@@ -172,6 +182,7 @@ class Task(ABC, Generic[RecipeType]):
             ),
             forward_options=self.forward_options(model, recipe),
             items_name=self.items,
+            fingerprints=fingerprints,
             resume=resume,
             quiet=quiet,
         )

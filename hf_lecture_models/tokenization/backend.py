@@ -180,13 +180,7 @@ class LectureTokenizer(TokenizersBackend):
         for name in _HOW_LOADED:
             self.init_kwargs.pop(name, None)
         with staged_folder(save_directory) as stage:
-            try:
-                files = super().save_pretrained(stage, *args, **kwargs)
-            except Exception as error:
-                if type(error) is not Exception:
-                    raise
-                # Rust reports every failure to write as a bare Exception.
-                raise OSError(f"cannot save the tokenizer to {save_directory}: {error}") from None
+            files = super().save_pretrained(stage, *args, **kwargs)
         return tuple(os.path.join(save_directory, os.path.relpath(file, stage)) for file in files)
 
     def train_new_from_iterator(
