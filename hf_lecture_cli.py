@@ -265,7 +265,10 @@ def generate(
     model: Model,
     files: Files = None,
     prompt: Annotated[list[str] | None, typer.Option("--prompt", "-p", help="A prompt; may be repeated.")] = None,
-    max_new_tokens: Annotated[int, typer.Option(min=1, help="Largest number of new tokens.")] = 50,
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most new tokens of a prompt; by default 50, or fewer if the model can read no more."),
+    ] = None,
     sample: Annotated[bool, typer.Option("--sample", help="Sample each token (without it: greedy search).")] = False,
     temperature: Annotated[
         float, typer.Option(callback=_refuse_temperature, help="With --sample: below 1 sharper, above 1 flatter.")
@@ -288,7 +291,7 @@ def generate(
     """Continue prompts: --prompt TEXT, or each line of files or standard input. A blank one starts from nothing."""
     if interactive:
         return _run("generate", "autocomplete", name=model, number=_number_of_words(context, number))
-    options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "num_beams": beams, "num_return_sequences": number}
+    options: dict[str, Any] = {"num_beams": beams, "num_return_sequences": number}
     if sample:
         options |= {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p}
     elif (temperature, top_k, top_p, seed) != (1.0, 0, 1.0, None):
@@ -297,9 +300,9 @@ def generate(
         raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
     if (fuse is None) != (fuse_weight is None):
         raise typer.BadParameter("--fuse MODEL and --fuse-weight NUMBER go together, for example --fuse-weight 0.3")
-    inputs = {"name": model, "prompts": prompt or [], "files": files or [], "batch_size": batch_size}
+    inputs = {"name": model, "prompts": prompt or [], "files": files or [], "max_new_tokens": max_new_tokens}
     fused = None if fuse is None else (fuse, fuse_weight)
-    _run("generate", **inputs, options=options, seed=seed, fused=fused, json=json)
+    _run("generate", **inputs, options=options, seed=seed, fused=fused, json=json, batch_size=batch_size)
 
 
 def _number_of_words(context: typer.Context, number: int) -> int:
