@@ -10,7 +10,7 @@ import pytest
 
 from hf_lecture_models.comparison import baselines
 from hf_lecture_models.loading import load_model
-from tests.forked_python import HF_LECTURE, ForkedPython
+from tests.forked_python import ForkedPython
 
 ROOT = Path(__file__).resolve().parents[2]
 
