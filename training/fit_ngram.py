@@ -99,11 +99,12 @@ def main(arguments: list[str]) -> None:
     """Read the command line, estimate, measure and save."""
     parser = argparse.ArgumentParser(
         description=__doc__,
+        usage="%(prog)s RECIPE.yaml [--name value ...]",
         epilog=describe_fields(NGramRecipe),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("recipe", metavar="RECIPE.yaml")
+    parser.add_argument("recipe", metavar="RECIPE.yaml", help="what to estimate, from which texts")
     options, rest = parser.parse_known_args(arguments)
     recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
     model, tokenizer, training = fit(recipe, read_part_texts(recipe, "train"))
