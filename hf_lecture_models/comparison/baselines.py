@@ -2,7 +2,7 @@
 """The models of a comparison, and how each is trained: n-grams by counting, networks by the package's own recipes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -65,6 +65,7 @@ class Comparison:
         unit: what a token is ("words", say).
         note: on what the settings of the networks were chosen; printed under the table.
         prompt, pairs: what the reloaded models complete and rank.
+        unknown_pairs: pairs with words that the text lacks, which a character n-gram ranks.
         scale: None leaves the recipes as they are.
         seconds: for each network at most, estimated from the speed of a few steps; None: as its epochs take.
     """
@@ -78,6 +79,7 @@ class Comparison:
     note: str
     prompt: str
     pairs: list[list[str]]
+    unknown_pairs: Sequence[list[str]] = ()
     licence: str = "apache-2.0"
     seed: int = 0
     scale: Scale | None = None

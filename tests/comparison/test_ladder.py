@@ -109,9 +109,18 @@ def test_figures_are_those_of_the_saved_models_on_the_stated_split(finished):
         assert again["perplexity"] == pytest.approx(row["test"]["perplexity"], rel=1e-4)
     for used in results["reloaded"].values():
         assert used["completion"].startswith(" ".join(corpus.test[0].split()[:3]))
+        assert used["rankings"]
         for better, worse in used["rankings"]:
             assert sorted(better["sequence"].split()) == sorted(worse["sequence"].split())
             assert better["sequence"] in corpus.test or worse["sequence"] in corpus.test
+
+
+def test_examples_are_of_known_words_where_the_test_text_has_any(tmp_path):
+    lines = [*("the cat saw the dog again" for _ in range(90)), *(f"a new word{n} is in line {n}" for n in range(10))]
+    (tmp_path / "train").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "test").write_text("an unknown word stands here\nthe dog saw the cat\n", encoding="utf-8")
+    comparison = make_comparison(Request(files=[str(tmp_path / "train")], test=[str(tmp_path / "test")]))
+    assert (comparison.prompt, comparison.pairs) == ("the dog saw ", [["the dog saw the cat", "the saw dog the cat"]])
 
 
 @pytest.fixture
@@ -307,16 +316,17 @@ def test_given_parts_are_taken_as_they_are(tmp_path):
 
 
 @pytest.mark.slow
-def test_ctrl_c_in_a_network_loses_nothing(tmp_path):
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_in_a_network_loses_nothing(tmp_path, name, status):
     (tmp_path / "zoo").write_text("\n".join(sentences()), encoding="utf-8")
     command = [*HF_LECTURE, "ladder", "zoo", "--tiny"]
     process = ForkedPython(*command, cwd=tmp_path)
     for line in process.stderr:
         if line.startswith("step "):
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.Signals[name])
     _, err = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == status
     assert "Traceback" not in err
     assert (tmp_path / "ladder.unfinished").is_dir()
     done = ForkedPython(*command, cwd=tmp_path)
