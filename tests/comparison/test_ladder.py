@@ -22,7 +22,7 @@ from hf_lecture_models.comparison.corpus import read_corpus, split_lines
 from hf_lecture_models.comparison.ladder import DEFAULTS, Request, make_comparison, run_ladder, train_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.factories import make_tokenizer
-from tests.forked_python import HF_LECTURE, ForkedPython
+from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
@@ -55,7 +55,8 @@ def finished(tmp_path_factory):
         file.write("\ufeff" + "\n\n".join(sentences()) + "\n")
     with contextlib.redirect_stdout(io.StringIO()) as printed, pytest.MonkeyPatch.context() as patch:
         patch.setattr("hf_lecture_models.comparison.run.reload_in_fresh_process", reload_in_forked_process)
-        run_ladder(Request(files=[str(place / "zoo.txt.gz")], tiny=True, min_count=1), place / "out")
+        # Minutes enough for every step, however busy the machine is.
+        run_ladder(Request(files=[str(place / "zoo.txt.gz")], tiny=True, min_count=1, minutes=600), place / "out")
     return place, printed.getvalue()
 
 
@@ -65,7 +66,7 @@ def test_it_leaves_models_cards_table_and_results(finished):
     assert {path.name for path in (place / "out").iterdir()} == {*NAMES, "results.json", "table.png"}
     results = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))
     assert [row["name"] for row in results["models"]] == NAMES
-    assert results["command"] == f"hf-lecture ladder {place / 'zoo.txt.gz'} --min-count 1 --tiny"
+    assert results["command"] == f"hf-lecture ladder {place / 'zoo.txt.gz'} --min-count 1 --minutes 600 --tiny"
     for row in results["models"]:
         folder = place / "out" / row["name"]
         card = (folder / "README.md").read_text(encoding="utf-8")
@@ -347,7 +348,7 @@ def test_a_real_text_orders_the_models(tmp_path, shared_data):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=1800,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "ladder" / "results.json").read_text(encoding="utf-8"))

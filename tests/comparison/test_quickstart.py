@@ -21,7 +21,7 @@ from hf_lecture_models.comparison.quickstart import (
     run_quickstart,
 )
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from tests.forked_python import HF_LECTURE, ForkedPython
+from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
@@ -39,7 +39,7 @@ CLASSES = {
 def finished(tmp_path_factory):
     """The folder that the command was started in, and what the command printed."""
     place = tmp_path_factory.mktemp("empty")
-    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "\r" not in done.stderr  # bars are for terminals
     return place, done.stdout
@@ -178,7 +178,7 @@ def test_a_signal_leaves_nothing(tmp_path, name, status):
 
 @pytest.mark.slow
 def test_the_full_quickstart_orders_the_models(tmp_path):
-    done = subprocess.run(COMMAND[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=1200)
+    done = subprocess.run(COMMAND[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "quickstart" / "results.json").read_text(encoding="utf-8"))
     perplexity = {row["name"]: row["validation"]["perplexity"] for row in results["models"]}

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.forked_python import PATIENCE
 from tests.interop.installed import need
 from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
 
@@ -65,7 +66,7 @@ class Client:
     def __init__(self, address: str, model: str):
         import openai
 
-        self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=120)
+        self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=PATIENCE)
         self.options: dict[str, Any] = {"model": model, "max_tokens": MOST, "temperature": 0}
 
     def complete(self, prompt: str) -> tuple[str, int]:
