@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from transformers.utils import logging
 
 from hf_lecture_models.analysis.learning_curve import save_table
 from hf_lecture_models.comparison.baselines import Baseline, Comparison
+from hf_lecture_models.comparison.letters import score_by_letters
 from hf_lecture_models.comparison.reload import reload_in_fresh_process
 from hf_lecture_models.comparison.report import (
     RESULTS,
@@ -68,7 +70,10 @@ def run_comparison(comparison: Comparison, folder: Path, progress: Path | None =
     print("\nthe same models, loaded again in a fresh process:", flush=True)
     folders = {baseline.name: folder / baseline.name for baseline in comparison.baselines}
     results["reloaded"] = reload_in_fresh_process(folders, comparison.prompt, comparison.pairs)
-    print(describe_reloaded(results["reloaded"]))
+    pairs = [*comparison.pairs, *comparison.unknown_pairs]
+    if comparison.unknown_pairs:
+        results["letters"] = score_by_letters(comparison.corpus.train, list(chain.from_iterable(pairs)))
+    print(describe_reloaded(results, pairs))
     results["seconds"] = before["seconds"] + time.perf_counter() - start
     write_json(folder / RESULTS, results)
     return results

@@ -74,6 +74,24 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     return encoded
 
 
+def start_token_id(tokenizer: Any) -> int:
+    """The token before the first one of a text: `<s>`, or where there is none, `</s>`, the end of the text before.
+
+    >>> start_token_id(WordTokenizer.from_words(["a"])) == WordTokenizer.from_words(["a"]).bos_token_id
+    True
+
+    Raises:
+        ValueError: the tokenizer has neither.
+    """
+    start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if start is None:
+        raise ValueError(
+            "the tokenizer has neither bos_token nor eos_token, so nothing says where a text begins or ends; an empty "
+            "text has no probability, and none can be continued. Set them and save the tokenizer again"
+        )
+    return start
+
+
 def unknown_tokens(tokenizer: Any) -> dict[int, str]:
     """Return the tokens that stand for unknown words, by id: the unknown token, and the classes of unknown words.
 

@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.scoring import CausalLMMixin, score_from_logits
-from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts
+from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, start_token_id
 
 PROBABILITIES = ("terminated", "prefix")
 
@@ -203,9 +203,8 @@ def _check_batch_size(batch_size: int) -> None:
 
 
 def _row(tokenizer: Any, encoded: EncodedText, terminated: bool) -> np.ndarray:
-    end = tokenizer.eos_token_id
-    start = end if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    if start is None or (terminated and end is None):
+    start, end = start_token_id(tokenizer), tokenizer.eos_token_id
+    if terminated and end is None:
         raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
     return np.concatenate([[start], encoded.ids, [end] if terminated else []]).astype(np.int64)
 

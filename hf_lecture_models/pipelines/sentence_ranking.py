@@ -44,10 +44,16 @@ def score_sentences(
     A word that a closed vocabulary lacks makes its sentence impossible.
 
     Raises:
-        ValueError: a sentence is longer than the model's longest input.
+        ValueError: a sentence is longer than the model's longest input, or the tokenizer has no end of text.
     """
     start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     end = [tokenizer.eos_token_id] if probability == "terminated" else []
+    if start is None:
+        raise ValueError(
+            "the tokenizer has neither bos_token nor eos_token, so nothing says where a text begins or ends"
+        )
+    if None in end:
+        raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
     found = [Score([], [-math.inf]) for _ in sentences]
     rows: dict[int, list[int]] = {}
     for index, sentence in enumerate(sentences):

@@ -30,6 +30,7 @@ from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCa
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 from tests.model_tests import equal_json
 from tests.stand_in import StandInConfig, StandInForCausalLM, stand_in_tokenizer
 from tests.stand_in.tokenization_stand_in import DigitTokenizer
@@ -99,7 +100,7 @@ def test_our_own_pipelines_run_where_the_package_is_absent(tmp_path: Path, unk_t
         env={**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "transformers_modules." in done.stderr

@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
+from tests.forked_python import PATIENCE
 from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
 
 pytestmark = pytest.mark.slow
@@ -171,7 +172,7 @@ def test_the_command(folders: dict[str, str], tasks: Path, tmp_path: Path) -> No
     command += ["--model", "hf", "--model_args", f"pretrained={folders['gpt1']},add_bos_token=False"]
     command += ["--tasks", "ours_texts", "--include_path", str(tasks), "--device", "cpu"]
     command += ["--output_path", str(tmp_path)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-4000:]
     (results,) = tmp_path.rglob("results_*.json")
     found = json.loads(results.read_text(encoding="utf-8"))["results"]["ours_texts"]

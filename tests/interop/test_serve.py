@@ -16,6 +16,7 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from tests.forked_python import PATIENCE
 from tests.interop.installed import need
 from tests.interop.small_models import save_small_model
 from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
@@ -67,7 +68,7 @@ class Client:
     def __init__(self, address: str, model: str):
         import openai
 
-        self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=120)
+        self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=PATIENCE)
         self.options: dict[str, Any] = {"model": model, "max_tokens": MOST, "temperature": 0}
 
     def complete(self, prompt: str) -> tuple[str, int]:
