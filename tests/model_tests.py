@@ -697,7 +697,61 @@ class ModelTests:
             assert same, f"{place} the package: {str(found)[:500]}, expected {str(expected)[:500]}"
 
 
-class CausalLMTests(ModelTests):
+class TokenTests(ModelTests):
+    """What a model that reads ids must do beside: `input_ids` and `attention_mask` of one shape."""
+
+    empty_rows: ClassVar[bool] = False
+    """Whether a row may have no tokens at all."""
+
+    @torch.no_grad()
+    def test_ids_of_any_integer_type(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        expected = self.outputs(model, inputs)
+        for dtype in (torch.int32, torch.int16, torch.uint8):
+            given = inputs | {"input_ids": inputs["input_ids"].to(dtype)}
+            self.assert_equal(self.outputs(model, given), expected, str(dtype), EXACT)
+        for dtype in (torch.bool, torch.float32, torch.int32):
+            given = inputs | {"attention_mask": inputs["attention_mask"].to(dtype)}
+            self.assert_equal(self.outputs(model, given), expected, f"a mask of {dtype}", EXACT)
+
+    @torch.no_grad()
+    def test_ids_that_are_none_are_refused(self) -> None:
+        """By a ValueError that says what to give, not by one from the depths."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        ids, vocab_size = inputs["input_ids"], self.config().vocab_size
+        wrong: list[tuple[Any, str]] = [
+            (ids.float(), "input_ids are of type torch.float32; ids are integers"),
+            (ids > 2, "input_ids are of type torch.bool; ids are integers"),
+            (ids.tolist(), "input_ids is a list, but a tensor"),
+            ({"input_ids": ids}, r"input_ids is a dict, .* then model\(\*\*inputs\)"),
+        ]
+        for outside in (-1, -100, vocab_size, vocab_size + 1000):
+            given = ids.clone()
+            given[1, ..., 2] = outside
+            wrong.append((given, f"input_ids hold {outside}; the model has the tokens 0 to {vocab_size - 1} "))
+        for given, message in wrong:
+            with pytest.raises(ValueError, match=message):
+                model(**inputs | {"input_ids": given})
+
+    @torch.no_grad()
+    def test_ids_and_masks_of_a_wrong_shape_are_refused(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        ids, mask = inputs.values()
+        for given in (ids[0, ..., 0], ids[None, None]):
+            with pytest.raises(ValueError, match=r"input_ids has shape .*\(batch, "):
+                model(input_ids=given)
+        for given in (mask[..., :4], torch.cat((mask, mask)), mask[:, None]):
+            with pytest.raises(ValueError, match="attention_mask has shape"):
+                model(**inputs | {"attention_mask": given})
+        empty = [{name: tensor[:0] for name, tensor in inputs.items()}]
+        if not self.empty_rows:
+            empty.append({name: tensor[..., :0] for name, tensor in inputs.items()})
+        for given in empty:
+            with pytest.raises(ValueError, match=r"the input has shape \(.*0.*\): it needs at least one token per row, and a"):
+                model(**given)
+
+
+class CausalLMTests(TokenTests):
     """What a language model that predicts the next token must do beside."""
 
     auto_class = AutoModelForCausalLM
@@ -953,6 +1007,28 @@ class CausalLMTests(ModelTests):
             loss = model(**inputs, labels=labels, num_items_in_batch=items).loss
             assert_close(loss.double(), total / 7, rtol=1e-5, atol=1e-5)
 
+    @pytest.mark.parametrize("training", [False, True])
+    def test_labels_that_are_none_are_refused(self, training: bool) -> None:
+        """-100 alone is not counted, and any integer type will do, whatever computes the loss."""
+        model, inputs = self.build().train(training), self.make_inputs(2, (6, 6))
+        ids, vocab_size = inputs["input_ids"], self.config().vocab_size
+        wrong = [(ids[:, 1:], "shape"), (ids[0], "shape"), (ids.float(), "torch.float32"), (ids > 2, "torch.bool")]
+        for outside in (-1, -2, -101, vocab_size, vocab_size + 1000):
+            labels = ids.clone()
+            labels[1, 3] = outside
+            wrong.append((labels, f"hold {outside}; the model has {vocab_size} "))
+        for keep in (0, 1):
+            for name in ("labels", "shift_labels"):
+                for labels, message in wrong:
+                    with pytest.raises(ValueError, match=f"^{name} .*{message}"):
+                        model(**inputs, **{name: labels}, logits_to_keep=keep)
+            for dtype in (torch.int32, torch.uint8):
+                losses = []
+                for labels in (ids, ids.to(dtype)):
+                    set_seed(0)
+                    losses.append(model(**inputs, labels=labels, logits_to_keep=keep).loss)
+                assert_close(losses[1], losses[0], rtol=0, atol=0)
+
     @torch.no_grad()
     def test_loss_with_padding(self) -> None:
         """The same rows have the same loss, wherever padding stands; the first token of a row follows nothing."""
@@ -1176,7 +1252,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
         assert model(ids, past_key_values=empty, use_cache=True).past_key_values.get_seq_length() == 3
 
 
-class HeadTests(ModelTests):
+class HeadTests(TokenTests):
     """What a model with a head must do beside; `CausalLMTests` holds what that head must do."""
 
     sequence_inputs = ("input_ids", "attention_mask")
@@ -1303,6 +1379,14 @@ class HeadTests(ModelTests):
         for labels in self.bad_labels(inputs):
             with pytest.raises(ValueError, match="|".join(labels)):
                 model(**inputs, **labels)
+
+    @torch.no_grad()
+    def test_labels_of_any_integer_type(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
+        labels = self.make_labels(inputs)
+        expected = model(**inputs, **labels).loss
+        small = {name: values.to(torch.int32) for name, values in labels.items()}
+        assert_close(model(**inputs, **small).loss, expected, rtol=0, atol=0)
 
     # Arguments
 
