@@ -506,6 +506,21 @@ class ModelTests:
             "learn less"
         )
 
+    @pytest.mark.once_per_model
+    def test_compiles_in_one_piece(self) -> None:
+        """No step asks for the value of a tensor, for which a GPU would have to be waited."""
+        model, inputs = self.build(), self.make_inputs(3, (5, 3, 4))
+        torch.compiler.reset()
+        compiled: Any = torch.compile(model, fullgraph=True, backend="eager")
+        self.assert_equal(self.outputs(compiled, inputs), self.outputs(model, inputs), "compiled")
+        ours, theirs = (self.training_loss(each, inputs) for each in (compiled, model))
+        assert_close(ours, theirs)
+        if self.trainable:
+            given = [parameter for parameter in model.parameters() if parameter.requires_grad]
+            found = (torch.autograd.grad(loss, given, allow_unused=True) for loss in (ours, theirs))
+            for our, their in zip(*found, strict=True):
+                assert_close(our, their, rtol=1e-4, atol=1e-6)
+
     def test_gradient_checkpointing(self) -> None:
         """Where claimed, the gradients stay the same; where not, asking for it is refused."""
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -734,6 +749,17 @@ class TokenTests(ModelTests):
                 model(**inputs | {"input_ids": given})
 
     @torch.no_grad()
+    def test_word_vectors_are_looked_up_once(self) -> None:
+        """Attribution and noise hook that call, and take its output for the vectors of the input's tokens."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        if not self.trainable:
+            return
+        shapes: list[torch.Size] = []
+        model.get_input_embeddings().register_forward_hook(lambda module, args, output: shapes.append(output.shape))
+        self.outputs(model, inputs)
+        assert [math.prod(shape[:-1]) for shape in shapes] == [inputs["input_ids"].numel()]
+
+    @torch.no_grad()
     def test_ids_and_masks_of_a_wrong_shape_are_refused(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         ids, mask = inputs.values()
@@ -747,7 +773,9 @@ class TokenTests(ModelTests):
         if not self.empty_rows:
             empty.append({name: tensor[..., :0] for name, tensor in inputs.items()})
         for given in empty:
-            with pytest.raises(ValueError, match=r"the input has shape \(.*0.*\): it needs at least one token per row, and a"):
+            with pytest.raises(
+                ValueError, match=r"the input has shape \(.*0.*\): it needs at least one token per row, and a"
+            ):
                 model(**given)
 
 
@@ -1074,6 +1102,22 @@ class CausalLMTests(TokenTests):
 
 class CausalLMHeadTests(CausalLMTests):
     """What a language model with the head of base/heads/causal_lm.py must do beside."""
+
+    @pytest.mark.once_per_model
+    @torch.no_grad()
+    def test_loss_without_all_logits_compiles_in_one_piece(self) -> None:
+        """And so does going on from a cache."""
+        model, (inputs, labels) = self.build(), self.labelled()
+        torch.compiler.reset()
+        compiled: Any = torch.compile(model, fullgraph=True, backend="eager")
+        given = {**inputs, "labels": labels, "logits_to_keep": 1}
+        assert_close(compiled(**given).loss, model(**given).loss)
+        ids, mask = inputs.values()
+        parts = []
+        for each in (compiled, model):
+            cache = each(ids[:, :4], attention_mask=mask[:, :4], use_cache=True).past_key_values
+            parts.append(each(ids[:, 4:], attention_mask=mask, past_key_values=cache).logits)
+        self.assert_equal({"logits": parts[0]}, {"logits": parts[1]}, "from a cache")
 
     @torch.no_grad()
     def test_word_vectors_in_place_of_ids(self) -> None:
@@ -1585,6 +1629,7 @@ class QuestionAnsweringTests(HeadTests):
             *alone,
             {name: values.float() for name, values in labels.items()},
             labels | {"end_positions": alone[1]["end_positions"][:2]},
+            *({**labels, name: torch.full_like(values, -1)} for name, values in labels.items()),
         ]
 
     def moved_labels(self, labels: Tensors, lengths: Sequence[int]) -> Tensors:

@@ -354,11 +354,12 @@ def forget_to_reorder(cache: RecurrentCache, beam_idx: Tensor) -> None:
 
 
 def forget_the_cell_state(cache: RecurrentCache, beam_idx: Tensor) -> None:
-    cache.states = [(hidden[beam_idx], cell) for hidden, cell in cache.states]
+    for layer in cache.layers:
+        layer.state = (layer.state[0][beam_idx], layer.state[1])
 
 
 def forget_the_second_layer(cache: RecurrentCache, beam_idx: Tensor) -> None:
-    cache.states = [tuple(part[beam_idx] for part in cache.states[0]), *cache.states[1:]]
+    cache.layers[0].reorder_cache(beam_idx)
 
 
 @pytest.mark.parametrize("broken", [forget_to_reorder, forget_the_cell_state, forget_the_second_layer])
@@ -415,14 +416,15 @@ class WritesIntoTheCache(RecurrentForCausalLM):
     def forward(self, input_ids: Any = None, past_key_values: Any = None, **kwargs: Any) -> Any:
         output = super().forward(input_ids, past_key_values=past_key_values, **kwargs)
         if past_key_values is not None:
-            past_key_values.states = output.past_key_values.states
+            past_key_values.layers = output.past_key_values.layers
         return output
 
 
 class KeepsAllStates(RecurrentForCausalLM):
     def forward(self, input_ids: Any = None, **kwargs: Any) -> Any:
         output = super().forward(input_ids, **kwargs)
-        output.past_key_values.states = [(*state, output.logits) for state in output.past_key_values.states]
+        for layer in output.past_key_values.layers:
+            layer.state = (*layer.state, output.logits)
         return output
 
 

@@ -87,8 +87,9 @@ class BagOfWordsPreTrainedModel(LecturePreTrainedModel):
 class BagOfWordsModel(BagOfWordsPreTrainedModel):
     """The text's vector: f(X) of the linear model, σ(h_K) of one with hidden layers.
 
-    `forward` reads ids (batch, seq); a row without tokens is an empty bag. In `attention_mask` (batch, seq) 1 is a real token; without one, all are real. The
-    configuration's `bos_token_id`, `eos_token_id` and `pad_token_id` are left out either way.
+    `forward` reads ids (batch, seq); a row without tokens is an empty bag. In `attention_mask` (batch, seq) 1 is a real
+    token; without one, all are real. The configuration's `bos_token_id`, `eos_token_id` and `pad_token_id` are left out
+    either way.
 
     It returns `pooler_output` (batch, last hidden size or num_labels), the text's vector, and `last_hidden_state`
     (batch, seq, first hidden size or num_labels), what each token adds to h_1 or f(X), 0 for those left out.

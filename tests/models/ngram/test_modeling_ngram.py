@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from torch._dynamo.exc import TorchDynamoException
 from torch.testing import assert_close
 from transformers import AutoModelForCausalLM
 
@@ -54,6 +55,12 @@ class NGramTests(CausalLMTests):
         {"order": 65},
         {"vocab_size": 2, "bos_token_id": 0, "eos_token_id": None, "pad_token_id": 1},
     )
+
+    @pytest.mark.xfail(
+        strict=True, raises=TorchDynamoException, reason="how many n-grams are found is the data's to say"
+    )
+    def test_compiles_in_one_piece(self):
+        super().test_compiles_in_one_piece()
 
     @property
     def context_length(self):
