@@ -981,6 +981,82 @@ class CausalLMTests(TokenTests):
         chosen = first[found[0, -2]] + second[found[0, -2], found[0, -1]]
         assert_close(chosen, best, rtol=0, atol=1e-4)
 
+    @pytest.mark.parametrize("use_cache", [True, False])
+    @pytest.mark.parametrize("negative", [True, False])
+    @torch.no_grad()
+    def test_generate_with_guidance(self, negative: bool, use_cache: bool) -> None:
+        """Classifier-free: u + scale (c - u), where u follows the negative prompt, or the last token of the prompt."""
+        model, inputs = self.build(), self.prompts()
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        other, other_mask = (ids.flip(0), mask.flip(0)) if negative else (ids[:, -1:], mask[:, -1:])
+        options: dict[str, Any] = {"guidance_scale": 2.5, "use_cache": use_cache}
+        if negative:
+            options |= {"negative_prompt_ids": other, "negative_prompt_attention_mask": other_mask}
+        generated = self.generate(model, inputs, **options)
+        for _ in range(6):
+            c, u = (
+                model(input_ids=given, attention_mask=its_mask, use_cache=False).logits[:, -1].log_softmax(dim=-1)
+                for given, its_mask in ((ids, mask), (other, other_mask))
+            )
+            best = (u + 2.5 * (c - u)).argmax(dim=-1, keepdim=True)
+            ids, other = torch.cat([ids, best], dim=1), torch.cat([other, best], dim=1)
+            mask, other_mask = (torch.cat([each, torch.ones_like(best)], dim=1) for each in (mask, other_mask))
+        assert torch.equal(generated, ids)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"repetition_penalty": 1.5},
+            {"no_repeat_ngram_size": 2, "bad_words_ids": [[3], [5, 6]], "num_beams": 2},
+            {"do_sample": True, "num_return_sequences": 2, "top_p": 0.8},
+            {"do_sample": True, "num_beams": 3, "num_return_sequences": 2, "length_penalty": 2.0},
+        ],
+        ids=str,
+    )
+    @torch.no_grad()
+    def test_generate_with_and_without_a_cache(self, options: dict[str, Any]) -> None:
+        model, inputs, found = self.build(), self.prompts(), []
+        for use_cache in (True, False):
+            set_seed(0)
+            found.append(self.generate(model, inputs, use_cache=use_cache, **options))
+        assert torch.equal(*found)
+
+    @torch.no_grad()
+    def test_what_generate_returns(self) -> None:
+        """At each step the logits, states and attentions of the last position of a whole forward pass."""
+        model, inputs = self.build(), self.prompts()
+        asked = {"output_hidden_states": True, "output_attentions": True}
+        generated = self.generate(model, inputs, return_dict_in_generate=True, output_logits=True, **asked)
+        ids, prompt = generated.sequences[:, :-1], inputs["input_ids"].shape[1]
+        mask = nn.functional.pad(inputs["attention_mask"], (0, ids.shape[1] - prompt), value=1)
+        whole = model(input_ids=ids, attention_mask=mask, use_cache=False, **asked)
+        for step, logits in enumerate(generated.logits):
+            seen = prompt + step
+            self.assert_equal({"logits": logits}, {"logits": whole.logits[:, seen - 1]}, f"step {step}")
+            for name in ("hidden_states", "attentions"):
+                expected = whole.get(name)
+                found = (generated.get(name) or [None] * 6)[step]
+                assert (found is None) == (expected is None), name
+                for layer, (ours, theirs) in enumerate(zip(found or (), expected or (), strict=True)):
+                    row = theirs[:, seen - 1] if name == "hidden_states" else theirs[:, :, seen - 1, :seen]
+                    last = ours[:, -1] if name == "hidden_states" else ours[:, :, -1]
+                    self.assert_equal({name: last}, {name: row}, f"step {step}, layer {layer}")
+
+    @pytest.mark.parametrize("source", ["prompt", "assistant"])
+    @torch.no_grad()
+    def test_assisted_generation(self, source: str) -> None:
+        """Words that another model, or the prompt, proposes change nothing; what cannot go back refuses them."""
+        model, assistant, inputs = self.build(), self.build(), self.make_inputs(1, (5,))
+        perturb(assistant, self.perturbation, seed=1)
+        options = {"prompt_lookup_num_tokens": 2} if source == "prompt" else {"assistant_model": assistant}
+        options["max_new_tokens"] = 12
+        try:
+            generated = self.generate(model, inputs, **options)
+        except (ValueError, RuntimeError) as error:
+            assert "not supported with stateful models" in str(error) or "requires a cache" in str(error)  # noqa: PT017
+        else:
+            assert torch.equal(generated, self.generate(model, inputs, max_new_tokens=12))
+
     # Arguments and losses
 
     @torch.no_grad()
@@ -1103,7 +1179,7 @@ class CausalLMTests(TokenTests):
 class CausalLMHeadTests(CausalLMTests):
     """What a language model with the head of base/heads/causal_lm.py must do beside."""
 
-    @pytest.mark.once_per_model
+    @pytest.mark.slow
     @torch.no_grad()
     def test_loss_without_all_logits_compiles_in_one_piece(self) -> None:
         """And so does going on from a cache."""

@@ -41,6 +41,8 @@ class StandInOutput(ModelOutput):
     loss: Tensor | None = None
     logits: Tensor | None = None
     past_key_values: Any = None
+    hidden_states: Any = None
+    attentions: Any = None
 
 
 class StandInCache:

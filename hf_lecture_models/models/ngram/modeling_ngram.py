@@ -192,8 +192,12 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
     def prepare_inputs_for_generation(  # type: ignore[override]
         self, input_ids: Any, next_sequence_length: int | None = None, attention_mask: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Keep the last order-1 words only: the model has no other state."""
+        """Keep the last order-1 words only: the model has no other state, and knows no positions.
+
+        A Transformer whose assistant the model is hands its own positions on.
+        """
         kwargs.pop("past_key_values", None)
+        kwargs.pop("position_ids", None)
         keep = max(self.config.order - 1, 1)
         if attention_mask is not None:
             # Columns from the end until every row has its order-1 real words.
@@ -201,6 +205,14 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
             attention_mask = attention_mask[:, -keep:]
         inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
         return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
+
+    def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        if generation_config.guidance_scale not in (None, 1):
+            raise ValueError(
+                f"{type(self).__name__} takes no guidance_scale: guidance subtracts logarithms of probabilities, and "
+                "an n-gram model has words of probability 0"
+            )
+        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
 
     @classmethod
     def from_tables(cls, tables: NGramTables, config: NGramConfig) -> NGramForCausalLM:
