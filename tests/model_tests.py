@@ -53,6 +53,7 @@ from transformers import (
     set_seed,
 )
 from transformers.models.auto import modeling_auto
+from transformers.utils import generic as transformers_generic
 
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
@@ -529,8 +530,11 @@ class ModelTests:
                 model.activation_checkpointing_enable()
             return
         gradients, recomputed = [], []
-        for _ in range(2):
+        for options in (None, {"use_reentrant": True}, {"use_reentrant": False}):
             model.train().zero_grad()
+            if options is not None:
+                model.activation_checkpointing_enable(options)
+            assert model.is_activation_checkpointing == (options is not None)
             set_seed(0)
             loss = self.training_loss(model, inputs)
             calls: list[Any] = []
@@ -539,10 +543,12 @@ class ModelTests:
                 loss.backward()
             recomputed.append(len(calls))
             gradients.append({name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
-            model.activation_checkpointing_enable()
         assert recomputed[0] == 0
-        assert recomputed[1] > 0, "the backward pass recomputes nothing"
-        self.assert_equal(gradients[1], gradients[0], "gradients under checkpointing")
+        for way in (1, 2):
+            assert recomputed[way] > 0, "the backward pass recomputes nothing"
+            self.assert_equal(gradients[way], gradients[0], "gradients under checkpointing")
+        model.activation_checkpointing_disable()
+        assert not model.is_activation_checkpointing
 
     def test_bf16_autocast(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -1178,6 +1184,32 @@ class CausalLMTests(TokenTests):
 
 class CausalLMHeadTests(CausalLMTests):
     """What a language model with the head of base/heads/causal_lm.py must do beside."""
+
+    def test_gradient_checkpointing_saves_memory(self) -> None:
+        """Less is kept for the backward pass; no cache, as in transformers' own models, which warn of it."""
+        model, inputs = self.build().train(), self.make_inputs(2, (20, 20))
+        if not model.supports_gradient_checkpointing:
+            return
+        kept = []
+        for _ in range(2):
+            sizes: dict[int, int] = {}
+
+            def keep(tensor: Tensor, sizes: dict[int, int] = sizes) -> Tensor:
+                sizes[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
+                return tensor
+
+            with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+                hidden = model.base_model(**inputs, use_cache=False).last_hidden_state
+            for parameter in model.parameters():
+                sizes.pop(parameter.data_ptr(), None)
+            kept.append(sum(sizes.values()))
+            del hidden
+            model.activation_checkpointing_enable()
+        assert kept[1] < 0.7 * kept[0], f"{kept[0]} bytes are kept without checkpointing, {kept[1]} with it"
+        transformers_generic.logger.warning_once.cache_clear()
+        with patch.object(transformers_generic.logger, "warning") as warning:
+            assert model(**inputs, use_cache=True).past_key_values is None
+        assert "use_cache=True` is incompatible with gradient checkpointing" in warning.call_args[0][0]
 
     @pytest.mark.slow
     @torch.no_grad()

@@ -83,6 +83,18 @@ class BagOfWordsPreTrainedModel(LecturePreTrainedModel):
     config_class = BagOfWordsConfig
     base_model_prefix = "model"
 
+    def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
+        """As transformers', refused with the integer coding, where no word has a vector of its own."""
+        if self.config.input_coding == "one_hot":
+            return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)
+        padded = kwargs.get("pad_to_multiple_of", args[0] if args else None) is not None
+        if padded or new_num_tokens not in (None, self.config.vocab_size):
+            raise ValueError(
+                "the vocabulary of a model with input_coding='integer' cannot be resized: what a word adds is its id "
+                "over vocab_size; train a new model with vocab_size=len(tokenizer)"
+            )
+        return self.get_input_embeddings()
+
 
 class BagOfWordsModel(BagOfWordsPreTrainedModel):
     """The text's vector: f(X) of the linear model, σ(h_K) of one with hidden layers.

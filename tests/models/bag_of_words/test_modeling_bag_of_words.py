@@ -308,9 +308,21 @@ def test_words_can_be_added(tokenizer: Any, fields: dict[str, Any]) -> None:
     assert_close(model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits, before)
 
 
+def test_integers_cannot_be_resized(tokenizer: Any) -> None:
+    """What each word adds would change with the number of words."""
+    model = build(tokenizer, input_coding="integer")
+    for call in ({"new_num_tokens": len(tokenizer) + 1}, {"new_num_tokens": 5}, {"pad_to_multiple_of": 8}):
+        with pytest.raises(ValueError, match="input_coding='integer' cannot be resized: .* train a new model"):
+            model.resize_token_embeddings(**call)
+    for size in (None, len(tokenizer)):
+        assert model.resize_token_embeddings(size) is model.model.embed_tokens
+    assert model.config.vocab_size == len(tokenizer)
+
+
 def test_what_cannot_be_read_is_refused(tokenizer: Any) -> None:
     model = build(tokenizer)
-    with pytest.raises(ValueError, match=r"shape \(3,\); \(batch, seq\)"):
-        model(torch.tensor([3, 1, 4]))
+    mask = torch.ones(1, 2)
+    with pytest.raises(ValueError, match=r"attention_mask has shape \(1, 2\); that of input_ids, \(1, 3\), is needed"):
+        model(torch.tensor([[3, 1, 4]]), attention_mask=mask)
     with pytest.raises(TypeError, match="BagOfWordsModel.* takes no argument token_type_ids"):
         model(torch.tensor([[3, 1]]), token_type_ids=torch.tensor([[0, 1]]))
