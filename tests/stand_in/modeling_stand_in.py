@@ -18,7 +18,7 @@ from transformers.utils.generic import can_return_tuple
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.heads.losses import cross_entropy, next_token_labels
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
-from hf_lecture_models.base.scoring import CausalLMMixin
+from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
 
 
@@ -58,7 +58,7 @@ class StandInCache:
         self.state = self.state.index_select(0, beam_idx)
 
 
-class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
+class StandInForCausalLM(LecturePreTrainedModel, GenerationMixin):
     config: StandInConfig
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
@@ -111,6 +111,10 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
             loss = cross_entropy(logits, targets, kwargs.get("num_items_in_batch"))
         seen = input_ids.shape[1] + (0 if past_key_values is None else past_key_values.get_seq_length())
         return StandInOutput(loss, logits[:, kept], StandInCache(state, seen) if use_cache else None)
+
+    @torch.no_grad()
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        return score_from_logits(self, input_ids, attention_mask)
 
     def step(self, embedding: Tensor, state: Tensor) -> Tensor:
         return getattr(torch, self.config.activation)(embedding + self.recurrent(state))
