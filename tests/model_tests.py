@@ -1249,6 +1249,12 @@ class CausalLMHeadTests(CausalLMTests):
             with pytest.raises(ValueError, match=r"shape \(2, 0\): it needs at least one token"):
                 model(**empty)
 
+    @torch.no_grad()
+    def test_guidance_of_beams_is_refused(self) -> None:
+        """transformers mixes them up, silently: tests/base/heads/test_causal_lm.py."""
+        with pytest.raises(ValueError, match="guidance_scale=2.5 with num_beams=3"):
+            self.generate(self.build(), self.prompts(), guidance_scale=2.5, num_beams=3)
+
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_loss_without_all_logits(self, dtype: torch.dtype) -> None:
         """Computed in pieces, it and its gradients are those of the loss from all logits."""

@@ -222,6 +222,30 @@ class OverflowsInBf16(StandInForCausalLM):
         return output
 
 
+class ReadsAnyIds(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        return super().forward(torch.as_tensor(input_ids).long().clamp(0, 19), **kwargs)
+
+
+class LooksUpTwice(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        self.embed_tokens(input_ids[:, :1])
+        return super().forward(input_ids, **kwargs)
+
+
+class PredictsAnyLabel(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, labels: Tensor | None = None, **kwargs: Any) -> StandInOutput:
+        labels = labels if labels is None else labels.long().clamp(-100, 19)
+        return super().forward(input_ids, labels=labels, **kwargs)
+
+
+class AsksForValues(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        if int(input_ids.sum()) == 0:
+            return self.forward(input_ids + 1, **kwargs)
+        return super().forward(input_ids, **kwargs)
+
+
 class KeepsAllLogits(StandInForCausalLM):
     def forward(self, input_ids: Tensor, logits_to_keep: Any = 0, **kwargs: Any) -> StandInOutput:
         return super().forward(input_ids, **kwargs)
@@ -282,6 +306,13 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (ClaimsCheckpointing, "test_gradient_checkpointing", ()),
     (ReturnsNoTuple, "test_outputs_as_a_tuple", ()),
     (OverflowsInBf16, "test_bf16_autocast", ()),
+    (ReadsAnyIds, "test_ids_that_are_none_are_refused", ()),
+    (ForgetsPadding, "test_ids_and_masks_of_a_wrong_shape_are_refused", ()),
+    (LooksUpTwice, "test_word_vectors_are_looked_up_once", ()),
+    (PredictsAnyLabel, "test_labels_that_are_none_are_refused", (False,)),
+    (LosesItsState, "test_generate_with_guidance", (True, True)),
+    (LosesItsState, "test_generate_with_and_without_a_cache", ({"repetition_penalty": 1.5},)),
+    (LosesItsState, "test_what_generate_returns", ()),
     (KeepsAllLogits, "test_logits_to_keep", ()),
     (CountsItsOwnItems, "test_labels_and_num_items_in_batch", ()),
     (DoesNotShiftLabels, "test_labels_and_num_items_in_batch", ()),
@@ -301,6 +332,14 @@ def test_broken_models_fail(model_class: type[StandInForCausalLM], check: str, a
     Tests.model_class = model_class
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         getattr(Tests(), check)(*arguments)
+
+
+def test_a_model_that_asks_for_values_fails() -> None:
+    class Tests(TestStandIn):
+        model_class = AsksForValues
+
+    with pytest.raises(RuntimeError, match="data-dependent"):
+        Tests().test_compiles_in_one_piece()
 
 
 @pytest.mark.parametrize(

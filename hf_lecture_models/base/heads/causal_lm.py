@@ -110,6 +110,15 @@ class CausalLMHead(ModelHead):
             config.max_length = longest + 1
         return config
 
+    def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        if generation_config.guidance_scale not in (None, 1) and (generation_config.num_beams or 1) > 1:
+            raise ValueError(
+                f"guidance_scale={generation_config.guidance_scale} with num_beams={generation_config.num_beams}: "
+                "transformers keeps the text without the prompt in the order of the first step and mixes the beams up; "
+                "leave one of the two out"
+            )
+        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
+
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
         """Natural log-probability of each token given all before it in its row; rows may be long.
