@@ -49,6 +49,7 @@ from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     DynamicCache,
+    GenerationMixin,
     PreTrainedModel,
     set_seed,
 )
@@ -778,11 +779,13 @@ class TokenTests(ModelTests):
         empty = [{name: tensor[:0] for name, tensor in inputs.items()}]
         if not self.empty_rows:
             empty.append({name: tensor[..., :0] for name, tensor in inputs.items()})
+        message = r"the input has shape \(.*0.*\): it needs at least one token per row, and a row"
         for given in empty:
-            with pytest.raises(
-                ValueError, match=r"the input has shape \(.*0.*\): it needs at least one token per row, and a"
-            ):
+            with pytest.raises(ValueError, match=message):
                 model(**given)
+        if isinstance(model, GenerationMixin):
+            with pytest.raises(ValueError, match=message):
+                model.generate(**empty[0], max_new_tokens=2, pad_token_id=0)
 
 
 class CausalLMTests(TokenTests):

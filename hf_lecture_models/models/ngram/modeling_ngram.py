@@ -201,7 +201,7 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
         keep = max(self.config.order - 1, 1)
         if attention_mask is not None:
             # Columns from the end until every row has its order-1 real words.
-            keep = int((attention_mask.flip(1).cumsum(1) < keep).sum(1).max()) + 1
+            keep = int((attention_mask.flip(1).cumsum(1) < keep).any(0).sum()) + 1
             attention_mask = attention_mask[:, -keep:]
         inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
         return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
