@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,49 @@ def test_supervised_fine_tuning(name: str, given: str, data: str, tmp_path: Path
     assert counted.sum(1).max() == (7 if data == "plain text" else 2)
     trainer.save_model(str(tmp_path / "saved"))
     assert same_logits(trainer.model, tmp_path / "saved")
+
+
+PACKED = {"padding_free": {"padding_free": True, "max_length": None}, "packing": {"packing": True, "max_length": 16}}
+
+
+@pytest.mark.filterwarnings("ignore")  # trl knows only flash attention to keep packed texts apart
+@pytest.mark.parametrize("how", PACKED)
+@pytest.mark.parametrize("kind", ["gpt1", "sinusoidal", "learned", "relative", "alibi"])
+def test_packed_texts(kind: str, how: str, tmp_path: Path) -> None:
+    """Each batch is one row of several texts, and its loss that of the texts apart."""
+    name = "gpt1" if kind == "gpt1" else "self_attention"
+    path = save_small_model(tmp_path / "model", name, **({} if kind == "gpt1" else {"position_encoding": kind}))
+    trainer = trl.SFTTrainer(
+        path,
+        trl.SFTConfig(output_dir=str(tmp_path / "run"), **OPTIONS | PACKED[how]),
+        train_dataset=datasets.Dataset.from_list(rows("plain text")),
+    )
+    batch = next(iter(trainer.get_train_dataloader()))
+    begins = [*(batch["position_ids"][0] == 0).nonzero().flatten().tolist(), batch["input_ids"].shape[1]]
+    assert batch["input_ids"].shape[0] == 1
+    assert len(begins) > 3
+    model = AutoModelForCausalLM.from_pretrained(path)
+    with torch.no_grad():
+        found, total, count = model(**batch).loss, 0.0, 0
+        for begin, end in pairwise(begins):
+            text = batch["input_ids"][:, begin:end]
+            total += model(text, labels=text, num_items_in_batch=1).loss.item()
+            count += text.shape[1] - 1
+    assert found.item() == pytest.approx(total / count, rel=1e-5)
+    trainer.train()
+    assert losses(trainer)[-1] < 0.9 * losses(trainer)[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("how", PACKED)
+def test_packed_texts_are_refused_where_a_state_would_run_on(how: str, tmp_path: Path) -> None:
+    trainer = trl.SFTTrainer(
+        save_small_model(tmp_path / "model", "recurrent"),
+        trl.SFTConfig(output_dir=str(tmp_path / "run"), **OPTIONS | PACKED[how]),
+        train_dataset=datasets.Dataset.from_list(rows("plain text")),
+    )
+    with pytest.raises(TypeError, match="takes no argument .*position_ids"):
+        trainer.train()
 
 
 @pytest.mark.parametrize("given", ["path", "object"])

@@ -26,6 +26,8 @@ Deviations:
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation import GenerationMixin
@@ -71,6 +73,8 @@ class Gpt1PreTrainedModel(LecturePreTrainedModel):
     supports_gradient_checkpointing = True
     _supports_sdpa = True
     _supports_flex_attn = True
+    _supports_attention_backend = True
+    _can_compile_fullgraph = True
     _no_split_modules = ["Gpt1Block"]
     _can_record_outputs = {"hidden_states": Gpt1Block, "attentions": CausalSelfAttention}
     # The causal mask and the positions, which openai-gpt checkpoints hold beside the weights.
@@ -119,18 +123,25 @@ class Gpt1Model(Gpt1PreTrainedModel):
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
-        **kwargs: bool,
+        **kwargs: Any,
     ) -> BaseModelOutputWithPast:
         """Read the sequences; to show attention weights, this call computes attention the eager way."""
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         limit = self.config.max_position_embeddings
-        position_ids = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)
-        hidden = self.dropout(words + self.embed_positions(position_ids))
-        implementation = self.attention_implementation(output_attentions)
-        dropout = self.config.attention_dropout if self.training else 0.0
-        attention = causal_attention(implementation, hidden, attention_mask, past_key_values, dropout=dropout)
+        positions = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)
+        hidden = self.dropout(words + self.embed_positions(positions))
+        block: Any = self.layers[0]
+        attention = causal_attention(
+            self.attention_implementation(output_attentions),
+            hidden,
+            attention_mask,
+            past_key_values,
+            dropout=block.self_attn.dropout.p if self.training else 0.0,
+            position_ids=position_ids,
+            options=kwargs,
+        )
         for layer in self.layers:
             hidden = layer(hidden, attention, past_key_values=past_key_values)
         return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None)

@@ -36,6 +36,7 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +60,7 @@ from hf_lecture_models.layers.positions import (
     RelativePositions,
     SinusoidalPositions,
 )
-from hf_lecture_models.layers.token_positions import token_positions
+from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
 from hf_lecture_models.models.self_attention.configuration_self_attention import SelfAttentionConfig
 
 POSITION_ENCODINGS: dict[str, Callable[[SelfAttentionConfig], nn.Module]] = {
@@ -117,6 +118,8 @@ class SelfAttentionPreTrainedModel(LecturePreTrainedModel):
     supports_gradient_checkpointing = True
     _supports_sdpa = True
     _supports_flex_attn = True
+    _supports_attention_backend = True
+    _can_compile_fullgraph = True
     _no_split_modules = ["PreNormBlock", "PostNormBlock"]
     _can_record_outputs = {"hidden_states": Block, "attentions": CausalSelfAttention}
 
@@ -169,21 +172,30 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
         past_key_values: Cache | None = None,
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
-        **kwargs: bool,
+        **kwargs: Any,
     ) -> BaseModelOutputWithPast:
         """Read the sequences; to show attention weights, this call computes attention the eager way."""
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
-        positions = token_positions(words, attention_mask, past_key_values)
-        hidden, bias = self.position_encoding(words, positions[:, -words.shape[1] :], positions)
+        positions = bounded_positions(words, attention_mask, self.longest_input, position_ids, past_key_values)
+        keys = key_positions(words, positions, attention_mask, past_key_values)
+        hidden, bias = self.position_encoding(words, positions, keys)
         hidden = self.dropout(hidden)
-        implementation = self.attention_implementation(output_attentions)
-        attention = causal_attention(implementation, hidden, attention_mask, past_key_values, bias)
+        attention = causal_attention(
+            self.attention_implementation(output_attentions),
+            hidden,
+            attention_mask,
+            past_key_values,
+            bias,
+            position_ids=position_ids,
+            options=kwargs,
+        )
         states = [hidden]
         for layer in self.layers:
             hidden = layer(hidden, attention, past_key_values=past_key_values)

@@ -169,11 +169,14 @@ def test_generation_stops_at_the_last_position() -> None:
 
 
 def test_given_positions_are_honoured() -> None:
+    """Any numbers beside a mask; without one, a number that is not the next begins another text."""
     model, tokens = build(), ids(2, 5)
-    places = torch.tensor([[7, 3, 3, 0, 39], [0, 1, 2, 3, 4]])
-    found = model(tokens, position_ids=places).logits
+    places, mask = torch.tensor([[0, 3, 4, 17, 39], [0, 1, 2, 3, 4]]), torch.ones(2, 5)
+    found = model(tokens, mask, position_ids=places).logits
     assert_close(found[1], model(tokens).logits[1], rtol=0, atol=1e-5)
     assert_close(found, peer_with(model)(tokens, position_ids=places).logits, rtol=0, atol=1e-5)
+    packed = model(tokens, position_ids=places).logits[0, 1:3]
+    assert_close(packed, model(tokens[:1, 1:3], position_ids=places[:1, 1:3]).logits[0], rtol=0, atol=1e-5)
     for wrong in (40, -1):
         with pytest.raises(ValueError, match=f"position {wrong}; .*max_position_embeddings=40"):
             model(tokens, position_ids=places.clone().fill_diagonal_(wrong))
