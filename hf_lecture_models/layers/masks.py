@@ -85,8 +85,8 @@ def check_prepared(hidden: Tensor, mask: Any) -> None:
     if mask.shape[0] not in (1, batch) or mask.shape[2] != seq or mask.shape[3] < seq or not typed:
         raise ValueError(
             f"attention_mask has shape {tuple(mask.shape)} and type {mask.dtype}; a mask of four axes must be (batch "
-            f"or 1, heads or 1, seq, keys) with batch={batch} and seq={seq}, and bool (True = may attend) or numbers to "
-            "add to the scores"
+            f"or 1, heads or 1, seq, keys) with batch={batch} and seq={seq}, and bool (True = may attend) or numbers "
+            "to add to the scores"
         )
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import DataCollatorWithFlattening, DynamicCache, GPT2Config, GPT2LMHeadModel, StaticCache
 
+from hf_lecture_models import NGramConfig, NGramForCausalLM
 from tests.interop.small_models import small_model, small_tokenizer
 from tests.model_tests import uncompiled_flex_attention
 
@@ -27,8 +28,8 @@ def build(kind: str, implementation: str = "sdpa", **changes: Any) -> Any:
         fields |= {"position_encoding": kind, "relative_attention_num_buckets": 6, "relative_attention_max_distance": 7}
     torch.manual_seed(0)
     model = small_model("gpt1" if kind == "gpt1" else "self_attention", small_tokenizer(), **fields)
-    for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.3)
+    for name, parameter in model.named_parameters():
+        nn.init.normal_(parameter, mean=float(name.endswith("norm.weight")), std=0.3)
     model.tie_weights()
     model.set_attn_implementation(implementation)
     return model.eval()
@@ -223,10 +224,11 @@ def test_a_block_mask_is_read_by_flex_attention_alone(kind: str) -> None:
         model(**given, attention_mask=block)
 
 
-@pytest.mark.parametrize("name", ["recurrent", "feed_forward"])
+@pytest.mark.parametrize("name", ["recurrent", "feed_forward", "ngram"])
 def test_models_with_a_state_refuse_packed_texts(name: str) -> None:
-    """Their state would run from one text into the next."""
-    model, batch = small_model(name, small_tokenizer()), packed()
+    """What they read of one text would run into the next."""
+    ngram = NGramForCausalLM(NGramConfig(vocab_size=20, order=2))
+    model, batch = ngram if name == "ngram" else small_model(name, small_tokenizer()), packed()
     with pytest.raises(TypeError, match="takes no argument position_ids"):
         model(**batch)
     for collator in (
@@ -236,5 +238,6 @@ def test_models_with_a_state_refuse_packed_texts(name: str) -> None:
     ):
         with pytest.raises(TypeError, match="takes no argument (cu_seq_lens_k|position_ids|seq_idx)"):
             model(**collator([{"input_ids": text} for text in ROWS[0]]))
-    with pytest.raises(ValueError, match="attention_mask has shape"):
-        model(batch["input_ids"], attention_mask=same_text())
+    if name != "ngram":
+        with pytest.raises(ValueError, match="attention_mask has shape"):
+            model(batch["input_ids"], attention_mask=same_text())
