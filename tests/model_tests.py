@@ -506,6 +506,20 @@ class ModelTests:
             "learn less"
         )
 
+    @torch.no_grad()
+    def test_dropout_is_in_modules(self) -> None:
+        """Which other programs (trl) switch off, and then training computes what evaluation does."""
+        config = self.config()
+        for name in (name for name in vars(config) if "dropout" in name):
+            setattr(config, name, 0.5)
+        set_seed(0)
+        model, inputs = self.model_class(config).eval(), self.make_inputs(2, (5, 5))
+        expected = self.outputs(model, inputs)
+        for module in model.train().modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        self.assert_equal(self.outputs(model, inputs), expected, "dropout that no nn.Dropout holds")
+
     def test_gradient_checkpointing(self) -> None:
         """Where claimed, the gradients stay the same; where not, asking for it is refused."""
         model, inputs = self.build(), self.make_inputs(2, (5, 5))

@@ -148,6 +148,30 @@ def test_preferences(name: str, given: str, tmp_path: Path) -> None:
     assert same_logits(trainer.model, tmp_path / "saved")
 
 
+@pytest.mark.parametrize("kind", [*MODELS, "feed_forward"])
+def test_preferences_of_a_trained_model_with_dropout(kind: str, tmp_path: Path) -> None:
+    """It starts from ln 2: what trl switches off is all the dropout that there is."""
+    rates = ("dropout", "embedding_dropout", "attention_dropout") if kind == "gpt1" else ("dropout",)
+    path = save_small_model(tmp_path / "model", kind, **dict.fromkeys(rates, 0.5))
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(path), AutoTokenizer.from_pretrained(path)
+    batch = tokenizer(TEXTS, return_tensors="pt", padding=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss = model.train()(**batch, labels=batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)).loss
+        loss.backward()
+        optimizer.step()
+    model.save_pretrained(path)
+    changes = {"max_steps": 1, "gradient_checkpointing": kind != "feed_forward"}  # which has a single layer
+    trainer = trl.DPOTrainer(
+        path,
+        args=trl.DPOConfig(output_dir=str(tmp_path / "run"), **OPTIONS | changes),
+        train_dataset=datasets.Dataset.from_list(PAIRS),
+    )
+    trainer.train()
+    assert losses(trainer)[0] == pytest.approx(0.693147, abs=1e-5)
+
+
 def run_trl(command: str, folder: Path, data: list[dict[str, Any]], *options: str) -> Path:
     """What a user types; returns the folder of the result."""
     (folder / "data").mkdir()
