@@ -12,13 +12,14 @@ With one-hot tokens u_1, ..., u_T, word vectors W_e and position vectors W_p, in
     P(u_{t+1} | u_1 ... u_t) = softmax(W_e^T h_t)
 
     Attention: o_t = W_o [Σ_{s ≤ t} a_t[s] v_s of each head] + b_o,  a_t = softmax_s(q_t · k_s / √head_dim)
-    FFN(n) = W_2 GELU(W_1 n + b_1) + b_2,  GELU(x) = 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))
+    FFN(n) = W_2 GELU(W_1 n + b_1) + b_2,  GELU(x) = x Φ(x) ≈ 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))
     LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
 
 Dropout acts on h_t before the first block, on the weights a_t, and on what Attention and FFN add.
 
 Deviations:
 - From the slides: the sum of losses on R:1021 leaves out the first word and the end; with `<s>` in front, both count.
+- From the slides: R:878 has the exact GELU; the published weights were trained with the tanh form, the default here.
 - From the paper: its modified L2 penalty is the optimizer's business (`weight_decay` in a recipe). Its tokenizer is
   transformers' own; any other works.
 - The papers could not be opened; their equations and sections are from memory.

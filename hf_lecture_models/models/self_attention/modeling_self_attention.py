@@ -16,7 +16,7 @@ With word vectors w_1, ..., w_T and K blocks:
 
     Attention: o_t = W [Σ_{s ≤ t} a_t[s] v_s of each head] + b,  a_t = softmax_s(q_t · k_s / √head_dim + bias[t, s])
                bias: -m_head (t - s) (alibi), b_head[bucket(t - s)] (relative) or 0
-    FFN(n) = W_2 φ(W_1 n + b_1) + b_2                                φ: ReLU, GELU, SiLU or Swish_β (slide R:882)
+    FFN(n) = W_2 φ(W_1 n + b_1) + b_2                                φ: GELU, ReLU, SiLU or Swish_β (slides R:878-882)
     LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
 
 Dropout acts on I_0 and on what Attention and FFN add (Vaswani et al. 5.4); not on the weights a_t.
@@ -29,6 +29,7 @@ Deviations:
 - √d before w_t is Vaswani et al.'s (3.4) and on no slide: sinusoids have a fixed size, and word vectors, being the
   output matrix too, start small. The other kinds take w_t as it is.
 - From T5, whose buckets the relative positions are: its scores are not divided by √head_dim; these are.
+- From the slides: R:878 has the exact GELU ("gelu"); the default is its tanh form, as GPT-2's.
 - With pre-LN, the mix is of the normalised I_u, so that θ compares layers of one scale.
 - The papers could not be opened; their equations and sections are from memory.
 """
