@@ -101,6 +101,13 @@ class LecturePreTrainedModel(PreTrainedModel):
             )
         return super()._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
 
+    def _prepare_position_ids_for_generation(self, inputs_tensor: torch.Tensor, model_kwargs: dict[str, Any]) -> Any:
+        # transformers gives padding the position 0, so that what is generated behind padding would begin anew at 1.
+        mask = model_kwargs.get("attention_mask")
+        if mask is not None:
+            return (mask.long().cumsum(-1) - 1).clamp(min=0)
+        return super()._prepare_position_ids_for_generation(inputs_tensor, model_kwargs)  # type: ignore[misc]
+
     def init_continuous_batching(self, *args: Any, workload_hints: Any = None, **kwargs: Any) -> Any:
         """As transformers', where `generate_batch` and `transformers serve --continuous-batching` begin.
 

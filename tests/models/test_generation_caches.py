@@ -97,6 +97,24 @@ def test_caches_by_name(kind: str, cache: str, implementation: str) -> None:
     torch.testing.assert_close(torch.stack(found.logits), torch.stack(plain.logits), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("use_cache", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_behind_a_prompt_takes_no_place(kind: str, use_cache: bool) -> None:
+    """The first new token comes from what stands last, as in any model; the others follow prompt and first token."""
+    model = build(kind, tie_word_embeddings=False)
+    torch.nn.init.normal_(model.lm_head.weight, std=2.0)
+    ids, mask = torch.tensor([[9, 8, 7, 6, 5], [5, 6, 7, 0, 0]]), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+    shown = {"return_dict_in_generate": True, "output_logits": True}
+    found = model.generate(ids, attention_mask=mask, use_cache=use_cache, **GREEDY, **shown)
+    first = int(found.sequences[1, 5])
+    for row, prompt in enumerate(([9, 8, 7, 6, 5], [5, 6, 7, first])):
+        tokens, log_probs = continued(model, prompt)
+        assert found.sequences[row, 5 + row :].tolist() == tokens[: 7 - row]
+        logits = torch.stack(found.logits[row:])[:, row].log_softmax(-1)
+        chosen = logits.gather(1, found.sequences[row, 5 + row :, None])[:, 0]
+        torch.testing.assert_close(chosen, log_probs[: 7 - row], rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_static_cache_compiles_into_one_graph(kind: str) -> None:
     """As `generate()` does by itself on a GPU; on the CPU, where it is told to."""
