@@ -523,6 +523,20 @@ class ModelTests:
             for our, their in zip(*found, strict=True):
                 assert_close(our, their, rtol=1e-4, atol=1e-6)
 
+    @torch.no_grad()
+    def test_dropout_is_in_modules(self) -> None:
+        """Which other programs (trl) switch off, and then training computes what evaluation does."""
+        config = self.config()
+        for name in (name for name in vars(config) if "dropout" in name):
+            setattr(config, name, 0.5)
+        set_seed(0)
+        model, inputs = self.model_class(config).eval(), self.make_inputs(2, (5, 5))
+        expected = self.outputs(model, inputs)
+        for module in model.train().modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        self.assert_equal(self.outputs(model, inputs), expected, "dropout that no nn.Dropout holds")
+
     def test_gradient_checkpointing(self) -> None:
         """Where claimed, the gradients stay the same; where not, asking for it is refused."""
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -1244,8 +1258,16 @@ class CausalLMHeadTests(CausalLMTests):
     @torch.no_grad()
     def test_inputs_of_a_wrong_shape_are_refused(self) -> None:
         model, ids = self.build(), self.make_inputs(2, (5, 5))["input_ids"]
-        for mask in (torch.ones(2, 4), torch.ones(3, 5), torch.ones(2, 1, 5, 5)):
+        for mask in (torch.ones(2, 4), torch.ones(3, 5), torch.ones(2, 5, 5)):
             with pytest.raises(ValueError, match=r"attention_mask has shape .*\(2, 5\)"):
+                model(ids, attention_mask=mask)
+        # Of four axes, what a model of keys and values reads, others refuse.
+        prepared = torch.ones(2, 1, 5, 5).bool().tril()
+        if model._supports_attention_backend:
+            assert_close(model(ids, attention_mask=prepared).logits, model(ids).logits, rtol=0, atol=self.tolerance)
+            prepared = prepared[:, :, 1:]
+        for mask in (prepared, prepared.int()):
+            with pytest.raises(ValueError, match="attention_mask has shape"):
                 model(ids, attention_mask=mask)
         vectors = model.get_input_embeddings()(ids)
         for empty in ({"input_ids": ids[:, :0]}, {"inputs_embeds": vectors[:, :0]}):

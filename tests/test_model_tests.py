@@ -66,6 +66,13 @@ class Deaf(StandInForCausalLM):
         return super().forward(torch.zeros_like(input_ids), **kwargs)
 
 
+class DropsOutByANumber(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        output.logits = nn.functional.dropout(output.logits, 0.5, self.training)
+        return output
+
+
 class SwallowsArguments(StandInForCausalLM):
     def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
         known = ("attention_mask", "past_key_values", "labels", "use_cache", "logits_to_keep", "num_items_in_batch")
@@ -281,6 +288,7 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (LooksAhead, "test_causality", ()),
     (Deaf, "test_causality", ()),
     (SwallowsArguments, "test_unknown_arguments_are_refused", ()),
+    (DropsOutByANumber, "test_dropout_is_in_modules", ()),
     (ForgetsPadding, "test_batch_equals_single_rows", ("left",)),
     (ForgetsPadding, "test_cache_in_beam_search", ()),
     (ReadsTheMasksBeginning, "test_cache_with_left_padding", ((5, 1, 1, 1),)),

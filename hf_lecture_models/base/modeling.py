@@ -17,6 +17,7 @@ from transformers.utils.output_capturing import capture_outputs
 
 from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
+from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS
 
 _WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
 # Programs pass these to any model, also to one that has no attention weights to show; `generate()`, its own tokenizer.
@@ -50,6 +51,8 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
         TypeError: for one that is not in `known`; what programs pass to any model is let through.
     """
     given = {name: value for name, value in kwargs.items() if value is not None}
+    if getattr(model, "_supports_attention_backend", False):
+        known = known | ATTENTION_OPTIONS
     if unknown := sorted(given.keys() - known - _PASSED_TO_ALL):
         raise TypeError(
             f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}; leave it out of the inputs "
@@ -83,6 +86,49 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     def _supports_default_dynamic_cache(cls) -> bool:
         # A cache of keys and values is no state of a recurrent model.
         return not cls._is_stateful
+
+    def _prepare_cache_for_generation(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        named = generation_config.cache_implementation
+        # transformers would take no notice of the name, but for a line in the log.
+        if named is not None and not self._supports_default_dynamic_cache():
+            raise ValueError(
+                f"cache_implementation={named!r} names a cache of keys and values, of which {type(self).__name__} has "
+                "none; leave it out"
+            )
+        if named is not None and named.startswith("offloaded") and not torch.accelerator.is_available():
+            raise ValueError(
+                f"cache_implementation={named!r} moves keys and values from a GPU to the CPU and back, and there is no "
+                "GPU; leave it out"
+            )
+        return super()._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
+
+    def _prepare_position_ids_for_generation(self, inputs_tensor: torch.Tensor, model_kwargs: dict[str, Any]) -> Any:
+        # transformers gives padding the position 0, so that what is generated behind padding would begin anew at 1.
+        mask = model_kwargs.get("attention_mask")
+        if mask is not None:
+            return (mask.long().cumsum(-1) - 1).clamp(min=0)
+        return super()._prepare_position_ids_for_generation(inputs_tensor, model_kwargs)  # type: ignore[misc]
+
+    def init_continuous_batching(self, *args: Any, workload_hints: Any = None, **kwargs: Any) -> Any:
+        """As transformers', where `generate_batch` and `transformers serve --continuous-batching` begin.
+
+        Raises:
+            ValueError: the model keeps something else than keys and values, or cannot read as many tokens as announced.
+        """
+        if not self._supports_attention_backend:
+            raise ValueError(
+                f"{type(self).__name__} has no keys and values, which continuous batching (generate_batch) keeps in "
+                "pages; use generate(), on a padded batch"
+            )
+        hints = workload_hints
+        prompt, new = (hints.max_prompt_length, hints.max_generated_length) if hints else (0, 0)
+        # The last token is never read.
+        if self.longest_input is not None and prompt + new - 1 > self.longest_input:
+            raise ValueError(
+                f"a prompt of {prompt} tokens and {new} new ones are more than {type(self).__name__} can read, "
+                f"{self.longest_input} in all; set max_new_tokens, or cut the prompt"
+            )
+        return super().init_continuous_batching(*args, workload_hints=workload_hints, **kwargs)  # type: ignore[misc]
 
     def _set_gradient_checkpointing(
         self,

@@ -39,6 +39,8 @@ class AttentionKernel(NamedTuple):
     """Whether a position attends to no later one; without a mask, the function must know."""
     position_bias: Tensor | None = None
     """(batch or 1, heads, seq, keys), added to the scores."""
+    options: dict[str, Any] | None = None
+    """What else a caller has for the function: a paged cache and its tables, the bounds of packed texts."""
 
 
 class MultiHeadAttention(nn.Module):
@@ -79,7 +81,9 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"{type(self).__name__} was handed an attention kernel with is_causal={not self.is_causal}"
             )
-        options = {} if attention.position_bias is None else {"position_bias": attention.position_bias}
+        options = dict(attention.options or {})
+        if attention.position_bias is not None:
+            options["position_bias"] = attention.position_bias
         dropout = self.dropout.p if self.dropout.training else 0.0
         output, weights = attention.function(
             self, q, k, v, attention.mask, dropout=dropout, scaling=self.scaling, **options

@@ -16,6 +16,7 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, ne
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
+from hf_lecture_models.layers.masks import is_prepared
 
 
 class CausalLMHead(ModelHead):
@@ -76,7 +77,9 @@ class CausalLMHead(ModelHead):
         targets = next_token_labels(labels, shift_labels, hidden.shape[:2], self.config.vocab_size)
         if targets is not None:
             all_logits = logits if isinstance(logits_to_keep, int) and logits_to_keep == 0 else None
-            loss = self._loss(hidden, all_logits, targets, padding_mask(attention_mask, hidden), items)
+            # A prepared mask says nothing of padding: there, labels do.
+            real = None if is_prepared(attention_mask) else padding_mask(attention_mask, hidden)
+            loss = self._loss(hidden, all_logits, targets, real, items)
         return CausalLMOutputWithPast(
             loss=loss,
             logits=logits,

@@ -80,6 +80,8 @@ def feed_forward(config: SelfAttentionConfig, p: Tensors, name: str, x: Tensor) 
     if config.hidden_act == "relu":
         z = z * (z > 0)
     elif config.hidden_act == "gelu":
+        z = z * torch.distributions.Normal(0.0, 1.0).cdf(z)
+    elif config.hidden_act == "gelu_new":
         z = z / 2 * (1 + (math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)).tanh())
     else:
         beta = p[f"{name}.activation.beta"] if config.hidden_act == "swish" else 1.0
@@ -170,7 +172,7 @@ class TestRelativePre(SelfAttentionLMTests):
 
 
 class TestRelativePost(SelfAttentionLMTests):
-    fields = {"position_encoding": "relative", "norm_position": "post"}
+    fields = {"position_encoding": "relative", "norm_position": "post", "hidden_act": "gelu"}
 
 
 class TestAlibiPre(SelfAttentionLMTests):
