@@ -3,7 +3,6 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any, Self
@@ -184,8 +183,8 @@ class LecturePreTrainedModel(PreTrainedModel):
             if not load_config.ignore_mismatched_sizes:
                 refuse_other_shapes(info, source)
             refuse_missing(model, info, source)
-        # What is converted while it is loaded is compared in `from_pretrained`.
-        load_config = replace(load_config, ignore_mismatched_sizes=True)
+        # What is converted while it is loaded, `from_pretrained` compares afterwards.
+        load_config.ignore_mismatched_sizes = True
         return super()._load_pretrained_model(model, state_dict, checkpoint_files, load_config)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models import (
     BagOfWordsConfig,
@@ -274,3 +274,21 @@ def test_a_device_map_that_tears_tied_weights_apart_is_refused(tmp_path):
             Gpt1ForCausalLM.from_pretrained(tmp_path / "model", device_map=device_map, offload_folder=tmp_path / "off")
     gpt1(tie_word_embeddings=False).save_pretrained(tmp_path / "model")
     Gpt1ForCausalLM.from_pretrained(tmp_path / "model", device_map=device_map, offload_folder=tmp_path / "off")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("transformer.h.0.ln_1.weight", r"model.layers.0.attention_norm.weight has shape \(7,\)"),
+        # It is transposed while it is loaded, and compared afterwards.
+        ("transformer.h.0.mlp.c_fc.weight", r"model.layers.0.ffn.up_proj.weight has shape \(32, 7\)"),
+    ],
+)
+def test_other_shapes_of_an_official_checkpoint(tmp_path, name, message):
+    sizes = {"vocab_size": 20, "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 16}
+    OpenAIGPTLMHeadModel(OpenAIGPTConfig(**sizes)).save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors[name] = tensors[name][:7].clone()
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=message):
+        Gpt1ForCausalLM.from_pretrained(tmp_path)
