@@ -357,7 +357,6 @@ def test_weights_read_where_no_hook_fetches_them_fail() -> None:
 class LooksAfterwards(StandInForCausalLM):
     @classmethod
     def _load_pretrained_model(cls, model: Any, state_dict: Any, checkpoint_files: Any, load_config: Any) -> Any:
-        load_config.ignore_mismatched_sizes = True
         return PreTrainedModel._load_pretrained_model(model, state_dict, checkpoint_files, load_config)
 
 

@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any, Self
@@ -183,9 +184,13 @@ class LecturePreTrainedModel(PreTrainedModel):
             if not load_config.ignore_mismatched_sizes:
                 refuse_other_shapes(info, source)
             refuse_missing(model, info, source)
-        # What is converted while it is loaded, `from_pretrained` compares afterwards.
-        load_config.ignore_mismatched_sizes = True
         return super()._load_pretrained_model(model, state_dict, checkpoint_files, load_config)
+
+    @classmethod
+    def _finalize_model_loading(cls, model: Any, load_config: Any, loading_info: Any) -> Any:
+        # The shapes of what was converted while it was loaded, `from_pretrained` compares.
+        load_config = replace(load_config, ignore_mismatched_sizes=True)
+        return super()._finalize_model_loading(model, load_config, loading_info)
 
 
 def _checkpoint_leaves(checkpoint: Callable[..., Any], function: Callable[..., Any], *args: Any) -> Any:
