@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedTokenizerFast
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_lecture_models.base.heads.losses import cross_entropy
@@ -384,6 +384,38 @@ def test_declared_context_lengths_are_checked(model_class: type[StandInForCausal
     expected = "returned one" if model_class is StandInForCausalLM else "in pieces of"
     with pytest.raises(AssertionError, match=expected):
         Tests().test_cache_equals_no_cache((3, 2, 3))
+
+
+class ReadsWeightsElsewhere(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        output.logits = output.logits + 0 * self.lm_head.weight.sum()
+        return output
+
+
+def test_weights_read_where_no_hook_fetches_them_fail() -> None:
+    class Tests(TestStandIn):
+        model_class = ReadsWeightsElsewhere
+
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
+        Tests().test_offloaded("memory", Path())
+
+
+class LooksAfterwards(StandInForCausalLM):
+    @classmethod
+    def _load_pretrained_model(cls, model: Any, state_dict: Any, checkpoint_files: Any, load_config: Any) -> Any:
+        return PreTrainedModel._load_pretrained_model(model, state_dict, checkpoint_files, load_config)
+
+
+def test_sizes_compared_after_loading_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tests(TestStandIn):
+        model_class = auto_class = LooksAfterwards
+
+    # 268 MB; without these, all of the memory.
+    monkeypatch.setattr(StandInConfig, "positive_fields", ("vocab_size",))
+    monkeypatch.setattr(StandInConfig, "largest_values", {"vocab_size": 2**22})
+    with pytest.raises(AssertionError, match="'vocab_size': .* MB"):
+        Tests().test_other_sizes_take_no_memory(tmp_path)
 
 
 class LSTMTests(RecurrentCacheTests):

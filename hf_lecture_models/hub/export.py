@@ -15,9 +15,10 @@ from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
 from hf_lecture_models.io.auto_classes import auto_classes, model_classes
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.weights import weight_file_patterns
 
 # What an earlier export to the same folder may have left and this one may not need.
-_REPLACED = ("model*.safetensors", "model*.safetensors.index.json", "*.py")
+_REPLACED = (*weight_file_patterns(), "*.py")
 
 
 def export(

@@ -10,6 +10,7 @@ import pytest
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tokenization import corpus
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
 
@@ -81,6 +82,13 @@ def test_errors_in_standard_input(run, folder):
     status, _, err = run("score", folder, stdin="")
     assert status == 1
     assert "no texts" in err
+
+
+def test_a_line_of_standard_input_that_would_fill_the_memory(run, folder, monkeypatch):
+    monkeypatch.setattr(corpus, "MAX_LINE_BYTES", 1000)
+    status, _, err = run("score", folder, stdin=f"ok\n{'cat ' * 300}\n")
+    assert status == 1
+    assert "standard input, line 2: longer than 1000 bytes" in err
 
 
 def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start, folder):

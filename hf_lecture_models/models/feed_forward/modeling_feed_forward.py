@@ -157,8 +157,8 @@ class FeedForwardForCausalLM(LargeVocabularyLM, CausalLMHead, FeedForwardPreTrai
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        # The word vectors, in the part that comes first, have their values by now.
-        if module is self.lm_head and self.config.starts_equal:
-            output = self.get_parameter("lm_head.weight")
+        # The word vectors, in the part that comes first, have their values by now; offloaded matrices are loaded ones.
+        output = self.get_parameter("lm_head.weight") if self.config.starts_equal else None
+        if module is self.lm_head and output is not None and not output.is_meta:
             direct = output[:, self.config.hidden_size :]
             init.copy_(output, torch.cat((self.get_parameter("model.embed_tokens.weight"), direct), 1))
