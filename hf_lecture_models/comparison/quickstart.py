@@ -20,7 +20,7 @@ from hf_lecture_models.tokenization.word import WordTokenizer
 
 # The pipeline joins prompt and completion as they are, so the space between two words stands in the prompt.
 PROMPT = "The value of the "
-# Slides R:180-190 and Y:10-51, and one pair of the kind of sentences that the models have read.
+# Slides R:180-190 and Y:21-51, and one pair of the kind of sentences that the models have read.
 PAIRS = [
     ["The parcel was secured by grey tape .", "The parcel was secured by great ape ."],
     ["he was a lighthouse keeper", "he was a light housekeeper"],
