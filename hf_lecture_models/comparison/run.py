@@ -108,7 +108,8 @@ def _train_and_measure(
     row = {
         "name": baseline.name,
         "title": baseline.title,
-        "parameters": _count_parameters(trained.model),
+        "parameters": trained.model.num_parameters(),
+        "table_entries": sum(getattr(trained.model.config, "table_sizes", None) or ()),
         "seconds": trained.seconds,
         "tokens": trained.tokens,
         "tokens_per_second": trained.tokens / trained.seconds,
@@ -138,8 +139,3 @@ def _training(folder: Path) -> dict[str, Any]:
     """What the trainer recorded of a network; {} for an n-gram."""
     path = folder / "training.json"
     return training_record(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-
-
-def _count_parameters(model: Any) -> int:
-    """Numbers that training found: weights, or an n-gram's stored probabilities and back-off weights."""
-    return model.num_parameters() or sum(b.numel() for b in model.buffers() if b.is_floating_point())
