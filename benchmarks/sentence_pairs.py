@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The lectures' sentence pairs, ranked: "A better than B iff P(A) >= P(B)" (slides R:180-190, Y:21-51).
 
-English by a model of WikiText-2, French by models of Multi30k's French captions; each by a 5-gram over words, whose world
-is closed (an unknown word is `<unk>`), and by a 6-gram over characters, whose world is open (slide Y:320-323). Prints ln P of
-each terminated sentence, the unknown words in it, and whether the model agrees with the slide; then how often the phrases
-that decide occur in the training text, as whole words.
+English by models of WikiText-2, French by models of Multi30k's French captions; each by a 5-gram over words, whose
+world is closed (an unknown word is `<unk>`), and by a 6-gram over characters, whose world is open (slide Y:320-323).
+Prints ln P of each terminated sentence, the unknown words in it, and whether the model agrees with the slide; then how
+often the phrases that decide occur in the training text, as whole words.
 
     python -m benchmarks.sentence_pairs [--model FOLDER]      # FOLDER: any causal LM in place of the English 5-gram
 """

@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Every figure of README, docs and model pages is that of its record.
 
-Records are `benchmarks/results/NAME.json` and the facts of trained recipes, `hub_cards/facts/NAME.json` (the cards themselves
-are rendered from their facts: tests/hub/test_card.py). For each document a function below yields the passages that hold
-measured figures, with the figures filled in from the records; each passage must stand in the document, word for word.
-What is left of the document is searched for figures (decimals, percentages, thousands, seconds, minutes, times): none may
-be left but those in OTHERS, which are no measurements, each with the reason.
+Records are `benchmarks/results/NAME.json` and the facts of trained recipes, `hub_cards/facts/NAME.json` (the cards
+themselves are rendered from their facts: tests/hub/test_card.py). For each document a function below yields the
+passages that hold measured figures, with the figures filled in from the records; each passage must stand in the
+document, word for word. What is left of the document is searched for figures (decimals, percentages, thousands,
+seconds, minutes, times): none may be left but those in OTHERS, which are no measurements, each with the reason.
 
 After a benchmark was run again, a failing test prints the passage as it must read now.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 import pytest
 
 from benchmarks import blimp, wikitext2_table
+from hf_lecture_models.tokenization.corpus import read_texts
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -75,6 +77,11 @@ def pairs(model: str) -> list[tuple[str, str]]:
 
 def large(model: str, precision: str) -> Any:
     return record("large_vocabulary")[f"throughput, {model}"][precision]
+
+
+def against_torch(kind: str, precision: str) -> float:
+    """Speed of the LSTM with this output layer, as a multiple of torch's with a full softmax."""
+    return large("LSTM, 2 x 512", precision)["times torch, softmax"][kind]
 
 
 def against_torch_adaptive(precision: str) -> str:
@@ -142,7 +149,8 @@ def readme() -> Iterator[str]:
     )
     name, pieces = "self_attention", "self_attention_bpe"
     yield (
-        f"{epochs(name)} epochs in {minutes(name)} CPU minutes: {ppl(name)} (validation {ppl(name, 'valid')}); in 8,192 "
+        f"{epochs(name)} epochs in {minutes(name)} CPU minutes: {ppl(name)} (validation "
+        f"{ppl(name, 'valid')}); in 8,192 "
         f"byte pairs, {epochs(pieces)} epochs in {minutes(pieces)}: {ppl(pieces)} per word"
     )
     name = "gpt1"
@@ -155,7 +163,9 @@ def readme() -> Iterator[str]:
     ngrams, (feed_forward, lstm, *others) = set(grammar[:3]), grammar[3:]
     others = sorted({feed_forward, *others})
     assert len(ngrams) == 1
-    yield f"{ngrams.pop()} % of the pairs for the n-grams, {lstm} % for the LSTM, {' to '.join(others)} % for the others"
+    yield (
+        f"{ngrams.pop()} % of the pairs for the n-grams, {lstm} % for the LSTM, {' to '.join(others)} % for the others"
+    )
     slower = [row["ratio"] for row in record("fusion")["rows"]]
     yield f"({min(slower):.1f} to {max(slower):.1f} times the time)"
     yield from sentence_pairs_of_the_readme()
@@ -191,12 +201,15 @@ def speed_of_the_readme() -> Iterator[str]:
     yield f"| plain `torch.nn.LSTM` loop | {small[0]} ({small[1]}) |"
     yield f"| the same, 2 × 512, 8 k words | | {medium[0]} ({medium[1]}) |"
     for precision, passage in zip(both, ("torch's LSTM with a full softmax", "the same, bf16 |"), strict=True):
-        times = large("LSTM, 2 x 512", precision)["times torch, softmax"]
-        yield f"{passage} | {times['adaptive']:.1f} ({times['noise_contrastive']:.1f}) |"
+        times = {kind: against_torch(kind, precision) for kind in ("adaptive", "noise_contrastive")}
+        yield f"{passage} | {times['adaptive']:.2f} ({times['noise_contrastive']:.2f}) |"
     yield f"torch's adaptive softmax | {against_torch_adaptive(both[0])} ({against_torch_adaptive(both[1])}) |"
     for peer, first in (("openai-gpt", "8 k tokens, float32 | transformers' `openai-gpt`"), ("gpt2", "`gpt2`")):
         yield f"{first} | {attention(both[0], f'{peer} / gpt1')} ({attention(both[0], f'{peer} / self_attention')}) |"
-        yield f"the same, bf16 | | {attention(both[1], f'{peer} / gpt1')} ({attention(both[1], f'{peer} / self_attention')}) |"
+        yield (
+            f"the same, bf16 | | {attention(both[1], f'{peer} / gpt1')} "
+            f"({attention(both[1], f'{peer} / self_attention')}) |"
+        )
     for passage, where in (
         ("`generate()` with them after 64 tokens, batch 1 | transformers' `gpt2`", (1, 64)),
         ("the same after 900 tokens, batch 16 |", (16, 900)),
@@ -222,7 +235,10 @@ def lecture_map() -> Iterator[str]:
     (grey, great), *_ = pairs("words of WikiText-2, 5-gram")
     (grey_letters, great_letters), *_ = pairs("characters of WikiText-2, 6-gram")
     yield f"{grey} and {great} by a 5-gram of words, {grey_letters} and {great_letters} by a 6-gram of characters"
-    yield f"where ape is `<unk>` ({great} against {grey}), and loses over characters ({great_letters} against {grey_letters})"
+    yield (
+        f"where ape is `<unk>` ({great} against {grey}), and loses over characters ({great_letters} against "
+        f"{grey_letters})"
+    )
     (danse, danses), (_, dansee) = pairs("characters of 5,000 captions, 6-gram")
     yield f"of the characters of 5,000 captions: {danse}, {danses}, {dansee}"
     slower = [row["ratio"] for row in record("fusion")["rows"]]
@@ -238,8 +254,14 @@ def lecture_map() -> Iterator[str]:
     learning = (
         f"[learning {record('bpe_training')['vocab_size']:,} byte pairs](../benchmarks/results/bpe_training.json):"
     )
-    yield f"{learning} as fast as `tokenizers` ({words['train_speed_ratio']:.2f}); encoding {words['encode_speed_ratio']:.1f} times"
-    yield f"{learning} {words['train_speed_ratio']:.2f} of `tokenizers`' speed, of bytes {pieces['train_speed_ratio']:.2f}"
+    yield (
+        f"{learning} as fast as `tokenizers` ({words['train_speed_ratio']:.2f}); encoding "
+        f"{words['encode_speed_ratio']:.1f} times"
+    )
+    yield (
+        f"{learning} {words['train_speed_ratio']:.2f} of `tokenizers`' speed, of bytes "
+        f"{pieces['train_speed_ratio']:.2f}"
+    )
     losses = ", ".join(
         f"{kind} {sweep('pre', kind.lower())}" for kind in ("sinusoidal", "learned", "relative", "ALiBi")
     )
@@ -248,18 +270,22 @@ def lecture_map() -> Iterator[str]:
     yield f"{pre} of {all_pre} pre-LN runs diverged, {post} of {all_post} post-LN runs did"
     yield f"{ppl('self_attention')} after {epochs('self_attention')} epochs"
     yield f"{ppl('recurrent')} after {epochs('recurrent')}"
-    yield f"(../hub_cards/self_attention_wikitext2.md): test perplexity {ppl('self_attention')}"
-    yield f"(../hub_cards/gpt1_wikitext2.md): test perplexity {ppl('gpt1')} per word"
+    yield f"](../hub_cards/self_attention_wikitext2.md): test perplexity {ppl('self_attention')}"
+    yield f"](../hub_cards/gpt1_wikitext2.md): test perplexity {ppl('gpt1')} per word"
     yield f"[GPT-1's blocks](../benchmarks/results/gpt1_wikitext2.json): {bits('gpt1')} bits per byte"
     yield f"{attention('float32', 'openai-gpt / gpt1')} times as fast as transformers' `openai-gpt`"
     grammar = {name: f"{100 * row['accuracy']:.1f}" for name, row in record("blimp")["rows"].items()}
-    yield f"{grammar['5-gram, modified Kneser-Ney']} % of the pairs for the 5-gram, {grammar['LSTM, 2 x 200']} % for the LSTM"
+    yield (
+        f"{grammar['5-gram, modified Kneser-Ney']} % of the pairs for the 5-gram, {grammar['LSTM, 2 x 200']} "
+        "% for the LSTM"
+    )
     yield f"{record('ngram_estimation')['5']['speed_ratio']:.2f} times as fast as `lmplz`"
     ratios = record("ngram_scoring")["ratios"]
     yield f"{ratios['kenlm trie']:.2f} times as fast as `kenlm`'s trie, {ratios['kenlm probing']:.2f} of its hash table"
     yield (
         f"order 5: modified Kneser-Ney {ngram(5, 'modified_kneser_ney')}, Kneser-Ney {ngram(5, 'kneser_ney')}, linear "
-        f"interpolation {ngram(5, 'jelinek_mercer')}, absolute discounting {ngram(5, 'absolute_discounting')}; order 2: +1 "
+        f"interpolation {ngram(5, 'jelinek_mercer')}, absolute discounting "
+        f"{ngram(5, 'absolute_discounting')}; order 2: +1 "
         f"{ngram(2, 'add_alpha', alpha=1.0)}, +0.001 {ngram(2, 'add_alpha', alpha=0.001)}"
     )
     yield f"test perplexity {ppl('feed_forward')}, the 5-gram's is {ngram(5, 'modified_kneser_ney')}"
@@ -270,14 +296,17 @@ def lecture_map() -> Iterator[str]:
     assert rare["free"] == record("feed_forward_neighbours")["random words"]["1"]["context cosine"]
     yield f"words seen once: {rare['one vector']} from one vector, {rare['free']} free, as random words"
     yield (
-        f"{large('LSTM, 2 x 512', 'float32')['times torch, softmax']['adaptive']:.2f} times the speed of torch's full "
+        f"{against_torch('adaptive', 'float32'):.2f} times the speed of torch's full "
         f"softmax, {against_torch_adaptive('float32')} of torch's own adaptive softmax"
     )
     alibi, relative, sinusoidal = (
         [window(kind, times) for times in (1, 8)] for kind in ("alibi", "relative", "sinusoidal")
     )
     assert alibi[0] == alibi[1]
-    yield f"ALiBi {alibi[0]} as before, relative {relative[0]} to {relative[1]}, sinusoidal {sinusoidal[0]} to {sinusoidal[1]}"
+    yield (
+        f"ALiBi {alibi[0]} as before, relative {relative[0]} to {relative[1]}, sinusoidal {sinusoidal[0]} to "
+        f"{sinusoidal[1]}"
+    )
     yield f"`generate()` after 64 tokens: {generation('gpt1', 1, 64)} times as fast as transformers' `gpt2`"
     yield f"in a batch of 16 after 256 tokens {generation('gpt1', 16, 256)}"
     yield f"{bits('self_attention_bpe')} bits per byte, in words [{bits('self_attention')}]"
@@ -320,7 +349,10 @@ def blimp_page() -> Iterator[str]:
 
 def benchmarks_page() -> Iterator[str]:
     results = record("position_sweep")
-    yield f"{results['vocabulary']:,} byte pairs, {results['steps']} steps of {results['batch_size']} × {results['sequence_length']}"
+    yield (
+        f"{results['vocabulary']:,} byte pairs, {results['steps']} steps of {results['batch_size']} × "
+        f"{results['sequence_length']}"
+    )
     yield f"give {results['unigram_loss']:.3f}"
     for norm in ("pre", "post"):
         yield table_row(f"{norm}-LN", *(sweep(norm, kind) for kind in ("sinusoidal", "learned", "relative", "alibi")))
@@ -332,21 +364,22 @@ def benchmarks_page() -> Iterator[str]:
         yield table_row(kind.replace("alibi", "ALiBi"), *(window(kind, times) for times in (1, 2, 4, 8)))
     yield table_row("learned", window("learned", 1), "the table ends")[:-2]
     for precision, name in (("float32", "float32"), ("bf16 autocast", "bf16")):
-        speeds, ratios = large("LSTM, 2 x 512", precision).values().__iter__(), None
-        speeds, ratios = next(speeds), large("LSTM, 2 x 512", precision)["times torch, softmax"]
-        ours = [f"{speeds[kind]:,} ({ratios[kind]:.2f})" for kind in ("softmax", "adaptive", "noise_contrastive")]
-        torch_adaptive = f"{speeds['torch, adaptive']:,} ({ratios['torch, adaptive']:.2f})"
-        yield table_row(f"LSTM, 2 × 512, {name}", *ours, f"{speeds['torch, softmax']:,}", torch_adaptive)
+        speeds = large("LSTM, 2 x 512", precision)["tokens per CPU second"]
+        with_ratio = {kind: f"{speeds[kind]:,} ({against_torch(kind, precision):.2f})" for kind in speeds}
+        with_ratio["torch, softmax"] = f"{speeds['torch, softmax']:,}"
+        kinds = ("softmax", "adaptive", "noise_contrastive", "torch, softmax", "torch, adaptive")
+        yield table_row(f"LSTM, 2 × 512, {name}", *(with_ratio[kind] for kind in kinds))
         yield feed_forward_speeds(precision, name)
     yield from large_vocabulary_curves()
 
 
 def feed_forward_speeds(precision: str, name: str) -> str:
-    found = large("feed-forward, order 5, 512 units", precision)
-    speeds = found["tokens per CPU second"]
-    full = speeds["softmax"]
-    rest = [f"{speeds[kind]:,} ({speeds[kind] / full:.2f})" for kind in ("adaptive", "noise_contrastive")]
-    return f"| feed-forward, order 5, 512 units, {name} | {full:,} | {rest[0]} | {rest[1]} |"
+    speeds, ratios = (large("feed-forward, order 5, 512 units", precision)[key] for key in SPEED_AND_RATIO)
+    rest = " | ".join(f"{speeds[kind]:,} ({ratios[kind]:.2f})" for kind in ("adaptive", "noise_contrastive"))
+    return f"| feed-forward, order 5, 512 units, {name} | {speeds['softmax']:,} | {rest} |"
+
+
+SPEED_AND_RATIO = ("tokens per CPU second", "times softmax")
 
 
 def large_vocabulary_curves() -> Iterator[str]:
@@ -381,7 +414,8 @@ def page(name: str) -> Callable[[], Iterator[str]]:
 
 def bag_of_words_page() -> Iterator[str]:
     yield (
-        f"{accuracy('bag_of_words_sst3')} of three-way SST's test sentences and {accuracy('bag_of_words_sst2')} of SST-2's "
+        f"{accuracy('bag_of_words_sst3')} of three-way SST's test sentences and "
+        f"{accuracy('bag_of_words_sst2')} of SST-2's "
         "validation set"
     )
 
@@ -390,7 +424,8 @@ def ngram_page() -> Iterator[str]:
     fitted = ngram(5, "modified_kneser_ney", "fit_cpu_s")
     yield f"two million words take {fitted} CPU seconds"
     yield (
-        f"a test perplexity of {ngram(5, 'modified_kneser_ney')} on WikiText-2, where the LSTM has {ppl('recurrent')} after "
+        f"a test perplexity of {ngram(5, 'modified_kneser_ney')} on WikiText-2, where the LSTM has "
+        f"{ppl('recurrent')} after "
         "an hour"
     )
     assert minutes("recurrent") == "60"
@@ -402,12 +437,13 @@ def feed_forward_page() -> Iterator[str]:
     yield f"test perplexity {ppl(name)} on WikiText-2 after {minutes(name)} CPU minutes (the 5-gram: {counted})"
     times = []
     for precision in ("float32", "bf16 autocast"):
-        speeds = large("feed-forward, order 5, 512 units", precision)["tokens per CPU second"]
-        times += [speeds[kind] / speeds["softmax"] for kind in ("adaptive", "noise_contrastive")]
+        ratios = large("feed-forward, order 5, 512 units", precision)["times softmax"]
+        times += [ratios["adaptive"], ratios["noise_contrastive"]]
     curves = record("large_vocabulary")["perplexity, feed-forward, order 5, 200 units, bf16 autocast"]
     sooner = min(curves[kind]["times_faster"] for kind in ("adaptive", "noise_contrastive"))
     yield (
-        f"a training step is {min(times):.1f} to {max(times):.1f} times as fast, and the full softmax's perplexity is there "
+        f"a training step is {min(times):.2f} to {max(times):.2f} times as fast, and the full softmax's "
+        "perplexity is there "
         f"at least {sooner:.0f} times sooner"
     )
 
@@ -416,22 +452,25 @@ def recurrent_page() -> Iterator[str]:
     counted = ngram(5, "modified_kneser_ney")
     yield f"test perplexity {ppl('recurrent')} on WikiText-2 after an hour on one core (the 5-gram: {counted})"
     kinds, precisions = ("adaptive", "noise_contrastive"), ("float32", "bf16 autocast")
-    times = [
-        large("LSTM, 2 x 512", precision)["times torch, softmax"][kind] for kind in kinds for precision in precisions
-    ]
+    times = [against_torch(kind, precision) for kind in kinds for precision in precisions]
     curves = record("large_vocabulary")["perplexity, LSTM, 2 x 200, bf16 autocast"]
     there = [f"{curves[kind]['cpu_s_to_the_last_of_softmax']:.0f}" for kind in kinds]
     yield (
-        f"{min(times):.1f} to {max(times):.1f} times as fast as torch's LSTM with a full softmax (beside torch's with torch's "
+        f"{min(times):.2f} to {max(times):.2f} times as fast as torch's LSTM with a full softmax (beside "
+        "torch's with torch's "
         f"adaptive softmax ours makes {against_torch_adaptive('float32')} times its tokens in float32, "
         f"{against_torch_adaptive('bf16 autocast')} in bf16), and the perplexity that the full softmax reaches in "
-        f"{curves['softmax']['points'][-1]['cpu_s']:.0f} CPU seconds is there after {there[0]} (adaptive) and {there[1]}"
+        f"{curves['softmax']['points'][-1]['cpu_s']:.0f} CPU seconds is there after {there[0]} (adaptive) and "
+        f"{there[1]}"
     )
 
 
 def self_attention_page() -> Iterator[str]:
     name = "self_attention"
-    yield f"test perplexity {ppl(name)} on WikiText-2 after {minutes(name)} CPU minutes, as good as the LSTM's {ppl('recurrent')}"
+    yield (
+        f"test perplexity {ppl(name)} on WikiText-2 after {minutes(name)} CPU minutes, as good as the LSTM's "
+        f"{ppl('recurrent')}"
+    )
     assert 2 * float(epochs(name)) == float(epochs("recurrent")), "half of its reading"
     loss = float(window("relative", 8)) / float(window("relative", 1)) - 1
     yield f"ALiBi stays level, T5's biases lose {100 * loss:.0f} % of perplexity"
@@ -470,14 +509,15 @@ OTHERS: dict[str, dict[str, str]] = {
         "at 33,280 words": "size of the vocabulary",
     },
     "docs/neighbours.md": {
-        "325,943 words, 19,296 different ones, of which 5,596 occur once": "counted in the text, not by a model",
+        "325,943 words, 19,296 different ones, of which 5,596 occur once": (
+            "checked by test_the_first_sixth_of_wikitext_2"
+        ),
         "0.003 to 0.005 up to 9 occurrences, up to 0.01 and 0.02 in the next two bands, 0.05 in the first row": (
             "checked by test_standard_errors_of_the_neighbours"
         ),
         "at most 5 times": "the definition of rare",
         "900,350 times": "the slide's figure",
         "have 0.6 in the lower bands": "checked by test_standard_errors_of_the_neighbours",
-        "| occurrences |": "",
     },
     "docs/blimp.md": {"67,000 pairs": "size of BLiMP"},
     "benchmarks/README.md": {
@@ -490,6 +530,7 @@ OTHERS: dict[str, dict[str, str]] = {
         "| | 128 | 256 | 512 | 1,024 |": "options",
         "the 33,280 words": "size of the vocabulary",
         "constant rate 0.003": "an option",
+        "dropout of 0.2": "the recipe's",
     },
     PAGES.format("feed_forward"): {"at 33,280 words": "size of the vocabulary"},
     PAGES.format("gpt1"): {"0.1 each in the paper": "the paper's", "up to 1,024 positions": "a limit in the code"},
@@ -505,7 +546,7 @@ OTHERS: dict[str, dict[str, str]] = {
 _UNITS = r"(?:CPU |tokens |of the |)(?:seconds|minutes|times|per second)\b"
 FIGURE = re.compile(
     r"(?<![\w.,:/-])[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)"  # thousands
-    r"|(?<![\w.:/-])[-+]?\d+\.\d+(?!\w)"  # decimals
+    r"|(?<![\w.:/-])[-+]?\d+\.\d+(?!\w|\.\d)"  # decimals, but no sections such as 3.2.3
     rf"|(?<![\w.])\d+(?= %| {_UNITS})"
 )
 
@@ -518,6 +559,7 @@ def without_code(text: str) -> str:
     """The document without its examples and commands, which other tests run, and without the targets of links."""
     text = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)
     text = "\n".join(line for line in text.splitlines() if not re.match(r" {4,}\S", line))
+    text = re.sub(r"`[^`]*`", "``", text)
     return re.sub(r"\]\([^)]*\)", "]", text)
 
 
@@ -575,3 +617,22 @@ def test_standard_errors_of_the_neighbours() -> None:
     assert (round(max(seldom), 2), round(max(often), 2), round(max(first), 2)) == (0.01, 0.02, 0.05)
     counted = [results["count vectors"][band]["context cosine"] for band in list(results["random words"])[2:]]
     assert {round(value, 1) for value in counted} == {0.6}
+
+
+@pytest.mark.parametrize("name", ["feed_forward", "recurrent", "self_attention", "self_attention_bpe", "gpt1"])
+def test_recipes_tell_the_validation_curve_of_their_record(name: str) -> None:
+    text = (ROOT / "training" / "recipes" / f"{name}_wikitext2.yaml").read_text(encoding="utf-8")
+    measured = text.partition("# Measured: validation perplexity")[2].partition("at the last (")
+    told = re.findall(r"\d+\.\d", measured[0])
+    curve = record(f"{name}_wikitext2")["validation_curve"]
+    assert told == [f"{point['validation_perplexity']:.1f}" for point in curve]
+    assert measured[2].startswith(f"{curve[-1]['step']:,})")
+
+
+def test_the_first_sixth_of_wikitext_2(shared_data: Path) -> None:
+    """docs/neighbours.md says how many words it has, how many different ones, and how many of them occur once."""
+    lines = list(read_texts(shared_data / "wikitext-2" / "train.txt"))
+    counts = Counter(word for line in lines[: len(lines) // 6] for word in line.split())
+    once = sum(count == 1 for count in counts.values())
+    passage = f"{counts.total():,} words, {len(counts):,} different ones, of which {once:,} occur once"
+    assert passage in normalise((ROOT / "docs" / "neighbours.md").read_text(encoding="utf-8"))

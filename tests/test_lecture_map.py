@@ -7,6 +7,7 @@ measured is compared with its records by tests/test_figures.py.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -77,7 +78,7 @@ def test_every_line_of_the_tables_is_a_row() -> None:
     table_lines = [line for line in MAP.splitlines() if line.startswith("| ") and not line.startswith("| slides |")]
     assert len(ROWS) == len(table_lines) > 80
     assert {len(row.cells) for row in ROWS} == {5}
-    for row, after in zip(ROWS, ROWS[1:], strict=False):
+    for row, after in itertools.pairwise(ROWS):
         assert row.first <= row.last
         assert row.lecture != after.lecture or row.last < after.first, f"{row.name} and {after.name} are out of order"
 
@@ -144,7 +145,7 @@ def test_every_row_says_where_it_is_computed_or_that_it_is_not() -> None:
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS)))
 def test_commands_are_known(command: str) -> None:
-    """Verbs and options are those of the command line, scripts and recipes and tests are files; quickstart's models are."""
+    """Verbs and options are those of the command line; scripts, recipes and tests are files."""
     program, *arguments = shlex.split(command)
     if program == "hf-lecture":
         known = typer.main.get_command(hf_lecture_cli.app).commands[arguments[0]]  # type: ignore[attr-defined]
@@ -170,7 +171,6 @@ def test_commands_are_known(command: str) -> None:
 
 def test_no_two_commands_write_to_one_folder() -> None:
     """A second run into the folder of a first one is refused."""
-    folders = [shlex.split(command)[-1] for command in COMMANDS if "--output_dir" in command]
     folders = re.findall(r"--output_dir (\S+)", " ".join(f"{command} " for command in COMMANDS))
     assert len(folders) == len(set(folders))
     assert all(folder.startswith("runs/") for folder in folders)
