@@ -108,8 +108,7 @@ def _train_and_measure(
     row = {
         "name": baseline.name,
         "title": baseline.title,
-        "parameters": trained.model.num_parameters(),
-        "table_entries": sum(getattr(trained.model.config, "table_sizes", None) or ()),
+        **_size(trained.model),
         "seconds": trained.seconds,
         "tokens": trained.tokens,
         "tokens_per_second": trained.tokens / trained.seconds,
@@ -139,3 +138,11 @@ def _training(folder: Path) -> dict[str, Any]:
     """What the trainer recorded of a network; {} for an n-gram."""
     path = folder / "training.json"
     return training_record(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _size(model: Any) -> dict[str, int]:
+    """Trained parameters, and the n-grams that an n-gram model stores in their place."""
+    return {
+        "parameters": model.num_parameters(),
+        "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
+    }
