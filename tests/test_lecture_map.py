@@ -155,7 +155,9 @@ def test_commands_are_known(command: str) -> None:
         used = {argument.split("/")[1] for argument in arguments if argument.startswith(("quickstart/", "ladder/"))}
         assert used <= models
     elif program == "pytest":
-        assert (ROOT / arguments[0]).exists()
+        test = ROOT / arguments[0]
+        assert test.is_file()
+        assert all(word in test.read_text(encoding="utf-8") for word in arguments[2:]), "-k would select nothing"
     elif arguments[0] == "-c":
         compile(arguments[1], "the map", "exec")
     else:
