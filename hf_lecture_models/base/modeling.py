@@ -15,6 +15,7 @@ from transformers.modeling_utils import PreTrainedModel
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
 
+from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 
 _WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
@@ -57,7 +58,7 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
     return given
 
 
-class LecturePreTrainedModel(PreTrainedModel):
+class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     """`PreTrainedModel` with atomic saves and checked loads; what the models of one architecture share is a subclass.
 
     class XPreTrainedModel(LecturePreTrainedModel):

@@ -58,6 +58,8 @@ def run_comparison(comparison: Comparison, folder: Path, progress: Path | None =
             rows.append(_train_and_measure(baseline, comparison, folder / baseline.name, results))
         if progress is not None:
             write_json(progress, {"models": rows, "seconds": before["seconds"] + time.perf_counter() - start})
+        _remove_checkpoints(folder, rows)
+    _remove_checkpoints(folder, rows)
     results["models"] = rows
     columns, cells = table(rows)
     results["note"] = comparison.note
@@ -78,6 +80,12 @@ def _read_progress(progress: Path | None) -> dict[str, Any]:
     found = json.loads(progress.read_text(encoding="utf-8"))
     print(f"finished before: {', '.join(row['title'] for row in found['models'])}")
     return found
+
+
+def _remove_checkpoints(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """Free the room of what only an unfinished model needs; one that is not listed as finished is resumed."""
+    for row in rows:
+        shutil.rmtree(folder / row["name"] / "checkpoints", ignore_errors=True)
 
 
 @contextmanager
@@ -129,7 +137,6 @@ def _train_and_measure(
     )
     write_facts(folder, facts)
     write_card(folder, facts)
-    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     (folder / "run.lock").unlink(missing_ok=True)
     return row
 

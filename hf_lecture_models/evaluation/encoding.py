@@ -26,8 +26,8 @@ class EncodedText:
     """(tokens,) int."""
     words: int
     unknown_words: tuple[str, ...] = ()
-    """Words that the tokenizer maps to an unknown id, of a class or not, repeated as they occur; a literal `<unk>` (or
-    `<unk:number>`) is not one of them."""
+    """Words that the tokenizer maps to an unknown id, of a class or not, wholly or in part, repeated as they occur; a
+    literal `<unk>` (or `<unk:number>`) that is one token is not one of them."""
     unknown_tokens: list[int] = field(default_factory=list)
     """Positions in `ids` that belong to an unknown word."""
     possible: bool = True
@@ -95,8 +95,10 @@ def unknown_tokens(tokenizer: Any) -> dict[int, str]:
 def _with_unknown(
     text: str, ids: np.ndarray, words: list[re.Match[str]], word_of: Sequence[int], names: dict[int, str]
 ) -> EncodedText:
-    token_names = zip(word_of, map(names.get, ids.tolist()), strict=True)
-    unknown = {word for word, name in token_names if name is not None and words[word].group() != name}
+    tokens = np.bincount(word_of)
+    found = [(word, names[id_]) for word, id_ in zip(word_of, ids.tolist(), strict=True) if id_ in names]
+    # A literal `<unk>` that is one token is a word of the vocabulary; one in pieces has unknown characters.
+    unknown = {word for word, name in found if tokens[word] > 1 or words[word].group() != name}
     return EncodedText(
         text,
         ids,

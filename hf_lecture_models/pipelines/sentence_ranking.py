@@ -8,6 +8,7 @@ This file travels with exported language models, alone: where the package is ins
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import torch
@@ -194,9 +195,12 @@ class SentenceRankingPipeline(Pipeline):
 
 
 def _total(score: float, entry: dict[str, Any], weight: float, length_bonus: float) -> float:
-    """As `evaluation.rescoring.Rescoring`: a weight of 0 leaves out even a log_prob of minus infinity."""
-    fluency = weight * entry["log_prob"] if weight else 0.0
-    return score + fluency + length_bonus * len(entry["sequence"].split())
+    """As `evaluation.rescoring.Rescoring`: exact, and a weight of 0 leaves out even a log_prob of minus infinity."""
+    log_prob = entry["log_prob"] if weight else 0.0
+    if math.isinf(score) or math.isinf(log_prob):
+        return score + weight * log_prob
+    exact = [Fraction(repr(float(number))) for number in (score, weight, log_prob, length_bonus)]
+    return float(exact[0] + exact[1] * exact[2] + exact[3] * len(entry["sequence"].split()))
 
 
 def _as_scores(scores: Any, groups: list[list[str]]) -> list[list[float]]:

@@ -205,6 +205,12 @@ class BpeTokenizer(LectureTokenizer):
         """The merged pairs, in the order in which they were learned."""
         return [tuple(pair) for pair in json.loads(self.backend_tokenizer.to_str())["model"]["merges"]]
 
+    def _kind(self) -> dict[str, Any]:
+        if self.form == "bytes":
+            return {"form": "bytes"}
+        mark = self.backend_tokenizer.model.end_of_word_suffix
+        return {"form": "words", "end_of_word": mark, "unk_token": self.unk_token}
+
     def is_unmodified(self) -> bool:
         """Whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""
         split = self.backend_tokenizer.pre_tokenizer

@@ -196,6 +196,10 @@ class WordTokenizer(LectureTokenizer):
             return "classes"
         return "refused" if self.unk_token is None else "token"
 
+    def _kind(self) -> dict[str, Any]:
+        policy = self.unknown_words
+        return {"unk_token": self.unk_token, "unknown_words": "token" if policy == "refused" else policy}
+
     def is_unmodified(self) -> bool:
         """Whether the backend is unchanged, so that `encode_words` gives its ids."""
         backend, policy = self.backend_tokenizer, self.unknown_words

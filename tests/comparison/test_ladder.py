@@ -154,6 +154,24 @@ def test_an_interrupted_comparison_continues(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.usefixtures("no_fresh_process")
+def test_killed_before_a_network_is_listed_as_finished_it_continues(finished, tmp_path, monkeypatch):
+    place, _ = finished
+    networks = [baseline for baseline in make_baselines() if baseline.name in ("rnn", "lstm")]
+    monkeypatch.setattr(ladder, "make_baselines", lambda order: networks)
+    request = Request(files=[str(place / "zoo.txt.gz")], minutes=0.001, tiny=True)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    for function in ("write_json", "_remove_checkpoints"):  # before and after the network is listed
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(f"hf_lecture_models.comparison.run.{function}", killed)
+            run_ladder(request, tmp_path / "out")
+    assert [row["name"] for row in run_ladder(request, tmp_path / "out")["models"]] == ["rnn", "lstm"]
+    assert not list(tmp_path.rglob("checkpoints"))
+
+
+@pytest.mark.usefixtures("no_fresh_process")
 def test_a_short_time_means_few_steps(finished, tmp_path, monkeypatch):
     place, _ = finished
     monkeypatch.setattr(ladder, "make_baselines", lambda order: make_baselines()[:4])

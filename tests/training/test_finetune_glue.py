@@ -93,6 +93,33 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
         assert all(torch.equal(tensor, second[path][name]) for name, tensor in tensors.items())
 
 
+def test_a_run_is_not_resumed_on_other_data(place: Path) -> None:
+    new = ["--from_pretrained", "", "--model.hidden_sizes", "[4]"]
+    for name, options, changed in (
+        ("tuned", [], "the training data"),
+        ("new", new, "the tokenizer and the training data"),
+    ):
+        command = [*printed_command()[1:-2], *options, "--output_dir", name]
+        in_process(*command)
+        for path, rows, message in (
+            ("V.tsv", [*ROWS[:5], {**ROWS[5], "label": 1 - ROWS[5]["label"]}], "the validation data"),
+            ("T.tsv", [*ROWS, {"text": "a long and warmer tale", "label": 1}], changed),
+        ):
+            before = Path(path).read_text()
+            write_tsv(Path(path), rows)
+            with pytest.raises(ValueError, match=f"cannot resume: {message} changed since the run was started"):
+                in_process(*command, "--resume")
+            Path(path).write_text(before)
+        assert in_process(*command, "--resume").step == 1
+    tokenizer = Path("FOLDER/tokenizer.json")
+    ids_swapped = re.sub(
+        '"(dull|cold)"', lambda word: {"dull": '"cold"', "cold": '"dull"'}[word[1]], tokenizer.read_text()
+    )
+    tokenizer.write_text(ids_swapped)
+    with pytest.raises(ValueError, match="cannot resume: the tokenizer changed"):
+        in_process(*printed_command()[1:-2], "--output_dir", "tuned", "--resume")
+
+
 @pytest.mark.slow
 def test_two_processes_train_as_one(place: Path) -> None:
     options = ["--epochs", "3", "--batch_size", "8", "--accumulation_steps", "2", "--learning_rate", "0.1"]

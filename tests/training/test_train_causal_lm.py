@@ -289,6 +289,29 @@ def test_training_goes_on_from_a_saved_model(tmp_path, straight):
         script(["--train_texts", "[a]", "--from_pretrained", "/nowhere", *run])
 
 
+@pytest.mark.parametrize("streaming", ["false", "true"])
+def test_data_that_changed_are_named_before_their_model_is_compared(tmp_path, capsys, streaming):
+    """A word more in the training file makes another vocabulary, and weights of other shapes."""
+    for part in ("train", "validation"):
+        (tmp_path / part).with_suffix(".txt").write_text("the keeper reads a letter\nthe ship passes\n" * 4)
+    files = {part: (tmp_path / part).with_suffix(".txt") for part in ("train", "validation")}
+    named = [argument for part, path in files.items() for argument in (f"--{part}_files", path)]
+    fields = ["--layout", "blocks", "--max_steps", "2", "--batch_size", "2", "--sequence_length", "4"]
+    arguments = [*named, *fields, "--streaming", streaming, "--output_dir", tmp_path / "run"]
+    command(arguments)
+    saved = load_file(tmp_path / "run" / "model.safetensors")
+    for part, changed in {"validation": "the validation data", "train": "the tokenizer and the training data"}.items():
+        text = files[part].read_text()
+        files[part].write_text(f"{text}a night with a lighthouse\n")
+        with pytest.raises(SystemExit, match=f"error: cannot resume: {changed} changed since the run was started"):
+            command([*arguments, "--resume"])
+        files[part].write_text(text)
+    command([*arguments, "--resume"])
+    assert all(
+        torch.equal(tensor, saved[name]) for name, tensor in load_file(tmp_path / "run/model.safetensors").items()
+    )
+
+
 def test_test_texts_are_measured_by_the_kept_weights(tmp_path, capsys):
     (tmp_path / "test.txt").write_text("the keeper reads a letter\nthe ship passes\n")
     command([RECIPE, "--test_files", tmp_path / "test.txt", "--output_dir", tmp_path / "run"])
