@@ -8,6 +8,7 @@ from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any, Self
 
+import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 from torch.utils.checkpoint import checkpoint

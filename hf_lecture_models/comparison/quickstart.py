@@ -28,7 +28,7 @@ PAIRS = [
     ["The arguments are evaluated from left to right .", "The arguments is evaluated from left to right ."],
     ["The items in the list are evaluated .", "The items in the list is evaluated ."],
 ]
-# Slides R:180-190 and Y:10-51.
+# Slides R:180-190 and Y:21-51.
 LECTURE_PAIRS = [
     ["The parcel was secured by grey tape .", "The parcel was secured by great ape ."],
     ["he was a lighthouse keeper", "he was a light housekeeper"],

@@ -49,7 +49,7 @@ def table(models: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]
     rows = [
         [
             row["title"],
-            f"{row['parameters']:,}",
+            f"{row['parameters']:,}" if row["parameters"] else f"{row['table_entries']:,} n-grams",
             f"{row['seconds']:.2f}",
             f"{row['tokens_per_second']:,.0f}",
             f"{row['validation']['perplexity']:.1f}",

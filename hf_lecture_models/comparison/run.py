@@ -121,7 +121,7 @@ def _train_and_measure(
     row = {
         "name": baseline.name,
         "title": baseline.title,
-        "parameters": _count_parameters(trained.model),
+        **_size(trained.model),
         "seconds": trained.seconds,
         "tokens": trained.tokens,
         "tokens_per_second": trained.tokens / trained.seconds,
@@ -152,6 +152,9 @@ def _training(folder: Path) -> dict[str, Any]:
     return training_record(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
-def _count_parameters(model: Any) -> int:
-    """Numbers that training found: weights, or an n-gram's stored probabilities and back-off weights."""
-    return model.num_parameters() or sum(b.numel() for b in model.buffers() if b.is_floating_point())
+def _size(model: Any) -> dict[str, int]:
+    """Trained parameters, and the n-grams that an n-gram model stores in their place."""
+    return {
+        "parameters": model.num_parameters(),
+        "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
+    }

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Perplexity and bits per byte of a causal language model, comparable across vocabularies.
 
-Perplexity (slide Y:60-75) is the exponential of the mean negative log-likelihood per token, so it depends on what a
-token is. Bits per byte do not: they are the length of a code for the text, in which a word outside the vocabulary (OOV)
-is spelled out, and its spelling counted.
+Perplexity (which no slide names) is the exponential of the mean negative log-likelihood per token, so it depends on
+what a token is. Bits per byte do not: they are the length of a code for the text, in which a word outside the
+vocabulary (OOV) is spelled out, and its spelling counted.
 """
 
 import math

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-best lists: the hypotheses of a recogniser (speech, OCR, spelling) ranked with a language model (slide Y:10).
+"""n-best lists: the hypotheses of a recogniser (speech, OCR, spelling) ranked with a language model (slide Y:47-51).
 
     total(w) = score(w) + weight * ln P(w) + length_bonus * words(w)
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`pipeline("sentence-ranking")`: A is better than B iff P(A) >= P(B) (slide Y:10-40).
+"""`pipeline("sentence-ranking")`: A is better than B iff P(A) >= P(B) (slide Y:21-86).
 
 This file travels with exported language models, alone: where the package is installed, registration.py replaces
 `score_sentences` by the package's own scoring.

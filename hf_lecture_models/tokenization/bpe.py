@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Byte-pair encoding: frequent words stay whole, rare ones are split (slide Y:370-395; Sennrich et al. 2016).
+"""Byte-pair encoding: frequent words stay whole, rare ones are split (slides Y:371-405; Sennrich et al. 2016).
 
 Deviations: both forms of each character, within and at the end of a word, are symbols from the start, so that no word
 of known characters is ever unknown; and no pair becomes a symbol that decoding could take for something else, a special
-token or a mark within a word. Papers are cited from memory.
+token or a mark within a word.
 """
 
 from __future__ import annotations

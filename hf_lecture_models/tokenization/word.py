@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Words between white space, from a closed vocabulary (slide Y:310-325).
+"""Words between white space, from a closed vocabulary (slide Y:311-324).
 
 Unknown words follow one of the policies of the slides. With an `<unk>`, every word outside the vocabulary becomes that
 one word, or the word of its class. With none, such a word has no id, hence a sentence with it has probability 0:

@@ -64,7 +64,8 @@ def test_it_leaves_one_folder_with_models_cards_table_and_results(finished):
 
 
 def test_the_table_and_its_circumstances_are_printed(finished, results):
-    _, out = finished
+    place, out = finished
+    folder = place / "quickstart"
     assert f"Python {results['python']}" in out
     for column in ("parameters", "seconds", "tokens/s", "validation perplexity", "test perplexity", "bits per byte"):
         assert column in out
@@ -72,7 +73,11 @@ def test_the_table_and_its_circumstances_are_printed(finished, results):
         assert row["title"] in out
         assert f"{row['validation']['perplexity']:.1f}" in out
         assert f"{row['test']['bits_per_byte']:.3f}" in out
-        assert f"{row['parameters']:,}" in out
+        size = (
+            f"{row['table_entries']:,} n-grams" if row["name"] in ("unigram", "trigram") else f"{row['parameters']:,}"
+        )
+        assert size in out, "an n-gram has no parameters: its card counts the n-grams that it stores"
+        assert size.split()[0] in (folder / row["name"] / "README.md").read_text(encoding="utf-8")
 
 
 def test_figures_are_those_of_the_saved_models(finished, results):

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The bag of words: a text is the sum of its words, in no order; linear, or with hidden layers.
 
-Slides R:146-160 (the model) and R:76-106 (a token as a number or as a vector). Trained by cross-entropy, the linear
+Slides R:146-160 (the model) and R:76-108 (a token as a number or as a vector). Trained by cross-entropy, the linear
 model is logistic regression on word counts. No paper is on the slides; the name is from Harris, "Distributional
-structure", 1954 (from memory).
+structure", 1954.
 
 For the words w_1, ..., w_L of a text X, each coded as τ(w) in R^n,
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The n-gram language model (Markov 1913, Shannon 1948), with its smoothings.
 
-Slide Y:75-225 (equations 1-3, the art of smoothing). With h the n-1 words before w, and h' = h without its first word:
+Slides Y:88-225 (equations 1-3, the art of smoothing). With h the n-1 words before w, and h' = h without its first word:
 
     P(w_1 ... w_L) = prod_i P(w_i | w_{i-n+1} ... w_{i-1})                               (2)
     P_ML(w | h) = c(hw) / sum_w' c(hw')                                                  (3)
