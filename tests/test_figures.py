@@ -582,15 +582,17 @@ def test_no_other_figures(document: str) -> None:
     assert not left, f"{document}: no record stands behind these figures:\n" + "\n".join(left)
 
 
+# Documents whose figures are defaults and versions of other programs (tests/interop holds them to it).
+NO_MEASUREMENTS = {"docs/clients.md"}
+
+
 def test_every_document_is_looked_at() -> None:
-    documents = {*map(str, PASSAGES)}
-    found = {"README.md", "benchmarks/README.md"}
-    found |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
-    found |= {PAGES.format(name) for name in MODELS}
-    without = {
-        name for name in found - documents if FIGURE.search(without_code((ROOT / name).read_text(encoding="utf-8")))
+    paths = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
+    paths += [ROOT / PAGES.format(name) for name in MODELS]
+    found = {
+        path.relative_to(ROOT).as_posix() for path in paths if FIGURE.search(without_code(path.read_text("utf-8")))
     }
-    assert not without, "documents with figures that no function above looks at"
+    assert found - NO_MEASUREMENTS <= {*PASSAGES}, "documents with figures that no function above looks at"
 
 
 def test_the_networks_took_at_most_forty_minutes() -> None:
