@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from huggingface_hub import constants
-from transformers import AutoTokenizer, set_seed
+from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, set_seed
 
 from hf_lecture_cli import app
 from hf_lecture_models import NGramForCausalLM, RecurrentConfig, RecurrentForCausalLM, WordTokenizer
@@ -36,7 +36,8 @@ CAUSAL_LM = f"training/train_causal_lm.py {RECIPE.format('recurrent_tiny')}"
 # What stands in a printed command, and what is run in its place; in this order.
 STANDS_FOR = [
     (r" \[[^]]*\]", ""),
-    (r"(--from_pretrained|--model_name_or_path|pretrained=|MODEL=?) ?FOLDER", r"\1 lstm"),
+    (r"--from_pretrained FOLDER", "--from_pretrained gpt2"),
+    (r"--dataset_name FOLDER", "--dataset_name rows"),
     (r"--data FOLDER", "--data pairs"),
     (r"(convert model.arpa|--output_dir) FOLDER", r"\1 new"),
     (r"SCRIPT.py training/recipes/NAME.yaml", CAUSAL_LM.removeprefix("training/")),
@@ -68,7 +69,6 @@ NOT_RUN = {
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
     r"hf-lecture exec transformers serve .*": "a server; tests/interop/test_serve.py runs and asks it",
     r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
-    r"hf-lecture exec trl sft .*": "tests/interop/test_trl.py runs it, for two steps",
     r"hf-lecture \{\}|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
 }
 # They take minutes and real data, and write into the repository.
@@ -183,6 +183,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lstm": RecurrentForCausalLM(
             RecurrentConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, **ids)
         ),
+        "gpt2": GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2, **ids)),
     }
     for name, model in models.items():
         model.save_pretrained(place / name)
@@ -199,6 +200,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "nbest.tsv": "-1.5\tann saw the cat\n-1\tann the saw cat\n",
         "embed.py": "import transformers; transformers.AutoModel.from_pretrained('lstm'); print('embedded')",
         "pairs/x.jsonl": json.dumps(pair | {"linguistics_term": "order"}) + "\n",
+        "rows/train.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts[:8]),
         "T.tsv": tsv,
         "V.tsv": tsv,
         **{f"data/wikitext-2/{part}.txt": corpus for part in ("train", "valid", "test")},
@@ -213,7 +215,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", [pytest.param(c, marks=() if c.startswith(QUICK) else pytest.mark.slow) for c in RUN]
+    "command", [pytest.param(c, id=c, marks=() if c.startswith(QUICK) else pytest.mark.slow) for c in RUN]
 )
 def test_a_command_runs_as_printed(command, place, tmp_path):
     for path in place.iterdir():
@@ -223,8 +225,9 @@ def test_a_command_runs_as_printed(command, place, tmp_path):
         return check_demo(line, tmp_path)
     if command.startswith("hf-lecture publish"):
         return check_publish(line, tmp_path)
-    if ".onnx" in command:
-        pytest.importorskip("onnxscript")
+    for name, package in ((".onnx", "onnxscript"), ("exec trl", "trl")):
+        if name in command:
+            pytest.importorskip(package)
     typed = "ann saw the c\n" if "--interactive" in command else ""
     status, out, err = run_printed(line, tmp_path, typed, HF_LECTURE_DATA=str(place / "data"))
     assert status == 0, err[-3000:]

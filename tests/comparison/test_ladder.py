@@ -23,6 +23,7 @@ from hf_lecture_models.comparison.ladder import DEFAULTS, Request, make_comparis
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.factories import make_tokenizer
 from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
+from tests.printed_commands import run_printed
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
@@ -78,6 +79,14 @@ def test_it_leaves_models_cards_table_and_results(finished):
         assert not {path.name for path in folder.iterdir()} & {"checkpoints", "run.lock"}
     perplexity = {row["name"]: row["test"]["perplexity"] for row in results["models"]}
     assert all(perplexity["unigram"] > value for name, value in perplexity.items() if name != "unigram")
+
+
+def test_the_command_at_the_end_works_as_printed(finished):
+    place, printed = finished
+    prompt = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))["reloaded"]["lstm"]["completion"]
+    status, out, err = run_printed(printed.splitlines()[-1], place)
+    assert (status, "Traceback" in err) == (0, False)
+    assert out.split()[:3] == prompt.split()[:3]
 
 
 def test_networks_take_their_size_from_the_scale(finished):

@@ -22,6 +22,7 @@ from hf_lecture_models.comparison.quickstart import (
 )
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
+from tests.printed_commands import run_printed
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
@@ -126,6 +127,14 @@ def test_the_end_is_one_table_of_pairs_and_models(finished, results):
             assert scores[preferred].endswith("*") or values[0] == values[1]
             assert not scores[not preferred].endswith("*")
     assert f"{results['letters'][LECTURE_PAIRS[0][0]]:.1f}" in finished[1]
+
+
+def test_the_command_at_the_end_works_as_printed(finished):
+    last = finished[1].splitlines()[-1]
+    assert last == "  echo 'The value of the' | hf-lecture generate quickstart/self_attention --sample"
+    status, out, err = run_printed(last, finished[0])
+    assert (status, "Traceback" in err) == (0, False)
+    assert out.startswith("The value of the ")
 
 
 def test_the_whole_text_knows_the_words_of_all_pairs():

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_lecture_models.hub.card import render_card
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.registry import measure_file
@@ -181,6 +182,10 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
         (["--train_files", "latin.tsv"], "latin.tsv cannot be read as tsv: 'utf-8' codec can't decode"),
         (["--train_files", "header.tsv"], "header.tsv has no row below the names of its columns"),
         (["--from_pretrained", "words"], "the folder words has no tokenizer: save it there by tokenizer.save_pretr"),
+        (
+            ["--from_pretrained", "lstm"],
+            "lstm holds RecurrentForCausalLM, which AutoModelForSequenceClassification can",
+        ),
         (["--from_pretrained", "cut"], "cut: its weights file is damaged or cut off"),
         (["--from_pretrained", "FOLDR"], "there is no folder FOLDR, and HF_HUB_OFFLINE keeps from asking the Hub"),
         (["--from_pretrained", "", "--model.hidden_size", "3"], "no field model.hidden_size in BagOfWordsConfig; did"),
@@ -205,6 +210,9 @@ def test_a_mistake_costs_one_line_and_no_traceback(
         shutil.copytree("FOLDER", name)
     for path in Path("words").glob("tokenizer*"):
         path.unlink()
+    RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1)).save_pretrained("lstm")
+    for path in Path("FOLDER").glob("tokenizer*"):
+        shutil.copy(path, "lstm")
     weights_file = Path("cut/model.safetensors")
     weights_file.write_bytes(weights_file.read_bytes()[:-8])
     with pytest.raises(SystemExit, match=re.escape(message)) as stopped:
