@@ -146,7 +146,26 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
                 f"a prompt of {prompt} tokens and {new} new ones are more than {type(self).__name__} can read, "
                 f"{self.longest_input} in all; set max_new_tokens, or cut the prompt"
             )
-        return super().init_continuous_batching(*args, workload_hints=workload_hints, **kwargs)  # type: ignore[misc]
+        manager = super().init_continuous_batching(*args, workload_hints=workload_hints, **kwargs)  # type: ignore[misc]
+        if self.longest_input is not None:
+            manager.add_request = self._within_positions(manager)
+        return manager
+
+    def _within_positions(self, manager: Any) -> Callable[..., Any]:
+        """`manager.add_request` for what the model can read; more would end the thread that serves all requests."""
+        add_request, longest = manager.add_request, self.longest_input or 0
+
+        def add(input_ids: list[int], request_id: Any = None, max_new_tokens: int | None = None, **kwargs: Any) -> Any:
+            if len(input_ids) > longest:
+                raise ValueError(
+                    f"a prompt of {len(input_ids)} tokens is longer than {type(self).__name__} can read, {longest} "
+                    "tokens; cut the prompt"
+                )
+            room = longest + 1 - len(input_ids)  # the last token is never read
+            wanted = manager.generation_config.max_new_tokens if max_new_tokens is None else max_new_tokens
+            return add_request(input_ids, request_id, room if wanted is None else min(wanted, room), **kwargs)
+
+        return add
 
     def _set_gradient_checkpointing(
         self,

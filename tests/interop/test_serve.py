@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: save_trained_model(root, name) for name in TOKENIZERS}
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One server for all models, at a free port; it has ended when the fixture has."""
-    log = tmp_path_factory.mktemp("serve") / "log"
+@contextmanager
+def serving(log: Path, *options: str) -> Iterator[str]:
+    """The address of a server for all models, at a free port; it has ended when the block has."""
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [*COMMAND, "--port", "0", "--host", "127.0.0.1", "--device", "cpu"],
+            [*COMMAND, "--port", "0", "--host", "127.0.0.1", "--device", "cpu", *options],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -51,6 +51,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         server.kill()
         server.wait()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("serve") / "log") as address:
+        yield address
 
 
 def wait_for_address(server: subprocess.Popen[bytes], log: Path) -> str:
@@ -203,3 +209,24 @@ def test_a_chat_is_cut_where_asked_to(limited: dict[str, str], address: str) -> 
     client.options["extra_body"] = {"chat_template_kwargs": {"truncation": True, "max_length": 12}}
     _, tokens = client.chat(chat(user="the cat " * 20))
     assert 1 <= tokens <= 5  # 16 can be read, and the last one is not
+
+
+def test_continuous_batching(folders: dict[str, str], limited: dict[str, str], tmp_path: Path) -> None:
+    """For models of keys and values; the others say so. transformers' own: it takes no notice of `stop`."""
+    with serving(tmp_path / "log", "--continuous-batching", "--cb-num-blocks", "40") as address:
+        client = Client(address, folders["self_attention"])
+        prompts = ["", "the", *map(question, TEXTS)]
+        with ThreadPoolExecutor(3) as pool:
+            answers = list(pool.map(client.complete, prompts))
+        assert answers == alone(folders["self_attention"], prompts)
+        client.options["stop"] = "on"
+        assert client.complete("the cat")[0] == "sat on the mat ."
+        for name in ("recurrent", "feed_forward", "ngram"):
+            status, reason = refusal(Client(address, folders[name]), "the cat")
+            assert (status, "has no keys and values" in reason) == (400, True)
+        # What the model cannot read is refused, and the next request is served.
+        client = Client(address, limited["ours"])
+        status, reason = refusal(client, "the cat " * 20)
+        assert (status, "longer than Gpt1ForCausalLM can read, 16 tokens" in reason) == (400, True)
+        assert client.api.completions.create(prompt="the cat", model=limited["ours"]).usage.completion_tokens <= 14
+        assert client.complete("the cat")[1] == MOST
