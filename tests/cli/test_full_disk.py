@@ -79,7 +79,7 @@ def place(folder: Path, network: Path, tmp_path: Path) -> Path:
 WRITERS: dict[str, tuple[list[Any], list[int], str | None]] = {
     "fit_ngram": (
         [TRAINING / "fit_ngram.py", TRAINING / "recipes/ngram.yaml", "--output_dir", "disk/new", "--arpa", "disk/a.gz"],
-        [0, 8, 24, 40],
+        [8, 40],
         None,
     ),
     "train_causal_lm": (
@@ -89,7 +89,7 @@ WRITERS: dict[str, tuple[list[Any], list[int], str | None]] = {
     ),
     "finetune_glue": (
         [TRAINING / "finetune_glue.py", TRAINING / "recipes/bag_of_words_tiny.yaml", "--output_dir", "disk/new"],
-        [0, 8, 24],
+        [8],
         "evaluate",
     ),
     "quickstart": ([*HF_LECTURE, "quickstart", "--tiny", "--output", "disk/new"], [0, 64], "accelerate"),
@@ -98,6 +98,11 @@ WRITERS: dict[str, tuple[list[Any], list[int], str | None]] = {
     "convert to packed ARPA": ([*HF_LECTURE, "convert", "trigram", "disk/new.arpa.gz"], [0], None),
     "convert from ARPA": ([*HF_LECTURE, "convert", "lm.arpa", "disk/new"], [0, 4, 12], None),
     "convert to ONNX": ([*HF_LECTURE, "convert", "lstm", "disk/new.onnx"], [0, 4], "onnxscript"),
+    "neighbours": (
+        [*HF_LECTURE, "neighbours", "lstm", "cat", "-k", "2", "--picture", "disk/x.png"],
+        [0, 4],
+        "matplotlib",
+    ),
     "publish": ([*HF_LECTURE, "publish", "trigram", "me/trigram", "--dry-run"], [8, 32, 64], None),
 }
 # What stays, because the same command goes on from it.
