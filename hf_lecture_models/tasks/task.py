@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.hub.facts import TASK_FILE
 from hf_lecture_models.io.files import staged_file
@@ -175,7 +176,10 @@ class Task(ABC, Generic[RecipeType]):
             recipe,
             recipe.output_dir if output_dir is None else output_dir,
             evaluation=self.evaluation(model, processor, validation_data, recipe),
-            save_with=(processor, _TaskFile(self.describe(model, recipe, data) | {"script": self.script})),
+            save_with=(
+                with_input_limit(processor, model),
+                _TaskFile(self.describe(model, recipe, data) | {"script": self.script}),
+            ),
             forward_options=self.forward_options(model, recipe),
             items_name=self.items,
             fingerprints=fingerprints,

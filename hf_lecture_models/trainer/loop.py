@@ -260,6 +260,8 @@ class _Run:
         self._write_facts()
         self.reporter.draw(progress)
         self.accelerator.wait_for_everyone()
+        # A signal that came after the last step has stopped nothing here, and whoever called must hear of it.
+        progress.stopped = signals.received or progress.stopped
         return self._result()
 
     def _step(self, signals: StopSignals) -> str:

@@ -70,7 +70,7 @@ def test_a_tokenizer_without_an_end_is_refused():
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=8), st.integers(1, 5), st.integers(1, 7), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_each_token_but_begin_is_predicted_once_in_a_stream(lengths, batch_size, sequence_length, accumulation):
     stream = np.concatenate([[90, *range(10, 10 + n), 91] for n in lengths]).astype(np.int32)
     rows = batch_size * accumulation

@@ -404,6 +404,21 @@ def test_a_signal_saves_once_and_stops_cleanly(tmp_path, name, monkeypatch):
     assert same(resumed, run(tmp_path / "straight", evaluation=None)[1])
 
 
+def test_a_signal_after_the_last_step_is_not_lost(tmp_path):
+    """Whoever trains several models must not go on to the next one."""
+    steps = []
+
+    def scores(_):
+        steps.append(len(steps))
+        if len(steps) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return {"score": float(len(steps))}
+
+    result, _ = run(tmp_path, evaluation=Evaluation(scores, "score", lower_is_better=False), epochs=2)
+    assert (result.stopped, len(steps)) == ("SIGTERM", 2)
+    assert result.best_metric == 2.0
+
+
 @pytest.mark.parametrize("before", [False, True])
 def test_the_flushing_of_subnormal_numbers_is_put_back(before):
     torch.set_flush_denormal(before)

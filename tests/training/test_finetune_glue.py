@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.registry import measure_file
 from tests.forked_python import ForkedPython, run_workers
+from tests.interrupted import start_interrupted
 from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv
 
 SCRIPT = Path(__file__).parents[2] / "training" / "finetune_glue.py"
@@ -78,10 +78,7 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
     options = ["--epochs", "200", "--save_every", "5", "--learning_rate", "0.1", "--keep_checkpoints", "1"]
     command = [*printed_command()[:-2], *options, "--output_dir"]
     in_process(*command[1:], "straight")
-    stopped = ForkedPython(*command, "cut")
-    while stopped.poll() is None and not list(Path("cut/checkpoints").glob("step-*")):
-        time.sleep(0.001)
-    stopped.terminate()
+    stopped = start_interrupted("step", 7, "SIGTERM", *command, "cut")
     out, _ = stopped.communicate()
     assert stopped.returncode == 128 + signal.SIGTERM
     assert "stopped by SIGTERM" in out
@@ -169,7 +166,7 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
     [
         (["--task", "sst9"], "task must be one of sst2, sst3, not 'sst9'"),
         (["--from_pretraned", "FOLDER"], "no field from_pretraned; did you mean from_pretrained?"),
-        (["--from_pretrained", "/nowhere/bert"], "there is no folder /nowhere/bert"),
+        (["--from_pretrained", "./nowhere/bert"], "there is no folder ./nowhere/bert"),
         (["--from_pretrained", "."], "the folder . has no config.json"),
         (["--model.model_type", "bert"], "from_pretrained brings its own model; leave model out"),
         (["--train_files", "nowhere.tsv"], "there is no file nowhere.tsv"),
