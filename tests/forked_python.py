@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import termios
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -135,6 +136,7 @@ def _run(arguments: list[str], streams: list[Any], folder: Path, environment: di
     # The server that this process was forked from has the variables of whichever test came first.
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # found before, without this environment's TMPDIR
     # A test run in the background of a shell ignores Ctrl-C, and so would its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     find_program(["python", *arguments])()
