@@ -58,14 +58,14 @@ class _Room:
         self.memory: Tensor | None = None
         self.filled: Tensor | None = None
 
-    def append(self, before: Tensor, new: Tensor, seen: int) -> Tensor:
+    def append(self, before: Tensor | None, new: Tensor, seen: int) -> Tensor:
         """`before`, of `seen` positions, followed by `new`."""
         length = seen + new.shape[2]
         if self.memory is None or before is not self.filled or length > self.memory.shape[2] or _is_frozen(self.memory):
             # Whoever cropped, reordered or copied the layer holds other tensors: what lies behind them is not free.
             free = max(64, length // 4)
             self.memory = new.new_empty(*new.shape[:2], length + free, new.shape[3])
-            if seen:
+            if before is not None and seen:
                 self.memory[:, :, :seen] = before
         self.memory[:, :, seen:length] = new
         self.filled = self.memory[:, :, :length]
