@@ -64,8 +64,8 @@ class TrainingRecipe(Recipe):
     max_steps: int = setting(0, "optimizer steps; 0: as many as `epochs` gives", least=0)
     batch_size: int = setting(
         32,
-        "rows of one optimizer step, all processes and micro-batches together: however they are shared, training is the "
-        "same but for rounding and for what the model draws (each process and micro-batch has dropout masks of its own)",
+        "rows of one optimizer step, all processes and micro-batches together; training is the same however they are "
+        "shared, but for dropout masks and noise, which each draws for itself",
         least=1,
     )
     accumulation_steps: int = setting(1, "micro-batches that one optimizer step is cut into, to save memory", least=1)
