@@ -10,6 +10,7 @@ from transformers.utils import logging
 from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
+from hf_lecture_models.io.weights import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 
@@ -26,13 +27,15 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
 
     Raises:
         OSError: there is no such model, or the Hub cannot be reached.
-        ValueError: it is damaged, lacks weights, or is no model of `auto_class`.
+        ValueError: it is damaged, lacks weights, names files outside of its folder, or is no model of `auto_class`.
     """
     be_quiet()
     local_only = check_location(name)
     if is_arpa_name(name):
         _refuse_other_class(name, NGramForCausalLM.__name__, auto_class in (None, AutoModelForCausalLM), auto_class)
         return NGramForCausalLM.from_arpa(name)
+    if Path(name).is_dir():
+        refuse_outside_shards(name)
     config = AutoConfig.from_pretrained(name, local_files_only=local_only)
     saved = ", ".join(config.architectures or ["a model without a class name"])
     chosen = find_auto_class(config) if auto_class is None else auto_class

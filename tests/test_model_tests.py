@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedTokenizerFast
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_lecture_models.base.heads.losses import cross_entropy
@@ -229,6 +229,30 @@ class OverflowsInBf16(StandInForCausalLM):
         return output
 
 
+class ReadsAnyIds(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        return super().forward(torch.as_tensor(input_ids).long().clamp(0, 19), **kwargs)
+
+
+class LooksUpTwice(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        self.embed_tokens(input_ids[:, :1])
+        return super().forward(input_ids, **kwargs)
+
+
+class PredictsAnyLabel(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, labels: Tensor | None = None, **kwargs: Any) -> StandInOutput:
+        labels = labels if labels is None else labels.long().clamp(-100, 19)
+        return super().forward(input_ids, labels=labels, **kwargs)
+
+
+class AsksForValues(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        if int(input_ids.sum()) == 0:
+            return self.forward(input_ids + 1, **kwargs)
+        return super().forward(input_ids, **kwargs)
+
+
 class KeepsAllLogits(StandInForCausalLM):
     def forward(self, input_ids: Tensor, logits_to_keep: Any = 0, **kwargs: Any) -> StandInOutput:
         return super().forward(input_ids, **kwargs)
@@ -290,6 +314,13 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (ClaimsCheckpointing, "test_gradient_checkpointing", ()),
     (ReturnsNoTuple, "test_outputs_as_a_tuple", ()),
     (OverflowsInBf16, "test_bf16_autocast", ()),
+    (ReadsAnyIds, "test_ids_that_are_none_are_refused", ()),
+    (ForgetsPadding, "test_ids_and_masks_of_a_wrong_shape_are_refused", ()),
+    (LooksUpTwice, "test_word_vectors_are_looked_up_once", ()),
+    (PredictsAnyLabel, "test_labels_that_are_none_are_refused", (False,)),
+    (LosesItsState, "test_generate_with_guidance", (True, True)),
+    (LosesItsState, "test_generate_with_and_without_a_cache", ({"repetition_penalty": 1.5},)),
+    (LosesItsState, "test_what_generate_returns", ()),
     (KeepsAllLogits, "test_logits_to_keep", ()),
     (CountsItsOwnItems, "test_labels_and_num_items_in_batch", ()),
     (DoesNotShiftLabels, "test_labels_and_num_items_in_batch", ()),
@@ -309,6 +340,14 @@ def test_broken_models_fail(model_class: type[StandInForCausalLM], check: str, a
     Tests.model_class = model_class
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         getattr(Tests(), check)(*arguments)
+
+
+def test_a_model_that_asks_for_values_fails() -> None:
+    class Tests(TestStandIn):
+        model_class = AsksForValues
+
+    with pytest.raises(RuntimeError, match="data-dependent"):
+        Tests().test_compiles_in_one_piece()
 
 
 @pytest.mark.parametrize(
@@ -347,6 +386,38 @@ def test_declared_context_lengths_are_checked(model_class: type[StandInForCausal
         Tests().test_cache_equals_no_cache((3, 2, 3))
 
 
+class ReadsWeightsElsewhere(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        output.logits = output.logits + 0 * self.lm_head.weight.sum()
+        return output
+
+
+def test_weights_read_where_no_hook_fetches_them_fail() -> None:
+    class Tests(TestStandIn):
+        model_class = ReadsWeightsElsewhere
+
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
+        Tests().test_offloaded("memory", Path())
+
+
+class LooksAfterwards(StandInForCausalLM):
+    @classmethod
+    def _load_pretrained_model(cls, model: Any, state_dict: Any, checkpoint_files: Any, load_config: Any) -> Any:
+        return PreTrainedModel._load_pretrained_model(model, state_dict, checkpoint_files, load_config)
+
+
+def test_sizes_compared_after_loading_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tests(TestStandIn):
+        model_class = auto_class = LooksAfterwards
+
+    # 268 MB; without these, all of the memory.
+    monkeypatch.setattr(StandInConfig, "positive_fields", ("vocab_size",))
+    monkeypatch.setattr(StandInConfig, "largest_values", {"vocab_size": 2**22})
+    with pytest.raises(AssertionError, match="'vocab_size': .* MB"):
+        Tests().test_other_sizes_take_no_memory(tmp_path)
+
+
 class LSTMTests(RecurrentCacheTests):
     """Not collected by itself: tests/models/recurrent holds the LSTM's own tests."""
 
@@ -362,11 +433,12 @@ def forget_to_reorder(cache: RecurrentCache, beam_idx: Tensor) -> None:
 
 
 def forget_the_cell_state(cache: RecurrentCache, beam_idx: Tensor) -> None:
-    cache.states = [(hidden[beam_idx], cell) for hidden, cell in cache.states]
+    for layer in cache.layers:
+        layer.state = (layer.state[0][beam_idx], layer.state[1])
 
 
 def forget_the_second_layer(cache: RecurrentCache, beam_idx: Tensor) -> None:
-    cache.states = [tuple(part[beam_idx] for part in cache.states[0]), *cache.states[1:]]
+    cache.layers[0].reorder_cache(beam_idx)
 
 
 @pytest.mark.parametrize("broken", [forget_to_reorder, forget_the_cell_state, forget_the_second_layer])
@@ -423,14 +495,15 @@ class WritesIntoTheCache(RecurrentForCausalLM):
     def forward(self, input_ids: Any = None, past_key_values: Any = None, **kwargs: Any) -> Any:
         output = super().forward(input_ids, past_key_values=past_key_values, **kwargs)
         if past_key_values is not None:
-            past_key_values.states = output.past_key_values.states
+            past_key_values.layers = output.past_key_values.layers
         return output
 
 
 class KeepsAllStates(RecurrentForCausalLM):
     def forward(self, input_ids: Any = None, **kwargs: Any) -> Any:
         output = super().forward(input_ids, **kwargs)
-        output.past_key_values.states = [(*state, output.logits) for state in output.past_key_values.states]
+        for layer in output.past_key_values.layers:
+            layer.state = (*layer.state, output.logits)
         return output
 
 

@@ -1,14 +1,26 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The base of every configuration: transformers' own, strict about what a user could have meant."""
 
+import json
+import math
+import re
+import warnings
+from collections.abc import Iterable
 from dataclasses import fields
-from difflib import SequenceMatcher
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import transformers
+from huggingface_hub.errors import StrictDataclassError
 from transformers.configuration_utils import PreTrainedConfig
 
 # Names from this similarity on are taken for a typo.
 _NEAR_MISS = 0.85
+LARGEST_SIZE = 2**28
+LARGEST_WIDTH = 2**17
+"""Of a layer; the widest published ones have about 2**16 units."""
 _PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_label_classification")
 
 
@@ -28,15 +40,19 @@ class LectureConfig(PreTrainedConfig):
     allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Field -> the values that it may take."""
     positive_fields: ClassVar[tuple[str, ...]] = ()
-    """Integer fields that must be at least 1 (None, where the type admits it, passes)."""
+    """Sizes: integers that must be at least 1 (None, where the type admits it, passes)."""
     dropout_fields: ClassVar[tuple[str, ...]] = ()
     """Dropout probabilities: at least 0 and below 1."""
+    non_negative_fields: ClassVar[tuple[str, ...]] = ("initializer_range", "layer_norm_eps")
+    """Numbers that must be finite and at least 0."""
     largest_values: ClassVar[dict[str, int]] = {
-        "num_hidden_layers": 1024,
-        "vocab_size": 2**31 - 1,
-        "hidden_size": 2**20,
+        "num_hidden_layers": 256,
+        "num_attention_heads": 2**12,
+        "num_labels": 2**15,
+        **dict.fromkeys(("hidden_size", "embedding_size", "intermediate_size"), LARGEST_WIDTH),
     }
-    """Field -> a bound that no honest configuration reaches, checked before anything is allocated."""
+    """Field -> a bound that no honest configuration reaches, checked before anything is allocated; a size that is not
+    named here has `LARGEST_SIZE`. What they make together is bounded when a model is built (`base/model_size.py`)."""
     if TYPE_CHECKING:
         num_labels: int = 2  # transformers' property, which here is never None
 
@@ -55,6 +71,8 @@ class LectureConfig(PreTrainedConfig):
             )
         else:
             self._refuse_near_misses(kwargs)
+        if kwargs.get("num_labels") is not None:
+            self._check_value("num_labels", kwargs["num_labels"])  # before as many names are made
         super().__post_init__(**kwargs)
         for name in self.__dataclass_fields__:
             self._check_value(name, getattr(self, name))
@@ -73,9 +91,25 @@ class LectureConfig(PreTrainedConfig):
             self._match_labels(None)
 
     def save_pretrained(self, save_directory: Any, push_to_hub: bool = False, **kwargs: Any) -> None:
-        """Save as transformers does, after one more check: assignments may have made fields contradict each other."""
-        self.check_fields()
+        """Save as transformers does, but never what could not be loaded.
+
+        Raises:
+            ValueError: as `check_loadable`; nothing is written.
+        """
+        self.check_loadable()
         super().save_pretrained(save_directory, push_to_hub, **kwargs)
+
+    def check_loadable(self) -> None:
+        """Read the values back as a config.json would be: assignments may have left what no configuration takes.
+
+        Raises:
+            ValueError: fields contradict each other, or an attribute's name is misspelt.
+        """
+        try:
+            type(self).from_dict(json.loads(self.to_json_string()))
+        except (TypeError, ValueError, StrictDataclassError) as error:
+            name = type(self).__name__
+            raise ValueError(f"this {name} could not be loaded again, so it is not saved: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
         """As transformers', without `auto_map`: only `hub.export` writes it, together with the code it names."""
@@ -89,32 +123,45 @@ class LectureConfig(PreTrainedConfig):
     def _is_known(cls, name: str) -> bool:
         return name in cls.attribute_map or hasattr(cls, name) or name in {f.name for f in fields(cls)}
 
-    def _refuse_near_misses(self, kwargs: dict[str, Any]) -> None:
+    def _refuse_near_misses(self, kwargs: Iterable[str]) -> None:
         names = {f.name for f in fields(self)} | set(self.attribute_map) | {"num_labels"}
         for given in kwargs:
             if given.startswith("_") or self._is_known(given):
                 continue
-            nearest = max(names, key=lambda name: (SequenceMatcher(None, given, name).ratio(), name))
-            if SequenceMatcher(None, given, nearest).ratio() >= _NEAR_MISS:
-                raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
+            for nearest in get_close_matches(given, sorted(names), n=1, cutoff=_NEAR_MISS):
+                if not _is_field_of_transformers(given):
+                    raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
+                # Other programs write such fields, each for its own purpose.
+                warnings.warn(
+                    f"{type(self).__name__} keeps {given!r}, a field of other configurations, and does not read it; "
+                    f"its own is called {nearest!r}",
+                    stacklevel=2,
+                )
 
     def _check_value(self, name: str, value: Any) -> None:
         if name in self.allowed_values and value not in self.allowed_values[name]:
             allowed = ", ".join(repr(choice) for choice in self.allowed_values[name])
             raise ValueError(f"{type(self).__name__}.{name} is {value!r}; it must be one of {allowed}")
-        if name in self.dropout_fields and not 0 <= value < 1:
-            raise ValueError(f"{type(self).__name__}.{name} is {value}; it must be at least 0 and below 1")
+        if isinstance(value, int | float):
+            self._check_number(name, value)
         if name.endswith("_token_id"):
             self._check_token_id(name, value)
         elif name in ("id2label", "problem_type"):
             self._check_classes(name, value)
-        elif isinstance(value, int):
-            if name in self.positive_fields and value < 1:
-                raise ValueError(f"{type(self).__name__}.{name} is {value}; it must be at least 1")
-            if value > self.largest_values.get(name, value):
-                raise ValueError(
-                    f"{type(self).__name__}.{name} is {value}; at most {self.largest_values[name]} is allowed"
-                )
+
+    def _check_number(self, name: str, value: float) -> None:
+        rule = None
+        if name in self.dropout_fields and not 0 <= value < 1:
+            rule = "it must be at least 0 and below 1"
+        if name in self.non_negative_fields and not 0 <= value < math.inf:
+            rule = "it must be finite and at least 0"
+        if name in self.positive_fields and value < 1:
+            rule = "it must be at least 1"
+        largest = self.largest_values.get(name, LARGEST_SIZE if name in self.positive_fields else math.inf)
+        if value > largest:
+            rule = f"at most {largest} is allowed"
+        if rule:
+            raise ValueError(f"{type(self).__name__}.{name} is {value}; {rule}")
 
     def _check_token_id(self, name: str, given: int | list[int] | None) -> None:
         vocab_size = getattr(self, "vocab_size", None)
@@ -146,3 +193,15 @@ class LectureConfig(PreTrainedConfig):
                     f"{type(self).__name__}.label2id gives {label!r} the class {id_}, which id2label calls "
                     f"{names.get(int(id_))!r}; leave label2id out, it follows from id2label"
                 )
+
+
+@cache
+def _is_field_of_transformers(name: str) -> bool:
+    """Whether a configuration of transformers' own has a field of this name.
+
+    Looked up in their sources, since importing all of them takes seconds.
+    """
+    field = re.compile(rf"\b{re.escape(name)}\b[\"']?\s*[:=]")
+    sources = Path(transformers.__file__).parent.glob("models/*/configuration_*.py")
+    texts = (path.read_text(encoding="utf-8") for path in sources)
+    return any(name in text and field.search(text) for text in texts)

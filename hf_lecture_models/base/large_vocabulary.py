@@ -17,14 +17,16 @@ OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     "noise_contrastive": lambda c: NoiseContrastiveLinear(c.output_size, c.vocab_size, c.noise_samples),
 }
 """`config.output_layer` -> the module from the last hidden state to logits."""
+# Published models have two to four.
+_MOST_CLUSTERS = 64
 
 
 def check_output_layer(config: Any) -> None:
     """Refuse fields that contradict `output_layer`.
 
     Raises:
-        ValueError: `adaptive_cutoffs` without the adaptive softmax, out of order or outside the vocabulary; a tied
-            adaptive softmax; a vocabulary too small for one.
+        ValueError: `adaptive_cutoffs` without the adaptive softmax, too many, out of order or outside the vocabulary; a
+            tied adaptive softmax; a vocabulary too small for one.
     """
     name, cutoffs, words = type(config).__name__, config.adaptive_cutoffs, config.vocab_size
     if config.output_layer != "adaptive":
@@ -41,6 +43,8 @@ def check_output_layer(config: Any) -> None:
         )
     if words < 2:
         raise ValueError(f"{name}.vocab_size is {words}; output_layer='adaptive' needs at least 2 words")
+    if cutoffs is not None and len(cutoffs) > _MOST_CLUSTERS:
+        raise ValueError(f"{name}.adaptive_cutoffs has {len(cutoffs)} entries; at most {_MOST_CLUSTERS} are allowed")
     if cutoffs is not None and not (cutoffs and sorted({0, *cutoffs, words}) == [0, *cutoffs, words]):
         raise ValueError(
             f"{name}.adaptive_cutoffs is {cutoffs}; it must ascend, from at least 1 to at most vocab_size - 1 = "

@@ -3,9 +3,10 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import nn
@@ -15,10 +16,22 @@ from transformers.modeling_utils import PreTrainedModel
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
 
+from hf_lecture_models.base.checkpoint import (
+    align,
+    compare_with_files,
+    refuse_missing,
+    refuse_non_finite,
+    refuse_other_shapes,
+    refuse_torn_ties,
+    refuse_unexpected,
+    refuse_unloadable,
+)
+from hf_lecture_models.base.model_size import refuse_absurd_size
+from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
+from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patterns
 from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS
 
-_WEIGHT_FILES = ("model*.safetensors", "model*.safetensors.index.json")
 # Programs pass these to any model, also to one that has no attention weights to show; `generate()`, its own tokenizer.
 _PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer"})
 
@@ -60,7 +73,7 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
     return given
 
 
-class LecturePreTrainedModel(PreTrainedModel):
+class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     """`PreTrainedModel` with atomic saves and checked loads; what the models of one architecture share is a subclass.
 
     class XPreTrainedModel(LecturePreTrainedModel):
@@ -70,6 +83,12 @@ class LecturePreTrainedModel(PreTrainedModel):
     """
 
     _skip_keys_device_placement = ["past_key_values"]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """As `object`'s; a copy, whose state comes afterwards, is made without arguments."""
+        if args or kwargs:
+            refuse_absurd_size(partial(cls, *args, **kwargs))
+        return super().__new__(cls)
 
     @property
     def longest_input(self) -> int | None:
@@ -127,7 +146,26 @@ class LecturePreTrainedModel(PreTrainedModel):
                 f"a prompt of {prompt} tokens and {new} new ones are more than {type(self).__name__} can read, "
                 f"{self.longest_input} in all; set max_new_tokens, or cut the prompt"
             )
-        return super().init_continuous_batching(*args, workload_hints=workload_hints, **kwargs)  # type: ignore[misc]
+        manager = super().init_continuous_batching(*args, workload_hints=workload_hints, **kwargs)  # type: ignore[misc]
+        if self.longest_input is not None:
+            manager.add_request = self._within_positions(manager)
+        return manager
+
+    def _within_positions(self, manager: Any) -> Callable[..., Any]:
+        """`manager.add_request` for what the model can read; more would end the thread that serves all requests."""
+        add_request, longest = manager.add_request, self.longest_input or 0
+
+        def add(input_ids: list[int], request_id: Any = None, max_new_tokens: int | None = None, **kwargs: Any) -> Any:
+            if len(input_ids) > longest:
+                raise ValueError(
+                    f"a prompt of {len(input_ids)} tokens is longer than {type(self).__name__} can read, {longest} "
+                    "tokens; cut the prompt"
+                )
+            room = longest + 1 - len(input_ids)  # the last token is never read
+            wanted = manager.generation_config.max_new_tokens if max_new_tokens is None else max_new_tokens
+            return add_request(input_ids, request_id, room if wanted is None else min(wanted, room), **kwargs)
+
+        return add
 
     def _set_gradient_checkpointing(
         self,
@@ -143,8 +181,13 @@ class LecturePreTrainedModel(PreTrainedModel):
     ) -> None:
         """Save under our own parameter names, written beside and renamed into place (see `staged_folder`).
 
+        Of an earlier save of the same `variant`, what the new one does not overwrite is removed: shards, or the whole
+        file where shards were written. All other files stay.
+
         Raises:
             NotADirectoryError: `save_directory` is a file.
+            ValueError: the configuration could not be loaded again, or asks for weights of other shapes: it was changed
+                after the model was built. Nothing is written.
             OSError: the folder cannot be written; what it held before is untouched.
         """
         kwargs.setdefault("save_original_format", False)
@@ -153,7 +196,13 @@ class LecturePreTrainedModel(PreTrainedModel):
             return
         if kwargs.get("push_to_hub"):
             kwargs.setdefault("repo_id", os.path.basename(os.path.normpath(save_directory)))
-        with staged_folder(save_directory, replaces=_WEIGHT_FILES) as stage:
+        self.config.check_loadable()
+        if not hasattr(self, "hf_device_map") and not getattr(self, "hf_quantizer", None):
+            refuse_unloadable(self, kwargs.get("state_dict"))
+        # An adapter is saved beside the weights, which stay.
+        has_adapter = getattr(self, "_hf_peft_config_loaded", False)
+        replaced = () if has_adapter else weight_file_patterns(kwargs.get("variant"))
+        with staged_folder(save_directory, replaces=replaced) as stage:
             super().save_pretrained(stage, **kwargs)
 
     @classmethod
@@ -163,69 +212,55 @@ class LecturePreTrainedModel(PreTrainedModel):
         """Load as transformers does, and refuse what would be silently wrong.
 
         Raises:
-            ValueError: the checkpoint is of another model type; its weights are damaged or of other shapes; some of the
-                model below the head are missing; although it was saved by this very class, some are missing or
-                unknown; or they are NaN or infinite.
+            ValueError: the checkpoint is of another model type; its index names files outside of its folder; its
+                weights are damaged or of other shapes; some of the model below the head are missing; although it was
+                saved by this very class, some are missing or unknown; or they are NaN or infinite.
         """
         with_info = kwargs.pop("output_loading_info", False)
-        any_shape = kwargs.pop("ignore_mismatched_sizes", False)
+        any_shape = kwargs.get("ignore_mismatched_sizes", False)
         source = f"the checkpoint {pretrained_model_name_or_path}"
-        options = {"output_loading_info": True, "ignore_mismatched_sizes": True, **kwargs}
+        if pretrained_model_name_or_path is not None and os.path.isdir(pretrained_model_name_or_path):
+            refuse_outside_shards(os.path.join(pretrained_model_name_or_path, kwargs.get("subfolder", "")))
         with weights_file_errors(source):
             # transformers' annotation leaves out the pair that output_loading_info=True returns.
-            loaded: Any = super().from_pretrained(pretrained_model_name_or_path, *args, **options)
+            loaded: Any = super().from_pretrained(
+                pretrained_model_name_or_path, *args, **kwargs | {"output_loading_info": True}
+            )
         model, info = loaded
         if not any_shape:
-            _refuse_other_shapes(info, source)
-        if getattr(model.config, "architectures", None) == [cls.__name__]:
-            _refuse_differences(info, source)
-        # Whoever saved it: a head may be new, the base model may not.
-        prefix, names = f"{cls.base_model_prefix}.", model.base_model.state_dict().keys()
-        missing = [name for name in info["missing_keys"] if name.removeprefix(prefix) in names]
-        _refuse_differences({"missing_keys": missing, "unexpected_keys": []}, source)
-        _refuse_non_finite(model, source)
-        _align(model)
+            refuse_other_shapes(info, source)
+        refuse_missing(model, info, source)
+        refuse_unexpected(model, info, source)
+        refuse_non_finite(model, source)
+        align(model)
         return (model, info) if with_info else model
+
+    @classmethod
+    def _load_pretrained_model(  # type: ignore[override]
+        cls, model: Any, state_dict: Any, checkpoint_files: list[str] | None, load_config: Any, **options: Any
+    ) -> Any:
+        if options:  # an adapter's, into a model that is there
+            return super()._load_pretrained_model(model, state_dict, checkpoint_files, load_config, **options)
+        refuse_torn_ties(model, load_config.device_map)
+        # transformers makes room for whatever the files lack, and says so afterwards. Quantised weights have other
+        # names and shapes in the files.
+        quantizer = load_config.hf_quantizer
+        if checkpoint_files and state_dict is None and not (quantizer and quantizer.pre_quantized):
+            source = f"the checkpoint {load_config.pretrained_model_name_or_path}"
+            info = compare_with_files(model, checkpoint_files, load_config)
+            if not load_config.ignore_mismatched_sizes:
+                refuse_other_shapes(info, source)
+            refuse_missing(model, info, source)
+        return super()._load_pretrained_model(model, state_dict, checkpoint_files, load_config)
+
+    @classmethod
+    def _finalize_model_loading(cls, model: Any, load_config: Any, loading_info: Any) -> Any:
+        # The shapes of what was converted while it was loaded, `from_pretrained` compares.
+        load_config = replace(load_config, ignore_mismatched_sizes=True)
+        return super()._finalize_model_loading(model, load_config, loading_info)
 
 
 def _checkpoint_leaves(checkpoint: Callable[..., Any], function: Callable[..., Any], *args: Any) -> Any:
     # With use_reentrant=True, gradients flow to tensors among the arguments only, not to those within a tuple.
     leaves, structure = tree_flatten(args)
     return checkpoint(lambda *leaves: function(*tree_unflatten(leaves, structure)), *leaves)
-
-
-def _align(model: nn.Module) -> None:
-    # Weights that lie in the mapped file wherever its header ended make the kernels add in another order; in memory of
-    # torch's own, a reloaded model gives the same outputs to the last bit.
-    for parameter in model.parameters():
-        if parameter.device.type == "cpu" and parameter.data_ptr() % 64:
-            parameter.data = parameter.data.clone()
-
-
-def _refuse_other_shapes(info: dict[str, Any], source: str) -> None:
-    for name, found, expected in sorted(info["mismatched_keys"]):
-        raise ValueError(
-            f"{source}: {name} has shape {tuple(found)} in the weights file, but the configuration asks "
-            f"for {tuple(expected)}; restore the file that was saved with it, or, if a new head is meant, load with "
-            "ignore_mismatched_sizes=True"
-        )
-
-
-def _refuse_differences(info: dict[str, Any], source: str) -> None:
-    for kind, verb in (("missing_keys", "lacks"), ("unexpected_keys", "holds unknown")):
-        names = sorted(info[kind])
-        if names:
-            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-            raise ValueError(
-                f"{source} {verb} tensors: {shown}. Its weights file does not belong to its config.json; "
-                "restore the file that was saved with it."
-            )
-
-
-def _refuse_non_finite(model: nn.Module, source: str) -> None:
-    for name, parameter in model.named_parameters():
-        # The sum is non-finite as soon as one element is, and needs no second tensor of that size.
-        if parameter.is_floating_point() and not parameter.is_meta and not torch.isfinite(parameter.sum()):
-            if torch.isfinite(parameter).all():
-                continue
-            raise ValueError(f"{source} holds NaN or infinite values in {name}; its training diverged or it is damaged")

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from hf_lecture_models.evaluation.strict_json import strict_json
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
 
 # Lines that a chunk of a file holds per line of a batch: sorted by length, batches then waste little on padding.
 _BATCHES_PER_CHUNK = 4
@@ -40,13 +40,8 @@ def line_chunks(
 
 def _stdin_lines() -> Iterator[str]:
     # A reader of its own: at Ctrl-C the interpreter would wait for the lock that a blocked read of sys.stdin holds.
-    with open(sys.stdin.fileno(), "rb", closefd=False) as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                text = line.decode()
-                yield text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
-            except UnicodeDecodeError as error:
-                raise ValueError(f"standard input, line {number}: not UTF-8 ({error.reason})") from None
+    with open(sys.stdin.fileno(), "rb", closefd=False) as file:
+        yield from decode_lines(file, "standard input")
 
 
 def _as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The activation functions of slide R:875-890."""
+"""The activation functions of slide R:874-890."""
 
 from __future__ import annotations
 

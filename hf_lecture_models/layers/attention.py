@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Multi-head attention (Vaswani et al., "Attention is all you need", 2017, 3.2; slides R:780-860, Y:490-515).
+"""Multi-head attention (Vaswani et al., "Attention is all you need", 2017, 3.2; slides R:782-834, Y:477-514).
 
 With the rows h_1 ... h_T of an input, and for each head matrices of its own,
 

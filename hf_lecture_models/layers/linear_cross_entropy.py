@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hf_lecture_models.layers.offloading import with_weights
+
 # Logits of one piece: at most so many rows, and about so many elements (64 MB in float32).
 _ROWS, _ELEMENTS = 512, 2**24
 
@@ -32,8 +34,8 @@ def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignor
     Args:
         hidden: (positions, hidden).
         head: the output layer. A plain `nn.Linear` goes in pieces. One with a method `loss(hidden, targets)` is asked
-            for its own sum of losses. Any other (an adapter around one, say) is called as it is, on all counted
-            positions at once.
+            for its own sum of losses. Any other (an adapter around one, a quantised one) is called as it is, on all
+            counted positions at once.
         targets: (positions,) ids; `ignore_index` is not counted.
 
     Returns:
@@ -42,9 +44,9 @@ def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignor
     counted = (targets != ignore_index).nonzero().squeeze(1)
     hidden, targets = hidden.index_select(0, counted), targets.index_select(0, counted)
     if has_own_loss(head):
-        return head.loss(hidden, targets)
-    if type(head) is nn.Linear:
-        return softmax_cross_entropy(hidden, head.weight, head.bias, targets)
+        return with_weights(head, head.loss, hidden, targets)
+    if type(head) is nn.Linear and type(head.weight.data) is Tensor:
+        return with_weights(head, lambda h, t: softmax_cross_entropy(h, head.weight, head.bias, t), hidden, targets)
     return F.cross_entropy(_at_least_float32(head(hidden)), targets, reduction="sum")
 
 
@@ -54,7 +56,7 @@ def has_own_loss(head: nn.Module) -> TypeGuard[HeadWithLoss]:
 
 
 def softmax_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
-    """The sum of -ln softmax(W h + b)[target] in nats, in pieces.
+    """The sum of -ln softmax(W h + b)[target] in nats, in pieces (compiled: at once).
 
     Args:
         hidden: (positions, hidden).
@@ -65,6 +67,9 @@ def softmax_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, t
     Returns:
         A scalar, float32 or wider.
     """
+    # Tracing cannot count the pieces.
+    if torch.compiler.is_compiling():
+        return F.cross_entropy(_at_least_float32(F.linear(hidden, weight, bias)), targets, reduction="sum")
     return _LinearCrossEntropy.apply(hidden, weight, bias, targets)
 
 
@@ -81,7 +86,7 @@ def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_siz
         (positions,), float32 or wider.
     """
     if callable(own := getattr(head, "target_log_probs", None)):
-        return own(hidden, targets)
+        return with_weights(head, own, hidden, targets)
     rows, scores = _piece_rows(len(hidden), vocab_size), []
     for piece, target in zip(hidden.split(rows), targets.split(rows), strict=True):
         logits = _at_least_float32(head(piece))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.layers.offloading import method_with_weights
 
 
 def find(keys: Tensor, queries: Tensor) -> Tensor:
@@ -73,6 +74,7 @@ class NGramTrie(nn.Module):
         """(n-grams of order n,) float32, n < order."""
         return self.get_buffer(f"log10_backoffs_{n}")
 
+    @method_with_weights
     def tables(self) -> NGramTables:
         """The buffers as numpy arrays; on the CPU they share memory."""
         orders = range(1, self.order + 1)
@@ -136,12 +138,14 @@ class NGramTrie(nn.Module):
             at, entries = self.extend(n, at.index_select(0, goes_on) + 1, contexts, words, total)
             yield at, entries
 
+    @method_with_weights
     def contexts(self, words: Tensor, starts: Tensor) -> list[Tensor]:
         """Indices of the n-grams, n = 1 to order-1, that end at each word of a stream (see `walk`); -1: not stored."""
         longer = self.walk(words, starts, self.order - 1)
         found = [words, *(torch.full_like(words, -1).index_copy_(0, at, entries) for at, entries in longer)]
         return found[: self.order - 1]
 
+    @method_with_weights
     def score(self, words: Tensor, starts: Tensor) -> Tensor:
         """Natural log p of each word of a stream given the words before it in its row (see `walk`), (tokens,)."""
         total = self.log10_probs(1).index_select(0, words)
@@ -149,6 +153,7 @@ class NGramTrie(nn.Module):
             pass
         return total * math.log(10)
 
+    @method_with_weights
     def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:
         """Natural log p of each word after its contexts of 1 to order-1 words, (words,) each."""
         total = self.log10_probs(1).index_select(0, words)
@@ -157,6 +162,7 @@ class NGramTrie(nn.Module):
             self.extend(n, at, context[at], words, total)
         return total * math.log(10)
 
+    @method_with_weights
     def distributions(self, contexts: list[Tensor], rows: int) -> Tensor:
         """Natural log p of every word, (rows, vocab), after contexts of 1 to order-1 words, (rows,) each."""
         weights = [self.log10_probs(1).new_zeros(rows) for _ in range(self.order)]

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Four ways to tell attention where a token stands (slides R:900-912, Y:540-548).
+"""Four ways to tell attention where a token stands (slides R:892-928, Y:531-537).
 
 Each is a module with one call, `encoding(words, positions, key_positions)`:
 

@@ -9,6 +9,7 @@ yields zeros and carries the state over unchanged. Without padding the kernel ge
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 from transformers import initialization as init
 
+from hf_lecture_models.layers.offloading import with_weights
 from hf_lecture_models.layers.recurrent_cells import cell_from_kernel
 
 State = tuple[Tensor, ...]
@@ -63,7 +65,7 @@ class RecurrentLayer(nn.Module):
         if mask is not None:
             return _run_packed(self.rnn, hidden, state, mask)
         if hidden.shape[1] == 1 and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
-            return _run_step(self.rnn, hidden, state)
+            return with_weights(self.rnn, partial(_run_step, self.rnn), hidden, state)
         return _run(self.rnn, hidden, state)
 
 

@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from hf_lecture_models.tokenization.splitting import (
     refuse_surrogates,
 )
 from hf_lecture_models.tokenization.word import WordTokenizer
+
+# The longest line of a corpus in use is text8's only one, of 100 million bytes.
+MAX_LINE_BYTES = 2**27
 
 Encoder = Callable[[list[str]], tuple[np.ndarray, np.ndarray]]
 
@@ -79,21 +82,51 @@ def read_texts(path: str | os.PathLike[str]) -> Iterator[str]:
     Only the line's end, `\n` or `\r\n`, is removed.
 
     Raises:
-        ValueError: a line is not UTF-8; its number is named.
+        ValueError: a line is not UTF-8, or longer than `MAX_LINE_BYTES`; its number is named.
         OSError: the file cannot be opened, or is a damaged gzip file.
     """
-    opener = gzip.open if os.fspath(path).endswith(".gz") else open
-    number = 0
-    with opener(path, "rb") as file:
+    with _open(path) as file:
+        yield from decode_lines(file, path)
+
+
+def decode_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[str]:
+    """The lines of a file that is open for bytes, as `read_texts` yields them; messages call it `source`."""
+    for number, line in enumerate(_bounded_lines(file, source), start=1):
+        text = line[:-1] if line.endswith(b"\n") else line
         try:
-            for line in file:
-                number += 1
-                text = line[:-1] if line.endswith(b"\n") else line
-                yield (text[:-1] if line.endswith(b"\r\n") else text).decode()
+            yield (text[:-1] if line.endswith(b"\r\n") else text).decode()
         except UnicodeDecodeError as error:
-            raise ValueError(f"{path}, line {number}: not UTF-8 ({error}); convert the file to UTF-8") from None
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise OSError(f"{path}, after line {number}: damaged gzip file ({error}); copy it again") from None
+            raise ValueError(f"{source}, line {number}: not UTF-8 ({error}); convert the file to UTF-8") from None
+
+
+def refuse_long_lines(path: str | os.PathLike[str]) -> None:
+    """Read through a file, plain or gzip, before a library reads it that takes any line whole.
+
+    Raises:
+        ValueError, OSError: as `read_texts`, but for bytes that are not UTF-8.
+    """
+    with _open(path) as file:
+        for _ in _bounded_lines(file, path):
+            pass
+
+
+def _bounded_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[bytes]:
+    number = 0
+    try:
+        while line := file.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MAX_LINE_BYTES:
+                raise ValueError(
+                    f"{source}, line {number}: longer than {MAX_LINE_BYTES} bytes; give each text a line of its own, "
+                    "or restore the file if it is damaged"
+                )
+            yield line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise OSError(f"{source}, after line {number}: damaged gzip file ({error}); copy it again") from None
+
+
+def _open(path: str | os.PathLike[str]) -> BinaryIO:
+    return gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb")  # type: ignore[return-value]
 
 
 def _encoder(tokenizer: Any) -> tuple[Encoder, int]:

@@ -9,12 +9,12 @@ to values: `{"text": "a fine film", "label": 1}`. `columns` says where a file or
 import csv
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.corpus import read_texts, refuse_long_lines
 from hf_lecture_models.trainer.recipe import Recipe, setting
 
 DATA_FOLDER = "HF_LECTURE_DATA"
@@ -274,12 +274,17 @@ def _load_files(names: Sequence[str], streaming: bool) -> Any:
         if not path.stat().st_size:
             raise ValueError(f"{name} is empty: there is no row in it")
     (suffix,) = kinds
+    datasets = _datasets()
+    if suffix == ".txt":  # streamed: else `_read_file` has read it
+        features = datasets.Features({"text": datasets.Value("string")})
+        return datasets.IterableDataset.from_generator(_lines, features, gen_kwargs={"paths": paths})
+    for path in paths if suffix != ".parquet" else ():
+        refuse_long_lines(path)
     options: dict[str, Any] = {}
     if _BUILDERS[suffix] == "csv":
         options = {"keep_default_na": False}  # "None" and "NA" are words
     if suffix == ".tsv":
         options |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    datasets = _datasets()
     verbosity = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # it logs the error that it raises
     try:
@@ -294,6 +299,12 @@ def _load_files(names: Sequence[str], streaming: bool) -> Any:
         raise ValueError(f"{', '.join(names)} cannot be read as {suffix[1:]}: {reason}") from error
     finally:
         datasets.logging.set_verbosity(verbosity)
+
+
+def _lines(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
+    for path in paths:
+        for text in read_texts(path):
+            yield {"text": text}
 
 
 def _load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:

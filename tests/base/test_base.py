@@ -12,12 +12,13 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import nn
 from transformers import GenerationMixin, GPT2Config, GPT2LMHeadModel
+from transformers import initialization as init
 from transformers.modeling_outputs import CausalLMOutput
 
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
-from hf_lecture_models.base.scoring import CausalLMMixin, score_from_logits
+from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.io.files import staged_file, staged_folder
 
 
@@ -41,7 +42,7 @@ class PairConfig(LectureConfig):
             raise ValueError("a fancy pair needs hidden_size of at least 2")
 
 
-class PairForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
+class PairForCausalLM(LecturePreTrainedModel, GenerationMixin):
     """A bigram model as a product of two matrices."""
 
     config: PairConfig
@@ -54,9 +55,20 @@ class PairForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
         self.post_init()
 
+    @torch.no_grad()
+    def _init_weights(self, module):
+        super()._init_weights(module)
+        if isinstance(module, nn.GRUCell):  # transformers has no rule for it: the memory's old values would remain
+            for parameter in module.parameters():
+                init.normal_(parameter)
+
     def forward(self, input_ids, attention_mask=None, **kwargs):
         hidden = self.embed_tokens(input_ids)
         return CausalLMOutput(logits=self.lm_head(self.cell(hidden.flatten(0, 1)).view_as(hidden)))
+
+    @torch.no_grad()
+    def score(self, input_ids, attention_mask=None):
+        return score_from_logits(self, input_ids, attention_mask)
 
 
 @pytest.fixture
@@ -71,7 +83,7 @@ def model():
         ({"kind": "odd"}, "'odd'; it must be one of 'plain', 'fancy'"),
         ({"hidden_size": 0}, "hidden_size is 0; it must be at least 1"),
         ({"n_embd": 0}, "hidden_size is 0"),
-        ({"num_hidden_layers": 10**6}, "num_hidden_layers is 1000000; at most 1024"),
+        ({"num_hidden_layers": 10**6}, "num_hidden_layers is 1000000; at most 256"),
         ({"hiden_size": 8}, "'hiden_size'; did you mean 'hidden_size'"),
         ({"bos_token_id": 11}, "outside the vocabulary of 11"),
         ({"kind": "fancy", "hidden_size": 1}, "at least 2"),

@@ -68,6 +68,21 @@ def test_continuous_batching_ends_with_the_positions(kind: str) -> None:
         pages(model, PROMPTS[:1], new=6)
 
 
+def test_one_request_does_not_end_the_others() -> None:
+    """As a server has them, one after the other: an error in transformers' thread would be the end of all."""
+    model = build("gpt1", max_position_embeddings=8)
+    paging = ContinuousBatchingConfig(num_blocks=40, max_batch_tokens=64)
+    with model.continuous_batching_context_manager(
+        generation_config=GenerationConfig(do_sample=False, eos_token_id=-1), continuous_batching_config=paging
+    ) as manager:
+        with pytest.raises(ValueError, match="a prompt of 9 tokens is longer than Gpt1ForCausalLM can read, 8 tokens"):
+            manager.add_request(list(range(9)))
+        for prompt, given, new in (([1, 2, 3, 4], 100, 5), ([1, 2, 3, 4], 2, 2), ([1] * 8, 4, 1)):
+            request = manager.add_request(prompt, max_new_tokens=given)
+            result = manager.get_result(request_id=request, timeout=60)
+            assert (result.error, len(result.generated_tokens)) == (None, new)
+
+
 @pytest.mark.parametrize("name", ["recurrent", "feed_forward", "ngram"])
 def test_no_pages_without_keys_and_values(name: str) -> None:
     model = without_keys_and_values(name)

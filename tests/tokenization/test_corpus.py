@@ -4,18 +4,19 @@
 import gzip
 import json
 import os
+import tracemalloc
 from unicodedata import category
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers.normalizers import Lowercase
 from transformers import TokenizersBackend
 
-from hf_lecture_models.tokenization import splitting
+from hf_lecture_models.tokenization import corpus, splitting
 from hf_lecture_models.tokenization.byte import ByteTokenizer
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import decode_lines, encode_corpus, read_texts, refuse_long_lines
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 SPACES = "".join(chr(code) for code in range(0xD800) if category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp"))
@@ -32,7 +33,6 @@ def by_the_tokenizer(tokenizer, texts):
 
 @pytest.mark.parametrize("tokenizer", [WORD, ByteTokenizer(), GENERIC], ids=["words", "bytes", "any"])
 @pytest.mark.parametrize("pyarrow", [True, False])
-@settings(deadline=None)
 @given(texts=TEXTS)
 def test_ids_are_those_of_the_tokenizer(tokenizer, pyarrow, texts):
     with pytest.MonkeyPatch.context() as patch:
@@ -121,3 +121,31 @@ def test_bad_files_are_named(tmp_path):
         list(read_texts(cut))
     with pytest.raises(FileNotFoundError):
         list(read_texts(tmp_path / "absent"))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_line_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch, packed, end):
+    """Of 64 MB here, in a file of 64 kB; 3 GB go into one of 3 MB."""
+    monkeypatch.setattr(corpus, "MAX_LINE_BYTES", 1 << 20)
+    path = tmp_path / ("long.txt.gz" if packed else "long.txt")
+    with gzip.open(path, "wb", 1) if packed else open(path, "wb") as file:
+        file.write(b"fine\n" + b"x" * (1 << 20 - 1) + b"\n")
+        for _ in range(64):
+            file.write(b"x" * (1 << 20))
+        file.write(end)
+    for read in (lambda: list(read_texts(path)), lambda: refuse_long_lines(path)):
+        tracemalloc.start()
+        with pytest.raises(ValueError, match=r"long\.txt.*, line 3: longer than 1048576 bytes; give each text a line"):
+            read()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 12 << 20
+
+
+def test_the_longest_line_of_a_corpus_in_use_is_read(tmp_path):
+    """text8 is one line of 100 million letters."""
+    with open(tmp_path / "text8", "wb") as file:
+        file.write(b"a" * 100_000_000)
+    with open(tmp_path / "text8", "rb") as file:
+        assert [len(text) for text in decode_lines(file, "text8")] == [100_000_000]

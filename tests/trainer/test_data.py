@@ -1,11 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Rows from recipes, files and data sets, and what is said of those that cannot be read."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hf_lecture_models.tokenization import corpus
 from hf_lecture_models.trainer.data import RowsRecipe, TextsRecipe, find_file, read_part_texts, read_rows, stream_texts
 
 COLUMNS = ("text", "label")
@@ -167,3 +169,40 @@ def test_classes_of_a_data_set_have_their_names(tmp_path: Path, monkeypatch: pyt
     assert rows.where(1) == "split validation of some/set, row 2"
     assert asked == {"names": ("some/set", "one"), "split": "validation", "revision": "abc", "streaming": False}
     assert read_rows(recipe, "test", COLUMNS) is None, "no split is named"
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".tsv", ".json", ".jsonl"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, packed: bool
+) -> None:
+    """`datasets` reads a line whole, however long it is."""
+    monkeypatch.setattr(corpus, "MAX_LINE_BYTES", 1000)
+    path = tmp_path / (f"data{suffix}.gz" if packed else f"data{suffix}")
+
+    def put(length: int) -> TextsRecipe:
+        row = f'{{"text": "{"x" * length}"}}' if suffix.startswith(".json") else "x" * length
+        content = ("text\n" if suffix.endswith("sv") else "") + f"{row}\n{row}\n"
+        path.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+        return TextsRecipe(train_files=[str(path)])
+
+    assert read_part_texts(put(500), "train") == ["x" * 500] * 2
+    assert [row["text"] for row in stream_texts(put(500))] == ["x" * 500] * 2
+    for read in (lambda recipe: read_part_texts(recipe, "train"), lambda recipe: list(stream_texts(recipe))):
+        with pytest.raises(ValueError, match=rf"data{suffix}.*, line \d: longer than 1000 bytes"):
+            read(put(1000))
+
+
+def test_streamed_lines_are_those_that_are_read_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("one\r\n\n two \x85\rthree\nlast".encode())
+    recipe = TextsRecipe(train_files=[str(path), str(path)])
+    streamed = stream_texts(recipe)
+    texts = [row["text"] for row in streamed]
+    assert texts == read_part_texts(recipe, "train") == ["one", "", " two \x85\rthree", "last"] * 2
+    rows = iter(streamed)
+    for _ in range(5):
+        next(rows)
+    place, again = streamed.state_dict(), stream_texts(recipe)
+    again.load_state_dict(place)
+    assert [row["text"] for row in again] == texts[5:]

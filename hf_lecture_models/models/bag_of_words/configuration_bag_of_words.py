@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from huggingface_hub.dataclasses import strict
 
-from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
 
 
 @strict
@@ -36,6 +36,7 @@ class BagOfWordsConfig(LectureConfig):
         "hidden_act": ("relu", "gelu", "gelu_new", "silu"),
     }
     positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size",)
+    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)
 
     vocab_size: int = 10_000
     input_coding: str = "one_hot"
@@ -53,11 +54,15 @@ class BagOfWordsConfig(LectureConfig):
         return self.hidden_sizes[0] if self.hidden_sizes else self.num_labels
 
     def check_fields(self) -> None:
-        """Refuse impossible widths and dropouts, and a dropout that nothing would read."""
-        if not all(0 < width <= 2**20 for width in self.hidden_sizes):
-            raise ValueError(f"BagOfWordsConfig.hidden_sizes is {self.hidden_sizes}; widths are from 1 to {2**20}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"BagOfWordsConfig.dropout is {self.dropout}; it must be at least 0 and below 1")
+        """Refuse impossible widths, too many layers, and a dropout that nothing would read."""
+        if not all(0 < width <= LARGEST_WIDTH for width in self.hidden_sizes):
+            raise ValueError(
+                f"BagOfWordsConfig.hidden_sizes is {self.hidden_sizes}; widths are from 1 to {LARGEST_WIDTH}"
+            )
+        if len(self.hidden_sizes) > (most := self.largest_values["num_hidden_layers"]):
+            raise ValueError(
+                f"BagOfWordsConfig.hidden_sizes has {len(self.hidden_sizes)} layers; at most {most} are allowed"
+            )
         if self.dropout and not self.hidden_sizes:
             raise ValueError(
                 f"BagOfWordsConfig.dropout is {self.dropout} without hidden_sizes; it acts on hidden layers: set "

@@ -56,7 +56,7 @@ class FeedForwardConfig(LectureConfig):
         "noise_samples",
     )
     dropout_fields = ("dropout",)
-    largest_values = LectureConfig.largest_values | {"order": 1024, "embedding_size": 2**20}
+    largest_values = LectureConfig.largest_values | {"order": 1024, "noise_samples": 2**20}
 
     vocab_size: int = 10_000
     order: int = 5

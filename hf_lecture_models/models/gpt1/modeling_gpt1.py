@@ -3,7 +3,7 @@
 
 Radford, Narasimhan, Salimans & Sutskever, "Improving language understanding by generative pre-training", 2018,
 sections 3.1 and 4.1; the block is the decoder of Vaswani et al., "Attention is all you need", 2017, without its
-attention to a source. Slides R:1012-1110, Y:490-560.
+attention to a source. Slides R:1007-1080, Y:477-557.
 
 With one-hot tokens u_1, ..., u_T, word vectors W_e and position vectors W_p, in K blocks:
 
@@ -18,11 +18,10 @@ With one-hot tokens u_1, ..., u_T, word vectors W_e and position vectors W_p, in
 Dropout acts on h_t before the first block, on the weights a_t, and on what Attention and FFN add.
 
 Deviations:
-- From the slides: the sum of losses on R:1021 leaves out the first word and the end; with `<s>` in front, both count.
+- From the slides: the sum of losses on R:1011 leaves out the first word and the end; with `<s>` in front, both count.
 - From the slides: R:878 has the exact GELU; the published weights were trained with the tanh form, the default here.
 - From the paper: its modified L2 penalty is the optimizer's business (`weight_decay` in a recipe). Its tokenizer is
   transformers' own; any other works.
-- The papers could not be opened; their equations and sections are from memory.
 """
 
 from __future__ import annotations

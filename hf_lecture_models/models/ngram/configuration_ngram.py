@@ -48,7 +48,8 @@ class NGramConfig(LectureConfig):
     model_type = "lecture_ngram"
     allowed_values = {"smoothing": (*SMOOTHINGS, None)}
     positive_fields = ("vocab_size", "order")
-    largest_values = {**LectureConfig.largest_values, "order": 64}
+    non_negative_fields = ("alpha",)
+    largest_values = {**LectureConfig.largest_values, "order": 64, "vocab_size": 2**31 - 1}
 
     vocab_size: int = 1000
     order: int = 5

@@ -5,7 +5,7 @@ from typing import Any
 
 from huggingface_hub.dataclasses import strict
 
-from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
 from hf_lecture_models.base.large_vocabulary import check_output_layer
 from hf_lecture_models.layers.adaptive_softmax import default_cutoffs
 
@@ -60,9 +60,11 @@ class RecurrentConfig(LectureConfig):
         "noise_samples",
     )
     dropout_fields = ("dropout",)
-    largest_values = LectureConfig.largest_values | dict.fromkeys(
-        ("embedding_size", "projection_size", "output_projection_size"), 2**20
-    )
+    largest_values = LectureConfig.largest_values | {
+        "projection_size": LARGEST_WIDTH,
+        "output_projection_size": LARGEST_WIDTH,
+        "noise_samples": 2**20,
+    }
 
     vocab_size: int = 10_000
     cell_type: str = "lstm"

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The self-attention language model: a causal Transformer with the choices that the slides name.
 
-Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3; slides R:775-912, Y:480-570. Post-LN is theirs;
+Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3; slides R:772-934, Y:477-567. Post-LN is theirs;
 pre-LN and its final norm: Radford et al., "Language models are unsupervised multitask learners", 2019, section 2.3, and
 Xiong et al., "On layer normalization in the Transformer architecture", ICML 2020. The four kinds of positions and their
 papers are in `layers/positions.py`.
@@ -12,7 +12,7 @@ With word vectors w_1, ..., w_T and K blocks:
     post-LN: n = LN_1(h + Attention(h)),  h' = LN_2(n + FFN(n))      h = I_{u-1}, h' = I_u; the norm after the sum
     pre-LN:  n = h + Attention(LN_1(h)),  h' = n + FFN(LN_2(n))      and LN(I_u) in the place of I_u from here on
     P(w_{t+1} | w_1 ... w_t) = softmax(W_o I_K[t] + b_o)
-    or with `layer_mix`:       softmax(W_o Σ_u θ_u I_u[t] + b_o)     u = 0 ... K (slide Y:561)
+    or with `layer_mix`:       softmax(W_o Σ_u θ_u I_u[t] + b_o)     u = 0 ... K (slide Y:563)
 
     Attention: o_t = W [Σ_{s ≤ t} a_t[s] v_s of each head] + b,  a_t = softmax_s(q_t · k_s / √head_dim + bias[t, s])
                bias: -m_head (t - s) (alibi), b_head[bucket(t - s)] (relative) or 0
@@ -31,7 +31,6 @@ Deviations:
 - From T5, whose buckets the relative positions are: its scores are not divided by √head_dim; these are.
 - From the slides: R:878 has the exact GELU ("gelu"); the default is its tanh form, as GPT-2's.
 - With pre-LN, the mix is of the normalised I_u, so that θ compares layers of one scale.
-- The papers could not be opened; their equations and sections are from memory.
 """
 
 from __future__ import annotations

@@ -1,0 +1,162 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Whether a checkpoint's weights are those that its configuration asks for; asked before they are read."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
+from transformers.integrations.accelerate import get_device
+from transformers.modeling_utils import load_state_dict
+
+
+def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[str, Any]:
+    """What transformers will report after it has loaded the files, found out from their headers.
+
+    Args:
+        model: as built from the configuration, on the meta device.
+        files: safetensors files, or pickles of torch's.
+        load_config: transformers' own description of the load.
+
+    Returns:
+        `missing_keys`: names of the model that no file holds; `mismatched_keys`: triples of a name, the shape in the
+        file and the model's shape. Tensors that are converted while they are loaded are not compared.
+    """
+    expected = model.state_dict()
+    mapping = copy.deepcopy(load_config.weight_mapping or [])
+    renamings = [entry for entry in mapping if isinstance(entry, WeightRenaming)]
+    converters = {pattern: e for e in mapping if isinstance(e, WeightConverter) for pattern in e.source_patterns}
+    found, mismatched = set(), set()
+    for stored_name, stored in _headers(files, load_config.weights_only):
+        rules = (renamings, list(converters.values()))
+        name, pattern = rename_source_key(stored_name, *rules, model.base_model_prefix, expected)
+        if name not in expected and stored_name in expected:
+            name, pattern = stored_name, None
+        if pattern is not None:
+            targets = converters[pattern].target_patterns
+            found |= {name.replace(targets[0], target) for target in targets}
+        elif name in expected:
+            found.add(name)
+            if stored.shape != expected[name].shape:
+                mismatched.add((name, stored.shape, expected[name].shape))
+    for name, other in model.all_tied_weights_keys.items():
+        if found & {name, other}:
+            found |= {name, other}
+    return {"missing_keys": expected.keys() - found, "mismatched_keys": mismatched}
+
+
+def _headers(files: list[str], weights_only: bool) -> Iterator[tuple[str, Tensor]]:
+    for file in files:
+        yield from load_state_dict(file, map_location="meta", weights_only=weights_only).items()
+
+
+def refuse_torn_ties(model: Any, device_map: dict[str, Any] | None) -> None:
+    """Raise a ValueError where a device map keeps one of two tied weights on the disk, but not the other.
+
+    accelerate then looks for the second one in vain.
+    """
+    for name, other in model.all_tied_weights_keys.items() if device_map else ():
+        places = [get_device(device_map, tied) for tied in (name, other)]
+        if places[0] != places[1] and "disk" in places:
+            raise ValueError(
+                f"the device_map puts {name} on {places[0]} and {other} on {places[1]}, but they are one matrix "
+                "(tie_word_embeddings=True); name one place for both, or let device_map='auto' choose"
+            )
+
+
+def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -> None:
+    """Raise a ValueError that names a weight which could not be saved, or not be loaded again.
+
+    Args:
+        model: as it is to be saved.
+        tensors: what will be saved; None: the model's own weights, of which none may be offloaded.
+    """
+    if tensors is None:
+        tensors = dict(model.named_parameters()) | dict(model.named_buffers())
+        for name in (name for name, tensor in tensors.items() if tensor.is_meta):
+            raise ValueError(
+                f"{name} is on the meta device, without values, and cannot be saved; if accelerate has offloaded the "
+                "model, take it back first: accelerate.hooks.remove_hook_from_submodules(model)"
+            )
+    with torch.device("meta"):
+        expected = type(model)(model.config).state_dict()
+    for name in sorted(expected.keys() & tensors.keys()):
+        if tensors[name].shape != expected[name].shape:
+            raise ValueError(
+                f"{name} has shape {tuple(tensors[name].shape)}, but the configuration, which was changed after the "
+                f"model was built, asks for {tuple(expected[name].shape)}: saved so, the model could not be loaded "
+                "again; set the configuration back, or build a new model from it"
+            )
+
+
+def refuse_other_shapes(info: dict[str, Any], source: str) -> None:
+    """Raise a ValueError that names the first tensor in `mismatched_keys`, if there is one."""
+    for name, found, expected in sorted(info["mismatched_keys"]):
+        raise ValueError(
+            f"{source}: {name} has shape {tuple(found)} in the weights file, but the configuration asks "
+            f"for {tuple(expected)}; restore the file that was saved with it, or, if a new head is meant, load with "
+            "ignore_mismatched_sizes=True"
+        )
+
+
+def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
+    """Raise a ValueError if `missing_keys` names what must not start at random.
+
+    Those are all weights, where the checkpoint was saved by this very class; else those below the head: whoever saved
+    it, a head may be new, the base model may not.
+    """
+    prefix, names = f"{model.base_model_prefix}.", model.base_model.state_dict().keys()
+    same_class = getattr(model.config, "architectures", None) == [type(model).__name__]
+    _refuse([n for n in info["missing_keys"] if same_class or n.removeprefix(prefix) in names], "lacks", source)
+
+
+def refuse_unexpected(model: Any, info: dict[str, Any], source: str) -> None:
+    """Raise a ValueError if `unexpected_keys` names any, and the checkpoint was saved by this very class."""
+    if getattr(model.config, "architectures", None) == [type(model).__name__]:
+        _refuse(info["unexpected_keys"], "holds unknown", source)
+
+
+def _refuse(names: Any, verb: str, source: str) -> None:
+    if names := sorted(names):
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        raise ValueError(
+            f"{source} {verb} tensors: {shown}. Its weights file does not belong to its config.json; "
+            "restore the file that was saved with it."
+        )
+
+
+def refuse_non_finite(model: nn.Module, source: str) -> None:
+    """Raise a ValueError that names the first parameter with a value that is NaN or infinite."""
+    for name, parameter in model.named_parameters():
+        for tensor in _plain_tensors(parameter.detach()):
+            # The sum is non-finite as soon as one element is, and needs no second tensor of that size.
+            if tensor.is_floating_point() and not tensor.is_meta and not torch.isfinite(tensor.sum()):
+                if torch.isfinite(tensor).all():
+                    continue
+                raise ValueError(
+                    f"{source} holds NaN or infinite values in {name}; its training diverged or it is damaged"
+                )
+
+
+def _plain_tensors(tensor: Tensor) -> Iterator[Tensor]:
+    """The tensor itself, or those that one of a subclass wraps, as a quantised one does its integers and scales."""
+    if type(tensor) is Tensor:
+        yield tensor
+    elif is_traceable_wrapper_subclass(tensor):
+        for name in tensor.__tensor_flatten__()[0]:
+            yield from _plain_tensors(getattr(tensor, name))
+
+
+def align(model: nn.Module) -> None:
+    """Copy parameters whose memory does not begin at a multiple of 64 bytes.
+
+    Weights that lie in the mapped file wherever its header ended make the kernels add in another order; in memory of
+    torch's own, a reloaded model gives the same outputs to the last bit.
+    """
+    for parameter in model.parameters():
+        plain = type(parameter.detach()) is Tensor and parameter.device.type == "cpu"
+        if plain and parameter.data_ptr() % 64:
+            parameter.data = parameter.data.clone()

@@ -1,0 +1,30 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""A bound on the size of models, so that a mistyped number in a configuration is an error and not a full memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+LARGEST_MODEL = 2**35
+"""Numbers that a model may hold: 137 GB in float32, and a thousand times more than the lectures' models have."""
+
+
+def refuse_absurd_size(build: Callable[[], Any]) -> None:
+    """Build a model without memory, to count what it would hold. On the meta device already, nothing is asked.
+
+    Raises:
+        ValueError: it is more than `LARGEST_MODEL`.
+    """
+    if torch.get_default_device().type == "meta":
+        return
+    with torch.device("meta"):
+        model = build()
+    count = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
+    if count > LARGEST_MODEL:
+        config = model.config
+        sizes = ", ".join(f"{name}={getattr(config, name)}" for name in config.positive_fields)
+        raise ValueError(
+            f"a {type(model).__name__} of this configuration holds {count:.1e} numbers, {4 * count / 1e9:.0f} GB in "
+            f"float32; at most {LARGEST_MODEL:.1e} are allowed: correct its sizes, {sizes}"
+        )

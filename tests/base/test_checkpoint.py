@@ -1,0 +1,294 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What a save leaves in its folder, what is not saved, and what is refused before it is loaded."""
+
+import copy
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers import AutoModelForCausalLM, OpenAIGPTConfig, OpenAIGPTLMHeadModel
+
+from hf_lecture_models import (
+    BagOfWordsConfig,
+    BagOfWordsForSequenceClassification,
+    Gpt1Config,
+    Gpt1ForCausalLM,
+    RecurrentConfig,
+    RecurrentForCausalLM,
+    RecurrentModel,
+)
+from hf_lecture_models.base.checkpoint import align, refuse_non_finite
+from hf_lecture_models.hub import export
+
+SPECIAL = {"bos_token_id": 17, "eos_token_id": 18, "pad_token_id": 19}
+
+
+def recurrent(cls=RecurrentForCausalLM, **fields):
+    torch.manual_seed(0)
+    return cls(
+        RecurrentConfig(**{"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 1, **SPECIAL, **fields})
+    ).eval()
+
+
+def gpt1(**fields):
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 16}
+    return Gpt1ForCausalLM(Gpt1Config(**{"vocab_size": 20, **sizes, **SPECIAL, **fields})).eval()
+
+
+def weights(folder):
+    return {path.name for path in folder.glob("*model*") if path.name != "config.json"}
+
+
+OTHERS = {
+    "model_ema.safetensors",
+    "model-best.safetensors",
+    "model-00001-of-00002-old.safetensors",
+    "model.safetensors.index.json.bak",
+    "pytorch_model.bin",
+    "adapter_model.safetensors",
+}
+
+
+def test_a_save_removes_what_it_replaces_and_nothing_else(tmp_path):
+    model = recurrent()
+    for name in OTHERS:
+        (tmp_path / name).write_bytes(b"kept")
+    for variant in ("fp16", "ema"):
+        model.save_pretrained(tmp_path, variant=variant)
+    whole = {"model.safetensors", "model.fp16.safetensors", "model.ema.safetensors"}
+    model.save_pretrained(tmp_path)
+    assert weights(tmp_path) == OTHERS | whole
+    # transformers itself would leave the whole file beside the shards, and then load that, the older one.
+    with torch.no_grad():
+        model.lm_head.bias += 1
+    model.save_pretrained(tmp_path, max_shard_size=1000)
+    shards = {name for name in weights(tmp_path) if "-of-0" in name} - OTHERS
+    assert weights(tmp_path) == OTHERS | (whole - {"model.safetensors"}) | shards | {"model.safetensors.index.json"}
+    assert len(shards) > 2
+    assert torch.equal(RecurrentForCausalLM.from_pretrained(tmp_path).lm_head.bias, model.lm_head.bias)
+    old = RecurrentForCausalLM.from_pretrained(tmp_path, variant="fp16").lm_head.bias
+    assert torch.equal(old + 1, model.lm_head.bias)
+    model.save_pretrained(tmp_path, variant="fp16", max_shard_size=1000)
+    index = "model.safetensors.index.fp16.json"
+    variant_shards = {name.replace("model-", "model.fp16-") for name in shards}
+    expected = OTHERS | {"model.ema.safetensors"} | shards | {"model.safetensors.index.json"} | variant_shards | {index}
+    assert weights(tmp_path) == expected
+    assert torch.equal(RecurrentForCausalLM.from_pretrained(tmp_path, variant="fp16").lm_head.bias, model.lm_head.bias)
+    for variant in (None, "fp16"):
+        model.save_pretrained(tmp_path, variant=variant)
+    assert weights(tmp_path) == OTHERS | whole
+    assert all((tmp_path / name).read_bytes() == b"kept" for name in OTHERS)
+
+
+def test_an_export_removes_what_it_replaces_and_nothing_else(tmp_path):
+    model = recurrent()
+    model.save_pretrained(tmp_path, max_shard_size=1000)
+    model.save_pretrained(tmp_path, variant="fp16")
+    (tmp_path / "model_ema.safetensors").write_bytes(b"kept")
+    export(model, None, tmp_path)
+    assert {path.name for path in tmp_path.glob("*.safetensors*")} == {
+        "model.safetensors",
+        "model.fp16.safetensors",
+        "model_ema.safetensors",
+    }
+
+
+@pytest.mark.parametrize("build", [recurrent, gpt1])
+def test_a_vocabulary_cut_below_its_special_tokens_is_not_saved(tmp_path, build):
+    model = build()
+    model.resize_token_embeddings(12)
+    with pytest.raises(ValueError, match="not saved: .*_token_id is 1[789], outside the vocabulary of 12"):
+        model.save_pretrained(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+    for name in SPECIAL:
+        setattr(model.config, name, None)
+        setattr(model.generation_config, name, None)
+    model.save_pretrained(tmp_path)
+    assert AutoModelForCausalLM.from_pretrained(tmp_path).config.vocab_size == 12
+
+
+@pytest.mark.parametrize(
+    ("build", "field", "value", "message"),
+    [
+        (recurrent, "hidden_size", 9, r"lm_head.weight has shape \(20, 8\), but the configuration, .* \(20, 9\)"),
+        (recurrent, "vocab_size", 21, r"lm_head.bias has shape \(20,\), .* \(21,\)"),
+        (gpt1, "max_position_embeddings", 17, r"embed_positions.weight has shape \(16, 8\), .* \(17, 8\)"),
+        (
+            lambda: BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=9)),
+            "num_labels",
+            3,
+            r"model.bias has shape \(2,\), .* \(3,\)",
+        ),
+    ],
+)
+def test_a_configuration_changed_after_the_model_was_built_is_not_saved(tmp_path, build, field, value, message):
+    model = build()
+    before = getattr(model.config, field)
+    setattr(model.config, field, value)
+    for options in ({}, {"state_dict": model.state_dict()}):
+        with pytest.raises(ValueError, match=message):
+            model.save_pretrained(tmp_path / "model", **options)
+    assert not list(tmp_path.iterdir())
+    setattr(model.config, field, before)
+    model.save_pretrained(tmp_path)
+    type(model).from_pretrained(tmp_path)
+
+
+def saved_with_other_config(folder, model, save_options=(), **fields):
+    model.save_pretrained(folder, **dict(save_options))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | fields), encoding="utf-8")
+
+
+LAYOUTS = [{}, {"max_shard_size": 500}, {"variant": "fp16"}, {"variant": "fp16", "max_shard_size": 500}]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"hidden_size": 4096}, r"lm_head.weight has shape \(20, 8\) in the weights file, .* \(20, 4096\)"),
+        ({"num_hidden_layers": 100}, "lacks tensors: model.layers.1.rnn.bias_hh_l0, .* and 391 more"),
+        ({"vocab_size": 2**25}, r"lm_head.bias has shape \(20,\) .* \(33554432,\)"),
+    ],
+)
+def test_other_sizes_are_refused_before_anything_is_loaded(tmp_path, monkeypatch, layout, fields, message):
+    saved_with_other_config(tmp_path, recurrent(), layout, **fields)
+    allocated = []
+    monkeypatch.setattr(RecurrentForCausalLM, "_move_missing_keys_from_meta_to_device", lambda *a: allocated.append(a))
+    options = {"variant": layout["variant"]} if "variant" in layout else {}
+    with pytest.raises(ValueError, match=message):
+        RecurrentForCausalLM.from_pretrained(tmp_path, **options)
+    assert not allocated
+
+
+def test_a_pickle_is_looked_at_first_too(tmp_path, monkeypatch):
+    model = recurrent()
+    saved_with_other_config(tmp_path, model, hidden_size=4096)
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    monkeypatch.setattr(
+        RecurrentForCausalLM, "_move_missing_keys_from_meta_to_device", lambda *a: pytest.fail("loaded")
+    )
+    with pytest.raises(ValueError, match=r"has shape .* in the weights file"):
+        RecurrentForCausalLM.from_pretrained(tmp_path)
+
+
+def test_a_base_model_and_a_new_head_still_load(tmp_path):
+    base = recurrent(RecurrentModel)
+    base.save_pretrained(tmp_path)
+    model, info = RecurrentForCausalLM.from_pretrained(tmp_path, output_loading_info=True)
+    assert info["missing_keys"] == {"lm_head.weight", "lm_head.bias"}
+    assert torch.equal(model.model.embed_tokens.weight, base.embed_tokens.weight)
+    saved_with_other_config(tmp_path, recurrent(), vocab_size=24)
+    _, info = RecurrentForCausalLM.from_pretrained(tmp_path, ignore_mismatched_sizes=True, output_loading_info=True)
+    assert {name for name, *_ in info["mismatched_keys"]} == {
+        "lm_head.weight",
+        "lm_head.bias",
+        "model.embed_tokens.weight",
+    }
+
+
+def test_either_of_two_tied_weights_is_enough(tmp_path):
+    model = gpt1()
+    model.save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors["lm_head.weight"] = tensors.pop("model.embed_tokens.weight")
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    loaded = Gpt1ForCausalLM.from_pretrained(tmp_path)
+    assert torch.equal(loaded.model.embed_tokens.weight, model.model.embed_tokens.weight)
+    assert loaded.lm_head.weight is loaded.model.embed_tokens.weight
+
+
+class Quantised(torch.Tensor):
+    """Integers and a scale that stand for a matrix, as quantisation libraries keep them; it cannot be added up."""
+
+    @staticmethod
+    def __new__(cls, integers, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, integers.shape, dtype=scale.dtype)
+
+    def __init__(self, integers, scale):
+        self.integers, self.scale = integers, scale
+
+    def __tensor_flatten__(self):
+        return ["integers", "scale"], None
+
+    @classmethod
+    def __tensor_unflatten__(cls, parts, *_):
+        return cls(parts["integers"], parts["scale"])
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        if function is torch.ops.aten.detach.default:
+            return cls(args[0].integers, args[0].scale)
+        raise NotImplementedError(f"{function} of quantised weights")
+
+
+def test_quantised_weights_are_checked_by_their_parts():
+    model = recurrent()
+    integers = torch.ones(20, 8, dtype=torch.int8)
+    model.lm_head.weight = nn.Parameter(Quantised(integers, torch.ones(20, 1)))
+    refuse_non_finite(model, "it")
+    align(model)
+    assert torch.equal(model.lm_head.weight.integers, integers)
+    model.lm_head.weight = nn.Parameter(Quantised(integers, torch.full((20, 1), float("nan"))))
+    with pytest.raises(ValueError, match="it holds NaN or infinite values in lm_head.weight"):
+        refuse_non_finite(model, "it")
+
+
+def test_a_sum_that_overflows_is_no_infinite_weight():
+    model = recurrent()
+    with torch.no_grad():
+        model.lm_head.weight.fill_(3e38)
+    refuse_non_finite(model, "it")
+
+
+def test_weights_without_values_are_not_saved(tmp_path):
+    with torch.device("meta"):
+        model = recurrent()
+    with pytest.raises(ValueError, match="lm_head.bias is on the meta device|is on the meta device, without values"):
+        model.save_pretrained(tmp_path / "model")
+    accelerate = pytest.importorskip("accelerate")
+    model = gpt1()
+    expected = copy.deepcopy(model.state_dict())
+    accelerate.cpu_offload(model, torch.device("cpu"))
+    with pytest.raises(ValueError, match=r"take it back first: accelerate.hooks.remove_hook_from_submodules\(model\)"):
+        model.save_pretrained(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+    accelerate.hooks.remove_hook_from_submodules(model)
+    model.save_pretrained(tmp_path)
+    found = Gpt1ForCausalLM.from_pretrained(tmp_path).state_dict()
+    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
+
+
+def test_a_device_map_that_tears_tied_weights_apart_is_refused(tmp_path):
+    """accelerate fails on stock models too, with a KeyError or a weight that is not there."""
+    pytest.importorskip("accelerate")
+    gpt1().save_pretrained(tmp_path / "model")
+    for places in (("cpu", "disk"), ("disk", "cpu")):
+        device_map = dict(zip(("model", "lm_head"), places, strict=True))
+        with pytest.raises(ValueError, match="device_map puts lm_head.weight on .*, but they are one matrix"):
+            Gpt1ForCausalLM.from_pretrained(tmp_path / "model", device_map=device_map, offload_folder=tmp_path / "off")
+    gpt1(tie_word_embeddings=False).save_pretrained(tmp_path / "model")
+    Gpt1ForCausalLM.from_pretrained(tmp_path / "model", device_map=device_map, offload_folder=tmp_path / "off")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("transformer.h.0.ln_1.weight", r"model.layers.0.attention_norm.weight has shape \(7,\)"),
+        # It is transposed while it is loaded, and compared afterwards.
+        ("transformer.h.0.mlp.c_fc.weight", r"model.layers.0.ffn.up_proj.weight has shape \(32, 7\)"),
+    ],
+)
+def test_other_shapes_of_an_official_checkpoint(tmp_path, name, message):
+    sizes = {"vocab_size": 20, "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 16}
+    OpenAIGPTLMHeadModel(OpenAIGPTConfig(**sizes)).save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors[name] = tensors[name][:7].clone()
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=message):
+        Gpt1ForCausalLM.from_pretrained(tmp_path)

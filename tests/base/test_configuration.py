@@ -1,0 +1,139 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What every configuration of the package refuses and keeps: numbers, sizes, and fields that others have."""
+
+import dataclasses
+import importlib
+import json
+import math
+import types
+import warnings
+from pathlib import Path
+
+import pytest
+import transformers
+from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig
+
+from hf_lecture_models import BagOfWordsConfig, RecurrentConfig, SelfAttentionConfig
+from hf_lecture_models.base.configuration import LectureConfig
+
+CONFIGURATIONS = sorted(
+    (cls for cls in CONFIG_MAPPING._extra_content.values() if cls.__module__.startswith("hf_lecture_models.")),
+    key=lambda cls: cls.__name__,
+)
+
+
+def fields_of_type(config_class: type, kind: type) -> list[str]:
+    """Its own fields that hold one number of this type."""
+    standard = {field.name for field in dataclasses.fields(PreTrainedConfig)}
+    own = [field for field in dataclasses.fields(config_class) if field.name not in standard]
+    return [f.name for f in own if kind in (f.type.__args__ if isinstance(f.type, types.UnionType) else [f.type])]
+
+
+def test_these_are_all_configurations():
+    assert len(CONFIGURATIONS) >= 6
+    assert all(issubclass(cls, LectureConfig) for cls in CONFIGURATIONS)
+
+
+@pytest.mark.parametrize("config_class", CONFIGURATIONS)
+def test_impossible_numbers_are_refused(config_class):
+    """At construction, at assignment, and in a file."""
+    for name in fields_of_type(config_class, float):
+        for value in (math.nan, math.inf, -math.inf, -1.0, -1, -1e-9):
+            with pytest.raises(ValueError, match=rf"\.{name} is "):
+                config_class(**{name: value})
+            config = config_class()
+            with pytest.raises(ValueError, match=rf"\.{name} is "):
+                setattr(config, name, value)
+            assert getattr(config, name) == getattr(config_class(), name)
+
+
+@pytest.mark.parametrize("config_class", CONFIGURATIONS)
+def test_every_size_is_bounded(config_class):
+    """By an error that names it, before as much memory is asked for."""
+    for name in [*fields_of_type(config_class, int), "num_labels"]:
+        if name in fields_of_type(config_class, float):
+            continue
+        for value in (2**31 + 1, 2**62):
+            with pytest.raises(ValueError, match=name):
+                config_class(**{name: value})
+            if name != "num_labels":
+                with pytest.raises(ValueError, match=name):
+                    setattr(config_class(), name, value)
+
+
+def test_lists_of_sizes_are_bounded():
+    with pytest.raises(ValueError, match="hidden_sizes has 1000 layers; at most 256"):
+        BagOfWordsConfig(hidden_sizes=[8] * 1000)
+    with pytest.raises(ValueError, match="hidden_sizes is .*; widths are from 1 to 131072"):
+        BagOfWordsConfig(hidden_sizes=[8, 2**20])
+    with pytest.raises(ValueError, match="adaptive_cutoffs has 999 entries; at most 64"):
+        RecurrentConfig(vocab_size=1000, output_layer="adaptive", adaptive_cutoffs=list(range(1, 1000)))
+
+
+@pytest.fixture(scope="module")
+def fields_of_transformers():
+    """Every field of every configuration of transformers itself, its other names included."""
+    folder = Path(transformers.__file__).parent / "models"
+    for path in sorted(folder.glob("*/configuration_*.py")):
+        importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
+    names: set[str] = set()
+    waiting = [PreTrainedConfig]
+    while waiting:
+        config_class = waiting.pop()
+        waiting += config_class.__subclasses__()
+        if config_class.__module__.startswith("transformers."):
+            names |= {field.name for field in dataclasses.fields(config_class)} | set(config_class.attribute_map)
+    assert len(names) > 2000
+    assert {"hidden_sizes", "moe_intermediate_size", "layer_norm_epsilon"} <= names
+    return names
+
+
+@pytest.mark.parametrize("config_class", CONFIGURATIONS)
+@pytest.mark.filterwarnings("ignore:.*a field of other configurations")
+def test_no_field_of_transformers_is_taken_for_a_typo(config_class, fields_of_transformers):
+    config_class()._refuse_near_misses(fields_of_transformers)
+
+
+def test_a_field_of_others_is_kept_and_said_not_to_be_read(tmp_path):
+    config = SelfAttentionConfig()
+    config.layer_norm_epsilon = 1e-6
+    with pytest.warns(
+        UserWarning, match="keeps 'layer_norm_epsilon', .* does not read it; its own .* 'layer_norm_eps'"
+    ):
+        config.save_pretrained(tmp_path)
+    with pytest.warns(UserWarning, match="does not read it"):
+        loaded = AutoConfig.from_pretrained(tmp_path)
+    assert (loaded.layer_norm_epsilon, loaded.layer_norm_eps) == (1e-6, 1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SelfAttentionConfig(moe_experts=3, hidden_dropout=0.1, classifier_dropout=None)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"hiden_size": 3}, "no field 'hiden_size'; did you mean 'hidden_size'"),
+        ({"vocab_size": 5}, "bos_token_id is 8, outside the vocabulary of 5"),
+        ({"hidden_size": 7}, "hidden_size is 7; it must be a multiple of num_attention_heads=4"),
+        ({"id2label": {0: "a", 1: "b"}, "label2id": {"a": 1}}, "label2id gives 'a' the class 1"),
+        ({"note": object()}, "not JSON serializable"),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_saved(tmp_path, attributes, message):
+    config = SelfAttentionConfig(vocab_size=9, bos_token_id=8)
+    for name, value in attributes.items():
+        setattr(config, name, value)
+    with pytest.raises(
+        ValueError, match=f"SelfAttentionConfig could not be loaded again, so it is not saved: .*{message}"
+    ):
+        config.save_pretrained(tmp_path / "config")
+    assert not list(tmp_path.iterdir())
+
+
+def test_any_other_attribute_is_saved_and_loaded(tmp_path):
+    config = SelfAttentionConfig(my_note="kept")
+    config.seeds = [1, 2]
+    config.save_pretrained(tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["seeds"] == [1, 2]
+    loaded = AutoConfig.from_pretrained(tmp_path)
+    assert (loaded.my_note, loaded.seeds) == ("kept", [1, 2])
