@@ -136,18 +136,27 @@ Files = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
 WhichProbability = Annotated[
     Probability,
-    typer.Option(help="Of the sentence and its end (terminated), or of all sentences that begin so (prefix)."),
+    typer.Option(help="terminated: of the text and its end; prefix: of all texts that begin with it."),
 ]
-Tokens = Annotated[bool, typer.Option("--tokens", help="Show each token's log-probability too.")]
+Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
-    list[str] | None, typer.Option(help="A held-out file, may be repeated; without it, a part of FILE is held out.")
+    list[str] | None,
+    typer.Option(
+        help="A file for this part; may be repeated. Without one, some lines of FILE are held out.", metavar="FILE"
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of initial weights and of the order of the data.")]
+Seed = Annotated[int, typer.Option(help="Random seed of initial weights, dropout and the order of the data.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Texts per batch.")]
 FusedModel = Annotated[
-    str | None, typer.Option(help="Add this model's scores, such as an n-gram's of the same vocabulary.")
+    str | None,
+    typer.Option(
+        help="A second model of the same vocabulary, whose log-probabilities are added (shallow fusion).",
+        metavar="MODEL",
+    ),
 ]
-FuseWeight = Annotated[float | None, typer.Option(min=0.0, help="With --fuse: the factor of the second model's ln p.")]
+FuseWeight = Annotated[
+    float | None, typer.Option(min=0.0, help="With --fuse: multiplies the log-probabilities of the second model.")
+]
 
 
 @app.callback()
@@ -156,66 +165,82 @@ def options(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Language models of the lectures, from the n-gram on. Log-probabilities are natural logarithms."""
+    """Language models of the NLP lectures, from the n-gram to the Transformer: train, compare and use them.
+
+    Start with `hf-lecture quickstart`. All log-probabilities are natural logarithms.
+    """
 
 
-@app.command(short_help="Train and compare models on text that comes with Python.")
+@app.command(short_help="Train and compare the models on text that comes with Python.")
 def quickstart(
     output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("quickstart"),
-    tiny: Annotated[bool, typer.Option("--tiny", help="Smaller models and less text: under a minute.")] = False,
+    tiny: Annotated[bool, typer.Option("--tiny", help="Less text and smaller networks: under a minute.")] = False,
     seed: Seed = 0,
 ) -> None:
-    """Train the ladder of models on English text that comes with Python; compare, save and reload them."""
+    """Train six language models on English text that comes with Python; compare, save and reload them.
+
+    They are two n-grams, a feed-forward and a recurrent network, an LSTM and a Transformer. It works offline and
+    takes a few minutes.
+    """
     _run("quickstart", output=output, tiny=tiny, seed=seed)
 
 
-@app.command(short_help="Train and compare models on your own text.")
+@app.command(short_help="Train and compare the models on your own text.")
 def ladder(
     files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
     output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("ladder"),
     validation: HeldOut = None,
     test: HeldOut = None,
     tokenizer: Annotated[
-        TokenKind | None, typer.Option(help="What a token is; by default words, or characters in text without blanks.")
+        TokenKind | None,
+        typer.Option(help="What a token is; bpe: a piece of a word. By default word, or char in text without spaces."),
     ] = None,
     vocab_size: Annotated[
-        int | None, typer.Option(min=1, help="Largest vocabulary; by default 10,000 for words, 4,000 for the others.")
+        int | None,
+        typer.Option(min=1, help="Most tokens in the vocabulary; by default 10,000 words, 4,000 of the others."),
     ] = None,
     min_count: Annotated[
-        int | None, typer.Option(min=1, help="Rarer tokens are unknown, or spelled in parts; by default 2 for words.")
+        int | None,
+        typer.Option(
+            min=1, help="Words, characters or (bpe) pairs that occur less often get no token; by default 2, bpe 5."
+        ),
     ] = None,
     minutes: Annotated[
         float,
-        typer.Option(callback=_refuse_minutes, help="Training time of all networks; measuring adds to it."),
+        typer.Option(
+            callback=_refuse_minutes, help="Training time of all networks together; the whole takes a little longer."
+        ),
     ] = 4.0,
-    tiny: Annotated[bool, typer.Option("--tiny", help="A try-out: the first lines only, and small networks.")] = False,
+    tiny: Annotated[
+        bool, typer.Option("--tiny", help="Try it out: the first 400 lines of each file only, and small networks.")
+    ] = False,
     seed: Seed = 0,
 ) -> None:
-    """Train the ladder of models on your own text; compare, save and reload them.
+    """Train the models of `hf-lecture quickstart` on your own text; compare, save and reload them.
 
-    Interrupted, the same command goes on from the models that are finished.
+    If it is interrupted, the same command goes on after the models that are finished.
     """
     data = {"files": files, "validation": validation or (), "test": test or ()}
     tokens = {"tokenizer": tokenizer and tokenizer.value, "vocab_size": vocab_size, "min_count": min_count}
     _run("ladder", **data, **tokens, minutes=minutes, tiny=tiny, seed=seed, output=output)
 
 
-@app.command(short_help="Log-probability of each line, perplexity of all.")
+@app.command(short_help="Log-probability of each line, perplexity of all lines.")
 def score(
     model: Model,
     files: Files = None,
     probability: WhichProbability = Probability.terminated,
     tokens: Tokens = False,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Read all lines as one text: each is scored given all lines before it.")
+        bool, typer.Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
     ] = False,
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
-    """Log-probability of each line (a blank line is a text), then perplexity and bits per byte of all.
+    """Print the log-probability of each line, then perplexity and bits per byte of all lines.
 
-    The summary goes to standard error, or with --json into a last line {"summary": ...}. With --stream nothing is
-    printed before the last line was read.
+    A blank line is an empty text. The summary goes to standard error, with --json into a last line {"summary": ...}.
+    With --stream nothing is printed before the last line is read.
     """
     if stream and probability is Probability.prefix:
         raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
@@ -228,14 +253,14 @@ def rank(
     model: Model,
     files: Files = None,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Lines are score<TAB>sentence: rank by score + weight * ln P.")
+        bool, typer.Option("--scores", help="Lines are score<TAB>sentence: order by score + weight * ln P.")
     ] = False,
-    weight: Annotated[float | None, typer.Option(help="With --scores: the factor of ln P.")] = None,
-    length_bonus: Annotated[float, typer.Option(help="With --scores: added for each word.")] = 0.0,
+    weight: Annotated[float | None, typer.Option(help="With --scores: multiplies ln P.")] = None,
+    length_bonus: Annotated[float, typer.Option(help="With --scores: added for each word of the sentence.")] = 0.0,
     references: Annotated[
         Path | None,
         typer.Option(
-            help="With --scores: a file, one correct sentence per group; gives word error rates, and finds --weight.",
+            help="With --scores: a file with the correct sentence of each group; gives word error rates and --weight.",
             callback=_refuse_unreadable_file,
         ),
     ] = None,
@@ -244,9 +269,9 @@ def rank(
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
-    """Order the lines of each group by probability, best first. Blank lines separate groups.
+    """Order the lines of each group by probability, the most probable first. Blank lines separate groups.
 
-    With --scores they are the n-best lists of a recogniser (of speech, print, spelling).
+    With --scores the groups are n-best lists, for example of a speech recogniser, to be rescored.
     """
     options: dict[str, Any] = {"name": model, "files": files or ["-"], "probability": probability.value}
     options |= {"tokens": tokens, "json": json, "batch_size": batch_size}
@@ -259,36 +284,57 @@ def rank(
     _run("rank", "nbest", **options, references=references, weight=weight, length_bonus=length_bonus)
 
 
-@app.command(short_help="Continue prompts; suggest next words.")
+@app.command(short_help="Continue prompts, or suggest next words as you type.")
 def generate(
     context: typer.Context,
     model: Model,
     files: Files = None,
-    prompt: Annotated[list[str] | None, typer.Option("--prompt", "-p", help="A prompt; may be repeated.")] = None,
-    max_new_tokens: Annotated[int, typer.Option(min=1, help="Largest number of new tokens.")] = 50,
-    sample: Annotated[bool, typer.Option("--sample", help="Sample each token (without it: greedy search).")] = False,
+    prompt: Annotated[
+        list[str] | None, typer.Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated.")
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Most new tokens after a prompt; by default 50, or fewer if the model can read no more."
+        ),
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample each token; otherwise greedy search.")] = False,
     temperature: Annotated[
-        float, typer.Option(callback=_refuse_temperature, help="With --sample: below 1 sharper, above 1 flatter.")
+        float,
+        typer.Option(
+            callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely ones."
+        ),
     ] = 1.0,
-    top_k: Annotated[int, typer.Option(min=0, help="With --sample: from the k likeliest tokens only; 0: all.")] = 0,
+    top_k: Annotated[
+        int, typer.Option(min=0, help="With --sample: only from the k most probable tokens; 0: from all.")
+    ] = 0,
     top_p: Annotated[
-        float, typer.Option(callback=_refuse_top_p, help="With --sample: from the likeliest tokens that add up to p.")
+        float,
+        typer.Option(
+            callback=_refuse_top_p,
+            help="With --sample: only from the most probable tokens that add up to p (nucleus sampling).",
+        ),
     ] = 1.0,
-    beams: Annotated[int, typer.Option(min=1, help="Beam search with so many beams.")] = 1,
-    number: Annotated[int, typer.Option(min=1, help="Texts per prompt (needs --sample or --beams).")] = 1,
-    seed: Annotated[int | None, typer.Option(help="Seed for --sample.")] = None,
+    beams: Annotated[int, typer.Option(min=1, help="Number of beams in beam search; 1: no beam search.")] = 1,
+    number: Annotated[
+        int, typer.Option(min=1, help="Continuations of each prompt; needs --sample, or so many --beams.")
+    ] = 1,
+    seed: Annotated[int | None, typer.Option(help="With --sample: random seed.")] = None,
     fuse: FusedModel = None,
     fuse_weight: FuseWeight = None,
     interactive: Annotated[
-        bool, typer.Option("--interactive", help="Show the likeliest next words (--number, 5) as you type.")
+        bool,
+        typer.Option(
+            "--interactive", help="Suggest the most probable next words as you type; --number of them, by default 5."
+        ),
     ] = False,
     json: Json = False,
     batch_size: BatchSize = 16,
 ) -> None:
-    """Continue prompts: --prompt TEXT, or each line of files or standard input. A blank one starts from nothing."""
+    """Continue each --prompt, or each line of files or of standard input. An empty prompt starts a new text."""
     if interactive:
         return _run("generate", "autocomplete", name=model, number=_number_of_words(context, number))
-    options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "num_beams": beams, "num_return_sequences": number}
+    options: dict[str, Any] = {"num_beams": beams, "num_return_sequences": number}
     if sample:
         options |= {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p}
     elif (temperature, top_k, top_p, seed) != (1.0, 0, 1.0, None):
@@ -297,9 +343,9 @@ def generate(
         raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
     if (fuse is None) != (fuse_weight is None):
         raise typer.BadParameter("--fuse MODEL and --fuse-weight NUMBER go together, for example --fuse-weight 0.3")
-    inputs = {"name": model, "prompts": prompt or [], "files": files or [], "batch_size": batch_size}
+    inputs = {"name": model, "prompts": prompt or [], "files": files or [], "max_new_tokens": max_new_tokens}
     fused = None if fuse is None else (fuse, fuse_weight)
-    _run("generate", **inputs, options=options, seed=seed, fused=fused, json=json)
+    _run("generate", **inputs, options=options, seed=seed, fused=fused, json=json, batch_size=batch_size)
 
 
 def _number_of_words(context: typer.Context, number: int) -> int:
@@ -310,15 +356,20 @@ def _number_of_words(context: typer.Context, number: int) -> int:
     return number if "number" in given else 5
 
 
-@app.command(short_help="Accuracy on BLiMP's 67 grammatical paradigms.")
+@app.command(short_help="Grammar: accuracy on the minimal pairs of BLiMP.")
 def blimp(
     model: Model,
     data: Annotated[
-        Path | None, typer.Option(help="Folder of BLiMP's *.jsonl or *.jsonl.gz; without it, from the Hub.")
+        Path | None, typer.Option(help="Folder with BLiMP's *.jsonl or *.jsonl.gz; without it, they come from the Hub.")
     ] = None,
-    output: Annotated[Path, typer.Option(help="Folder for blimp.json and blimp.png.")] = Path("blimp"),
+    output: Annotated[Path, typer.Option(help="Folder for results and picture, blimp.json and blimp.png.")] = Path(
+        "blimp"
+    ),
     text_form: Annotated[
-        TextForm, typer.Option(help="wikitext: punctuation split off, as in WikiText, for models of its words.")
+        TextForm,
+        typer.Option(
+            help="wikitext: with spaces around punctuation marks, as in WikiText, for models trained on its words."
+        ),
     ] = TextForm.plain,
     probability: WhichProbability = Probability.terminated,
     json: Json = False,
@@ -326,89 +377,106 @@ def blimp(
 ) -> None:
     """Accuracy on BLiMP's 67 paradigms: how often the grammatical sentence of a pair is the more probable one.
 
-    Interrupted, the same command goes on after the paradigms that are finished.
+    If it is interrupted, the same command goes on after the paradigms that are finished.
     """
     options = {"text_form": text_form.value, "probability": probability.value, "json": json, "batch_size": batch_size}
     _run("blimp", name=model, data=data, output=output, **options)
 
 
-@app.command(short_help="The words with the most similar embeddings.")
+@app.command(short_help="Words with the most similar embeddings.")
 def neighbours(
     model: Model,
     words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
-    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours of each word.")] = 10,
-    output: Annotated[bool, typer.Option("--output", help="Compare output embeddings, not input embeddings.")] = False,
+    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours to print for each word.")] = 10,
+    output: Annotated[
+        bool, typer.Option("--output", help="Compare output embeddings in place of input embeddings.")
+    ] = False,
     metric: Annotated[
         Metric, typer.Option(help="Similarity: the cosine, or minus the Euclidean distance.")
     ] = Metric.cosine,
     mean_of_pieces: Annotated[
-        bool, typer.Option("--mean-of-pieces", help="A word of several tokens is the mean of their vectors.")
+        bool, typer.Option("--mean-of-pieces", help="Allow words of several tokens: the mean of their vectors.")
     ] = False,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw words and neighbours into this file (.png, .svg, .pdf).")
+        Path | None, typer.Option(help="Draw words and neighbours in two dimensions into this file (.png, .svg, .pdf).")
     ] = None,
     json: Json = False,
 ) -> None:
-    """The words nearest to each word in the model's embeddings, with their similarity."""
+    """Print the words nearest to each WORD in the model's embeddings, with their similarity."""
     options = {"k": number, "which": "output" if output else "input", "metric": metric.value}
     options["mean_of_pieces"] = mean_of_pieces
     _run("neighbours", name=model, words=words, options=options, picture=picture, json=json)
 
 
-@app.command(short_help="ARPA file to model folder, or back; ONNX export.")
+@app.command(short_help="N-gram models from and to ARPA files; other models to ONNX.")
 def convert(
-    source: Annotated[str, typer.Argument(help="An ARPA file (.arpa, .arpa.gz), or a model's folder or Hub name.")],
+    source: Annotated[
+        str, typer.Argument(help="An ARPA file (.arpa, .arpa.gz), or a model's folder or Hub name.", metavar="SOURCE")
+    ],
     target: Annotated[
-        Path, typer.Argument(help="A folder; an ARPA file, if the source is an n-gram model; or NAME.onnx, if not.")
+        Path,
+        typer.Argument(
+            help="A new folder, for an ARPA file; a new ARPA file, for an n-gram model; else NAME.onnx.",
+            metavar="TARGET",
+        ),
     ],
 ) -> None:
-    """ARPA file -> model folder, or back; any other model -> ONNX file."""
+    """Convert an ARPA file (of KenLM, SRILM) into the folder of an n-gram model, or back; other models into ONNX."""
     _run("convert", source=source, target=target)
 
 
 @app.command(short_help="Serve a web page: continue, rank, compare.")
 def demo(
     model: Model,
-    model2: Annotated[str | None, typer.Argument(help="Another one, to compare.", metavar="[MODEL2]")] = None,
+    model2: Annotated[str | None, typer.Argument(help="A second model, to compare.", metavar="MODEL2")] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on: by default this machine only; 0.0.0.0 lets everybody in.")
+        str,
+        typer.Option(
+            help="Address to listen on: by default for this machine only; 0.0.0.0 for every machine that reaches it."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Port; by default the first free one from 7860.")
+        int | None, typer.Option(min=1, max=65535, help="Port to listen on; by default the first free one from 7860.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
 ) -> None:
-    """Serve a web page: continue a text, rank sentences, compare two models. Ctrl-C ends it."""
+    """Serve a web page on which to continue a text, rank sentences and compare two models. Ctrl-C ends it."""
     names = [model] if model2 is None else [model, model2]
     _run("demo", names=names, host=host, port=port, browser=browser)
 
 
-@app.command(short_help="Upload a model with code and card to the Hub.")
+@app.command(short_help="Upload a model with its code and card to the Hub.")
 def publish(
     model: Model,
-    repo: Annotated[str, typer.Argument(help="Its name on the Hub: NAMESPACE/NAME.", metavar="REPO")],
-    private: Annotated[bool, typer.Option("--private", help="Require a private repository, or create one.")] = False,
-    revision: Annotated[str | None, typer.Option(help="Branch to commit to, made if need be; by default main.")] = None,
+    repo: Annotated[str, typer.Argument(help="The model's name on the Hub: NAMESPACE/NAME.", metavar="REPO")],
+    private: Annotated[
+        bool, typer.Option("--private", help="The repository must be private; a new one is created so.")
+    ] = False,
+    revision: Annotated[
+        str | None, typer.Option(help="Branch to commit to, created if need be; by default main.")
+    ] = None,
     evaluate: Annotated[
         Path | None,
         typer.Option(
-            help="Measure on this text file (.gz too), one text per line, for the card.",
+            help="A text file (.gz too), one text per line: measure the model on it, for the card.",
             callback=_refuse_unreadable_file,
         ),
     ] = None,
-    licence: Annotated[str | None, typer.Option(help="Of the weights, as the Hub writes it: apache-2.0, ...")] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the card and the files; upload nothing.")] = False,
 ) -> None:
     """Upload a model to the Hub: weights, tokenizer, its own code and a card with measured results, in one commit.
 
-    Log in with `hf auth login` before, or set HF_TOKEN. Interrupted, or published again, it sends only what differs.
+    Log in with `hf auth login` before, or set HF_TOKEN. Run again, it uploads only what differs.
     """
     options = {"private": private, "revision": revision, "dry_run": dry_run}
     _run("publish", name=model, repo=repo, evaluate=evaluate, licence=licence, **options)
 
 
 @app.command(
-    short_help="Run another program that knows the models.",
+    short_help="Run another Python program with the models registered.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 def exec(
@@ -419,9 +487,9 @@ def exec(
         ),
     ],
 ) -> None:
-    """Run another Python program (transformers serve, lm_eval, ...) that then knows the models of this package.
+    """Run another Python program (transformers serve, lm_eval, ...) with the models of this package registered.
 
-    So do the processes that it starts (trl sft, accelerate launch, ...).
+    They are in the processes that it starts too (trl sft, accelerate launch, ...).
     """
     from hf_lecture_models.cli.exec import run_program
 

@@ -1,8 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The lectures' sentence pairs, ranked: "A better than B iff P(A) >= P(B)" (slides R:180-190, Y:10-51).
+"""The lectures' sentence pairs, ranked: "A better than B iff P(A) >= P(B)" (slides R:180-190, Y:21-51).
 
-English by a model of WikiText-2, French by one of Multi30k's French captions. Prints ln P of each terminated sentence,
-the unknown words in it, and whether the model agrees with the slide.
+English by models of WikiText-2, French by models of Multi30k's French captions; each by a 5-gram over words, whose
+world is closed (an unknown word is `<unk>`), and by a 6-gram over characters, whose world is open (slide Y:320-323).
+Prints ln P of each terminated sentence, the unknown words in it, and whether the model agrees with the slide; then how
+often the phrases that decide occur in the training text, as whole words.
 
     python -m benchmarks.sentence_pairs [--model FOLDER]      # FOLDER: any causal LM in place of the English 5-gram
 """
@@ -14,7 +16,7 @@ import argparse
 from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
 from benchmarks.common import data_folder, write_results
-from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models import CharTokenizer, NGramForCausalLM, WordTokenizer
 from hf_lecture_models.tokenization.corpus import read_texts
 
 # The better sentence first, as the slide has it. WikiText-2 is lower- and upper-case, tokenised, with <unk>.
@@ -27,15 +29,24 @@ FRENCH = [
     ("les enfants ont dansé sur la plage", "les enfants ont dansés sur la plage"),
     ("les enfants ont dansé sur la plage", "les enfants ont dansée sur la plage"),
 ]
+PHRASES = ("grey tape", "great ape", "by grey", "by great", "lighthouse keeper", "a lighthouse", "a light")
+CAPTIONS = 5_000
 
 
-def fit(path: str) -> tuple[NGramForCausalLM, WordTokenizer]:
-    """A 5-gram with modified Kneser-Ney smoothing on a file, one text a line."""
-    tokenizer = WordTokenizer.train(read_texts(path))
-    return NGramForCausalLM.fit(path, tokenizer, order=5), tokenizer
+def fit_words(texts: list[str]) -> tuple[NGramForCausalLM, WordTokenizer]:
+    """A 5-gram over words with modified Kneser-Ney smoothing."""
+    tokenizer = WordTokenizer.train(texts)
+    return NGramForCausalLM.fit(texts, tokenizer, order=5), tokenizer
 
 
-def rank(model, tokenizer, pairs: list[tuple[str, str]]) -> list[dict]:
+def fit_characters(texts: list[str]) -> tuple[NGramForCausalLM, CharTokenizer]:
+    """A 6-gram over characters with modified Kneser-Ney smoothing; blank lines and blanks at the edges left out."""
+    texts = [text.strip() for text in texts if text.strip()]
+    tokenizer = CharTokenizer.train(texts)
+    return NGramForCausalLM.fit(texts, tokenizer, order=6), tokenizer
+
+
+def rank(title: str, model, tokenizer, pairs: list[tuple[str, str]]) -> list[dict]:
     """One row a pair: both log-probabilities, the words the model does not know, and whether it agrees."""
     ranker = pipeline("sentence-ranking", model=model, tokenizer=tokenizer)
     rows = []
@@ -45,6 +56,7 @@ def rank(model, tokenizer, pairs: list[tuple[str, str]]) -> list[dict]:
         unknown = [word for word in words if tokenizer.unk_token_id in tokenizer(word).input_ids]
         rows.append(
             {
+                "model": title,
                 "better": better,
                 "worse": worse,
                 "log_prob_better": log_probs[better],
@@ -56,21 +68,35 @@ def rank(model, tokenizer, pairs: list[tuple[str, str]]) -> list[dict]:
     return rows
 
 
+def occurrences(texts: list[str], phrase: str) -> int:
+    """How often the phrase occurs as whole words: "by great" is not in "by greatly"."""
+    return sum(f" {' '.join(text.split())} ".count(f" {phrase} ") for text in texts)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", help="a causal LM's folder, in place of the English 5-gram")
     arguments = parser.parse_args()
+    wikitext = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    captions = list(read_texts(data_folder() / "multi30k" / "train.fr.txt"))
     if arguments.model:
         english = AutoModelForCausalLM.from_pretrained(arguments.model), AutoTokenizer.from_pretrained(arguments.model)
     else:
-        english = fit(data_folder() / "wikitext-2" / "train.txt")
-    rows = rank(*english, ENGLISH) + rank(*fit(data_folder() / "multi30k" / "train.fr.txt"), FRENCH)
+        english = fit_words(wikitext)
+    rows = [
+        *rank(arguments.model or "words of WikiText-2, 5-gram", *english, ENGLISH),
+        *rank("characters of WikiText-2, 6-gram", *fit_characters(wikitext), ENGLISH),
+        *rank("words of all captions, 5-gram", *fit_words(captions), FRENCH),
+        *rank(f"characters of {CAPTIONS:,} captions, 6-gram", *fit_characters(captions[:CAPTIONS]), FRENCH),
+        *rank(f"characters of all {len(captions):,} captions, 6-gram", *fit_characters(captions), FRENCH),
+    ]
     for row in rows:
         sign = ">" if row["agrees"] else "=" if row["log_prob_better"] == row["log_prob_worse"] else "<"
         print(f"{row['log_prob_better']:8.2f} {sign} {row['log_prob_worse']:8.2f}   {row['better']} | {row['worse']}")
-        if row["unknown"]:
-            print(f"{'':22}unknown: {', '.join(row['unknown'])}")
-    write_results("sentence_pairs", {"model": arguments.model or "5-gram, modified Kneser-Ney", "pairs": rows})
+        print(f"{'':22}{row['model']}{'; unknown: ' if row['unknown'] else ''}{', '.join(row['unknown'])}")
+    counts = {phrase: occurrences(wikitext, phrase) for phrase in PHRASES}
+    print("in WikiText-2's training text:", ", ".join(f"{phrase} {count}" for phrase, count in counts.items()))
+    write_results("sentence_pairs", {"pairs": rows, "occurrences": counts})
 
 
 if __name__ == "__main__":

@@ -30,12 +30,14 @@ from typing import Any  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from transformers.utils import logging  # noqa: E402
 
 pytest.register_assert_rewrite("tests.model_tests")
 
 import hf_lecture_models  # noqa: E402, F401  registers every model
+from tests.forked_python import PATIENCE  # noqa: E402
 from tests.model_tests import ModelTests  # noqa: E402
 
 torch.set_num_threads(1)
@@ -43,6 +45,10 @@ logging.disable_progress_bar()
 
 # What tests write need not survive a power cut, and waiting for the disk takes seconds in all.
 os.fsync = lambda descriptor: None
+
+# No property depends on how fast the machine is; a failure prints what repeats it.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile("tests")
 
 _FRESH_PROCESS = Path(__file__).with_name("fresh_process.py")
 
@@ -125,7 +131,7 @@ def fresh_process(
 
     @functools.cache
     def errors(place: str) -> str:
-        return processes[place].communicate(timeout=900)[1][-4000:]
+        return processes[place].communicate(timeout=PATIENCE)[1][-4000:]
 
     def find(cls: type, place: str) -> dict[str, Any]:
         folder = model_folder(cls)

@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import termios
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -24,6 +25,9 @@ from threading import Timer
 from typing import Any
 
 from hf_lecture_models.cli.exec import find_program
+
+PATIENCE = 1800
+"""Seconds after which a process is taken to hang. It is no measure of speed: a busy machine may take minutes."""
 
 HF_LECTURE = ("-c", "from hf_lecture_cli import main; main()")
 """The console script; its arguments follow."""
@@ -45,7 +49,7 @@ CONTEXT.set_forkserver_preload(
 class ForkedPython:
     """Behaves as a `subprocess.Popen` of `python ARGUMENTS`; its streams are pipes of text, or the terminal given.
 
-    `environment` is what it sees beside or instead of the variables of this process.
+    It sees the variables of this process as they are now, and beside or instead of them `environment`.
     """
 
     def __init__(
@@ -58,7 +62,7 @@ class ForkedPython:
             streams = [Connection(number) for number in (stdin, stdout, stderr)]
         else:
             streams = [Connection(os.dup(terminal)) for _ in range(3)]
-        given = (list(map(str, arguments)), streams, cwd or Path.cwd(), environment)
+        given = (list(map(str, arguments)), streams, cwd or Path.cwd(), os.environ | environment)
         self._process = CONTEXT.Process(target=_run, args=given, daemon=True)
         self._process.start()
         for stream in streams:
@@ -82,7 +86,7 @@ class ForkedPython:
             raise subprocess.TimeoutExpired("python", timeout or 0)
         return self.returncode
 
-    def communicate(self, given: str = "", timeout: float = 300) -> tuple[str, str]:
+    def communicate(self, given: str = "", timeout: float = PATIENCE) -> tuple[str, str]:
         """What it wrote to its standard output and its standard error; it is killed when the time is over."""
         killer = Timer(timeout, self.kill)
         killer.start()
@@ -104,13 +108,15 @@ def run_workers(*arguments: object, processes: int = 2, **environment: str) -> t
     Returns:
         What all wrote to their standard outputs, and the first one to its standard error.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     shared = {"WORLD_SIZE": str(processes), "LOCAL_WORLD_SIZE": str(processes), "ACCELERATE_USE_CPU": "true"}
-    shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)} | environment
-    workers = [ForkedPython(*arguments, RANK=str(rank), LOCAL_RANK=str(rank), **shared) for rank in range(processes)]
-    with ThreadPoolExecutor(processes) as pool:
+    with socket.socket() as place, ThreadPoolExecutor(processes) as pool:
+        # Bound for as long as they run, so that nobody else is given the port; SO_REUSEADDR lets them listen there.
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(("127.0.0.1", 0))
+        shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(place.getsockname()[1])} | environment
+        workers = [
+            ForkedPython(*arguments, RANK=str(rank), LOCAL_RANK=str(rank), **shared) for rank in range(processes)
+        ]
         outputs, reports = zip(*pool.map(ForkedPython.communicate, workers), strict=True)
     assert [worker.returncode for worker in workers] == [0] * processes, "\n".join(reports)[-4000:]
     return "".join(outputs), reports[0]
@@ -127,7 +133,10 @@ def _run(arguments: list[str], streams: list[Any], folder: Path, environment: di
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     os.chdir(folder)
+    # The server that this process was forked from has the variables of whichever test came first.
+    os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # found before, without this environment's TMPDIR
     # A test run in the background of a shell ignores Ctrl-C, and so would its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     find_program(["python", *arguments])()

@@ -49,10 +49,12 @@ from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     DynamicCache,
+    GenerationMixin,
     PreTrainedModel,
     set_seed,
 )
 from transformers.models.auto import modeling_auto
+from transformers.utils import generic as transformers_generic
 
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
@@ -512,6 +514,35 @@ class ModelTests:
             "learn less"
         )
 
+    @pytest.mark.once_per_model
+    def test_compiles_in_one_piece(self) -> None:
+        """No step asks for the value of a tensor, for which a GPU would have to be waited."""
+        model, inputs = self.build(), self.make_inputs(3, (5, 3, 4))
+        torch.compiler.reset()
+        compiled: Any = torch.compile(model, fullgraph=True, backend="eager")
+        self.assert_equal(self.outputs(compiled, inputs), self.outputs(model, inputs), "compiled")
+        ours, theirs = (self.training_loss(each, inputs) for each in (compiled, model))
+        assert_close(ours, theirs)
+        if self.trainable:
+            given = [parameter for parameter in model.parameters() if parameter.requires_grad]
+            found = (torch.autograd.grad(loss, given, allow_unused=True) for loss in (ours, theirs))
+            for our, their in zip(*found, strict=True):
+                assert_close(our, their, rtol=1e-4, atol=1e-6)
+
+    @torch.no_grad()
+    def test_dropout_is_in_modules(self) -> None:
+        """Which other programs (trl) switch off, and then training computes what evaluation does."""
+        config = self.config()
+        for name in (name for name in vars(config) if "dropout" in name):
+            setattr(config, name, 0.5)
+        set_seed(0)
+        model, inputs = self.model_class(config).eval(), self.make_inputs(2, (5, 5))
+        expected = self.outputs(model, inputs)
+        for module in model.train().modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        self.assert_equal(self.outputs(model, inputs), expected, "dropout that no nn.Dropout holds")
+
     def test_gradient_checkpointing(self) -> None:
         """Where claimed, the gradients stay the same; where not, asking for it is refused."""
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -520,8 +551,11 @@ class ModelTests:
                 model.activation_checkpointing_enable()
             return
         gradients, recomputed = [], []
-        for _ in range(2):
+        for options in (None, {"use_reentrant": True}, {"use_reentrant": False}):
             model.train().zero_grad()
+            if options is not None:
+                model.activation_checkpointing_enable(options)
+            assert model.is_activation_checkpointing == (options is not None)
             set_seed(0)
             loss = self.training_loss(model, inputs)
             calls: list[Any] = []
@@ -530,10 +564,12 @@ class ModelTests:
                 loss.backward()
             recomputed.append(len(calls))
             gradients.append({name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
-            model.activation_checkpointing_enable()
         assert recomputed[0] == 0
-        assert recomputed[1] > 0, "the backward pass recomputes nothing"
-        self.assert_equal(gradients[1], gradients[0], "gradients under checkpointing")
+        for way in (1, 2):
+            assert recomputed[way] > 0, "the backward pass recomputes nothing"
+            self.assert_equal(gradients[way], gradients[0], "gradients under checkpointing")
+        model.activation_checkpointing_disable()
+        assert not model.is_activation_checkpointing
 
     def test_bf16_autocast(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -747,7 +783,76 @@ class ModelTests:
             assert same, f"{place} the package: {str(found)[:500]}, expected {str(expected)[:500]}"
 
 
-class CausalLMTests(ModelTests):
+class TokenTests(ModelTests):
+    """What a model that reads ids must do beside: `input_ids` and `attention_mask` of one shape."""
+
+    empty_rows: ClassVar[bool] = False
+    """Whether a row may have no tokens at all."""
+
+    @torch.no_grad()
+    def test_ids_of_any_integer_type(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        expected = self.outputs(model, inputs)
+        for dtype in (torch.int32, torch.int16, torch.uint8):
+            given = inputs | {"input_ids": inputs["input_ids"].to(dtype)}
+            self.assert_equal(self.outputs(model, given), expected, str(dtype), EXACT)
+        for dtype in (torch.bool, torch.float32, torch.int32):
+            given = inputs | {"attention_mask": inputs["attention_mask"].to(dtype)}
+            self.assert_equal(self.outputs(model, given), expected, f"a mask of {dtype}", EXACT)
+
+    @torch.no_grad()
+    def test_ids_that_are_none_are_refused(self) -> None:
+        """By a ValueError that says what to give, not by one from the depths."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        ids, vocab_size = inputs["input_ids"], self.config().vocab_size
+        wrong: list[tuple[Any, str]] = [
+            (ids.float(), "input_ids are of type torch.float32; ids are integers"),
+            (ids > 2, "input_ids are of type torch.bool; ids are integers"),
+            (ids.tolist(), "input_ids is a list, but a tensor"),
+            ({"input_ids": ids}, r"input_ids is a dict, .* then model\(\*\*inputs\)"),
+        ]
+        for outside in (-1, -100, vocab_size, vocab_size + 1000):
+            given = ids.clone()
+            given[1, ..., 2] = outside
+            wrong.append((given, f"input_ids hold {outside}; the model has the tokens 0 to {vocab_size - 1} "))
+        for given, message in wrong:
+            with pytest.raises(ValueError, match=message):
+                model(**inputs | {"input_ids": given})
+
+    @torch.no_grad()
+    def test_word_vectors_are_looked_up_once(self) -> None:
+        """Attribution and noise hook that call, and take its output for the vectors of the input's tokens."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        if not self.trainable:
+            return
+        shapes: list[torch.Size] = []
+        model.get_input_embeddings().register_forward_hook(lambda module, args, output: shapes.append(output.shape))
+        self.outputs(model, inputs)
+        assert [math.prod(shape[:-1]) for shape in shapes] == [inputs["input_ids"].numel()]
+
+    @torch.no_grad()
+    def test_ids_and_masks_of_a_wrong_shape_are_refused(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (5, 5))
+        ids, mask = inputs.values()
+        for given in (ids[0, ..., 0], ids[None, None]):
+            with pytest.raises(ValueError, match=r"input_ids has shape .*\(batch, "):
+                model(input_ids=given)
+        for given in (mask[..., :4], torch.cat((mask, mask)), mask[:, None]):
+            with pytest.raises(ValueError, match="attention_mask has shape"):
+                model(**inputs | {"attention_mask": given})
+        empty = [{name: tensor[:0] for name, tensor in inputs.items()}]
+        if not self.empty_rows:
+            empty.append({name: tensor[..., :0] for name, tensor in inputs.items()})
+        message = r"the input has shape \(.*0.*\): it needs at least one token per row, and a row"
+        for given in empty:
+            with pytest.raises(ValueError, match=message):
+                model(**given)
+        if isinstance(model, GenerationMixin):
+            with pytest.raises(ValueError, match=message):
+                model.generate(**empty[0], max_new_tokens=2, pad_token_id=0)
+
+
+class CausalLMTests(TokenTests):
     """What a language model that predicts the next token must do beside."""
 
     auto_class = AutoModelForCausalLM
@@ -960,6 +1065,82 @@ class CausalLMTests(ModelTests):
         chosen = first[found[0, -2]] + second[found[0, -2], found[0, -1]]
         assert_close(chosen, best, rtol=0, atol=1e-4)
 
+    @pytest.mark.parametrize("use_cache", [True, False])
+    @pytest.mark.parametrize("negative", [True, False])
+    @torch.no_grad()
+    def test_generate_with_guidance(self, negative: bool, use_cache: bool) -> None:
+        """Classifier-free: u + scale (c - u), where u follows the negative prompt, or the last token of the prompt."""
+        model, inputs = self.build(), self.prompts()
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        other, other_mask = (ids.flip(0), mask.flip(0)) if negative else (ids[:, -1:], mask[:, -1:])
+        options: dict[str, Any] = {"guidance_scale": 2.5, "use_cache": use_cache}
+        if negative:
+            options |= {"negative_prompt_ids": other, "negative_prompt_attention_mask": other_mask}
+        generated = self.generate(model, inputs, **options)
+        for _ in range(6):
+            c, u = (
+                model(input_ids=given, attention_mask=its_mask, use_cache=False).logits[:, -1].log_softmax(dim=-1)
+                for given, its_mask in ((ids, mask), (other, other_mask))
+            )
+            best = (u + 2.5 * (c - u)).argmax(dim=-1, keepdim=True)
+            ids, other = torch.cat([ids, best], dim=1), torch.cat([other, best], dim=1)
+            mask, other_mask = (torch.cat([each, torch.ones_like(best)], dim=1) for each in (mask, other_mask))
+        assert torch.equal(generated, ids)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"repetition_penalty": 1.5},
+            {"no_repeat_ngram_size": 2, "bad_words_ids": [[3], [5, 6]], "num_beams": 2},
+            {"do_sample": True, "num_return_sequences": 2, "top_p": 0.8},
+            {"do_sample": True, "num_beams": 3, "num_return_sequences": 2, "length_penalty": 2.0},
+        ],
+        ids=str,
+    )
+    @torch.no_grad()
+    def test_generate_with_and_without_a_cache(self, options: dict[str, Any]) -> None:
+        model, inputs, found = self.build(), self.prompts(), []
+        for use_cache in (True, False):
+            set_seed(0)
+            found.append(self.generate(model, inputs, use_cache=use_cache, **options))
+        assert torch.equal(*found)
+
+    @torch.no_grad()
+    def test_what_generate_returns(self) -> None:
+        """At each step the logits, states and attentions of the last position of a whole forward pass."""
+        model, inputs = self.build(), self.prompts()
+        asked = {"output_hidden_states": True, "output_attentions": True}
+        generated = self.generate(model, inputs, return_dict_in_generate=True, output_logits=True, **asked)
+        ids, prompt = generated.sequences[:, :-1], inputs["input_ids"].shape[1]
+        mask = nn.functional.pad(inputs["attention_mask"], (0, ids.shape[1] - prompt), value=1)
+        whole = model(input_ids=ids, attention_mask=mask, use_cache=False, **asked)
+        for step, logits in enumerate(generated.logits):
+            seen = prompt + step
+            self.assert_equal({"logits": logits}, {"logits": whole.logits[:, seen - 1]}, f"step {step}")
+            for name in ("hidden_states", "attentions"):
+                expected = whole.get(name)
+                found = (generated.get(name) or [None] * 6)[step]
+                assert (found is None) == (expected is None), name
+                for layer, (ours, theirs) in enumerate(zip(found or (), expected or (), strict=True)):
+                    row = theirs[:, seen - 1] if name == "hidden_states" else theirs[:, :, seen - 1, :seen]
+                    last = ours[:, -1] if name == "hidden_states" else ours[:, :, -1]
+                    self.assert_equal({name: last}, {name: row}, f"step {step}, layer {layer}")
+
+    @pytest.mark.parametrize("source", ["prompt", "assistant"])
+    @torch.no_grad()
+    def test_assisted_generation(self, source: str) -> None:
+        """Words that another model, or the prompt, proposes change nothing; what cannot go back refuses them."""
+        model, assistant, inputs = self.build(), self.build(), self.make_inputs(1, (5,))
+        perturb(assistant, self.perturbation, seed=1)
+        options = {"prompt_lookup_num_tokens": 2} if source == "prompt" else {"assistant_model": assistant}
+        options["max_new_tokens"] = 12
+        try:
+            generated = self.generate(model, inputs, **options)
+        except (ValueError, RuntimeError) as error:
+            assert "not supported with stateful models" in str(error) or "requires a cache" in str(error)  # noqa: PT017
+        else:
+            assert torch.equal(generated, self.generate(model, inputs, max_new_tokens=12))
+
     # Arguments and losses
 
     @torch.no_grad()
@@ -1014,6 +1195,28 @@ class CausalLMTests(ModelTests):
             loss = model(**inputs, labels=labels, num_items_in_batch=items).loss
             assert_close(loss.double(), total / 7, rtol=1e-5, atol=1e-5)
 
+    @pytest.mark.parametrize("training", [False, True])
+    def test_labels_that_are_none_are_refused(self, training: bool) -> None:
+        """-100 alone is not counted, and any integer type will do, whatever computes the loss."""
+        model, inputs = self.build().train(training), self.make_inputs(2, (6, 6))
+        ids, vocab_size = inputs["input_ids"], self.config().vocab_size
+        wrong = [(ids[:, 1:], "shape"), (ids[0], "shape"), (ids.float(), "torch.float32"), (ids > 2, "torch.bool")]
+        for outside in (-1, -2, -101, vocab_size, vocab_size + 1000):
+            labels = ids.clone()
+            labels[1, 3] = outside
+            wrong.append((labels, f"hold {outside}; the model has {vocab_size} "))
+        for keep in (0, 1):
+            for name in ("labels", "shift_labels"):
+                for labels, message in wrong:
+                    with pytest.raises(ValueError, match=f"^{name} .*{message}"):
+                        model(**inputs, **{name: labels}, logits_to_keep=keep)
+            for dtype in (torch.int32, torch.uint8):
+                losses = []
+                for labels in (ids, ids.to(dtype)):
+                    set_seed(0)
+                    losses.append(model(**inputs, labels=labels, logits_to_keep=keep).loss)
+                assert_close(losses[1], losses[0], rtol=0, atol=0)
+
     @torch.no_grad()
     def test_loss_with_padding(self) -> None:
         """The same rows have the same loss, wherever padding stands; the first token of a row follows nothing."""
@@ -1060,6 +1263,48 @@ class CausalLMTests(ModelTests):
 class CausalLMHeadTests(CausalLMTests):
     """What a language model with the head of base/heads/causal_lm.py must do beside."""
 
+    def test_gradient_checkpointing_saves_memory(self) -> None:
+        """Less is kept for the backward pass; no cache, as in transformers' own models, which warn of it."""
+        model, inputs = self.build().train(), self.make_inputs(2, (20, 20))
+        if not model.supports_gradient_checkpointing:
+            return
+        kept = []
+        for _ in range(2):
+            sizes: dict[int, int] = {}
+
+            def keep(tensor: Tensor, sizes: dict[int, int] = sizes) -> Tensor:
+                sizes[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
+                return tensor
+
+            with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+                hidden = model.base_model(**inputs, use_cache=False).last_hidden_state
+            for parameter in model.parameters():
+                sizes.pop(parameter.data_ptr(), None)
+            kept.append(sum(sizes.values()))
+            del hidden
+            model.activation_checkpointing_enable()
+        assert kept[1] < 0.7 * kept[0], f"{kept[0]} bytes are kept without checkpointing, {kept[1]} with it"
+        transformers_generic.logger.warning_once.cache_clear()
+        with patch.object(transformers_generic.logger, "warning") as warning:
+            assert model(**inputs, use_cache=True).past_key_values is None
+        assert "use_cache=True` is incompatible with gradient checkpointing" in warning.call_args[0][0]
+
+    @pytest.mark.slow
+    @torch.no_grad()
+    def test_loss_without_all_logits_compiles_in_one_piece(self) -> None:
+        """And so does going on from a cache."""
+        model, (inputs, labels) = self.build(), self.labelled()
+        torch.compiler.reset()
+        compiled: Any = torch.compile(model, fullgraph=True, backend="eager")
+        given = {**inputs, "labels": labels, "logits_to_keep": 1}
+        assert_close(compiled(**given).loss, model(**given).loss)
+        ids, mask = inputs.values()
+        parts = []
+        for each in (compiled, model):
+            cache = each(ids[:, :4], attention_mask=mask[:, :4], use_cache=True).past_key_values
+            parts.append(each(ids[:, 4:], attention_mask=mask, past_key_values=cache).logits)
+        self.assert_equal({"logits": parts[0]}, {"logits": parts[1]}, "from a cache")
+
     def results(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
         labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, -100)
         return super().results(model, inputs) | {"in pieces": model(**inputs, labels=labels, logits_to_keep=1).loss}
@@ -1078,13 +1323,27 @@ class CausalLMHeadTests(CausalLMTests):
     @torch.no_grad()
     def test_inputs_of_a_wrong_shape_are_refused(self) -> None:
         model, ids = self.build(), self.make_inputs(2, (5, 5))["input_ids"]
-        for mask in (torch.ones(2, 4), torch.ones(3, 5), torch.ones(2, 1, 5, 5)):
+        for mask in (torch.ones(2, 4), torch.ones(3, 5), torch.ones(2, 5, 5)):
             with pytest.raises(ValueError, match=r"attention_mask has shape .*\(2, 5\)"):
+                model(ids, attention_mask=mask)
+        # Of four axes, what a model of keys and values reads, others refuse.
+        prepared = torch.ones(2, 1, 5, 5).bool().tril()
+        if model._supports_attention_backend:
+            assert_close(model(ids, attention_mask=prepared).logits, model(ids).logits, rtol=0, atol=self.tolerance)
+            prepared = prepared[:, :, 1:]
+        for mask in (prepared, prepared.int()):
+            with pytest.raises(ValueError, match="attention_mask has shape"):
                 model(ids, attention_mask=mask)
         vectors = model.get_input_embeddings()(ids)
         for empty in ({"input_ids": ids[:, :0]}, {"inputs_embeds": vectors[:, :0]}):
             with pytest.raises(ValueError, match=r"shape \(2, 0\): it needs at least one token"):
                 model(**empty)
+
+    @torch.no_grad()
+    def test_guidance_of_beams_is_refused(self) -> None:
+        """transformers mixes them up, silently: tests/base/heads/test_causal_lm.py."""
+        with pytest.raises(ValueError, match="guidance_scale=2.5 with num_beams=3"):
+            self.generate(self.build(), self.prompts(), guidance_scale=2.5, num_beams=3)
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_loss_without_all_logits(self, dtype: torch.dtype) -> None:
@@ -1241,7 +1500,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
         assert model(ids, past_key_values=empty, use_cache=True).past_key_values.get_seq_length() == 3
 
 
-class HeadTests(ModelTests):
+class HeadTests(TokenTests):
     """What a model with a head must do beside; `CausalLMTests` holds what that head must do."""
 
     sequence_inputs = ("input_ids", "attention_mask")
@@ -1368,6 +1627,14 @@ class HeadTests(ModelTests):
         for labels in self.bad_labels(inputs):
             with pytest.raises(ValueError, match="|".join(labels)):
                 model(**inputs, **labels)
+
+    @torch.no_grad()
+    def test_labels_of_any_integer_type(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
+        labels = self.make_labels(inputs)
+        expected = model(**inputs, **labels).loss
+        small = {name: values.to(torch.int32) for name, values in labels.items()}
+        assert_close(model(**inputs, **small).loss, expected, rtol=0, atol=0)
 
     # Arguments
 
@@ -1566,6 +1833,7 @@ class QuestionAnsweringTests(HeadTests):
             *alone,
             {name: values.float() for name, values in labels.items()},
             labels | {"end_positions": alone[1]["end_positions"][:2]},
+            *({**labels, name: torch.full_like(values, -1)} for name, values in labels.items()),
         ]
 
     def moved_labels(self, labels: Tensors, lengths: Sequence[int]) -> Tensors:

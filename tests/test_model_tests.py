@@ -66,6 +66,13 @@ class Deaf(StandInForCausalLM):
         return super().forward(torch.zeros_like(input_ids), **kwargs)
 
 
+class DropsOutByANumber(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        output = super().forward(input_ids, **kwargs)
+        output.logits = nn.functional.dropout(output.logits, 0.5, self.training)
+        return output
+
+
 class SwallowsArguments(StandInForCausalLM):
     def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
         known = ("attention_mask", "past_key_values", "labels", "use_cache", "logits_to_keep", "num_items_in_batch")
@@ -222,6 +229,30 @@ class OverflowsInBf16(StandInForCausalLM):
         return output
 
 
+class ReadsAnyIds(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        return super().forward(torch.as_tensor(input_ids).long().clamp(0, 19), **kwargs)
+
+
+class LooksUpTwice(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        self.embed_tokens(input_ids[:, :1])
+        return super().forward(input_ids, **kwargs)
+
+
+class PredictsAnyLabel(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, labels: Tensor | None = None, **kwargs: Any) -> StandInOutput:
+        labels = labels if labels is None else labels.long().clamp(-100, 19)
+        return super().forward(input_ids, labels=labels, **kwargs)
+
+
+class AsksForValues(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        if int(input_ids.sum()) == 0:
+            return self.forward(input_ids + 1, **kwargs)
+        return super().forward(input_ids, **kwargs)
+
+
 class KeepsAllLogits(StandInForCausalLM):
     def forward(self, input_ids: Tensor, logits_to_keep: Any = 0, **kwargs: Any) -> StandInOutput:
         return super().forward(input_ids, **kwargs)
@@ -257,6 +288,7 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (LooksAhead, "test_causality", ()),
     (Deaf, "test_causality", ()),
     (SwallowsArguments, "test_unknown_arguments_are_refused", ()),
+    (DropsOutByANumber, "test_dropout_is_in_modules", ()),
     (ForgetsPadding, "test_batch_equals_single_rows", ("left",)),
     (ForgetsPadding, "test_cache_in_beam_search", ()),
     (ReadsTheMasksBeginning, "test_cache_with_left_padding", ((5, 1, 1, 1),)),
@@ -282,6 +314,13 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (ClaimsCheckpointing, "test_gradient_checkpointing", ()),
     (ReturnsNoTuple, "test_outputs_as_a_tuple", ()),
     (OverflowsInBf16, "test_bf16_autocast", ()),
+    (ReadsAnyIds, "test_ids_that_are_none_are_refused", ()),
+    (ForgetsPadding, "test_ids_and_masks_of_a_wrong_shape_are_refused", ()),
+    (LooksUpTwice, "test_word_vectors_are_looked_up_once", ()),
+    (PredictsAnyLabel, "test_labels_that_are_none_are_refused", (False,)),
+    (LosesItsState, "test_generate_with_guidance", (True, True)),
+    (LosesItsState, "test_generate_with_and_without_a_cache", ({"repetition_penalty": 1.5},)),
+    (LosesItsState, "test_what_generate_returns", ()),
     (KeepsAllLogits, "test_logits_to_keep", ()),
     (CountsItsOwnItems, "test_labels_and_num_items_in_batch", ()),
     (DoesNotShiftLabels, "test_labels_and_num_items_in_batch", ()),
@@ -301,6 +340,14 @@ def test_broken_models_fail(model_class: type[StandInForCausalLM], check: str, a
     Tests.model_class = model_class
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         getattr(Tests(), check)(*arguments)
+
+
+def test_a_model_that_asks_for_values_fails() -> None:
+    class Tests(TestStandIn):
+        model_class = AsksForValues
+
+    with pytest.raises(RuntimeError, match="data-dependent"):
+        Tests().test_compiles_in_one_piece()
 
 
 @pytest.mark.parametrize(
@@ -386,11 +433,12 @@ def forget_to_reorder(cache: RecurrentCache, beam_idx: Tensor) -> None:
 
 
 def forget_the_cell_state(cache: RecurrentCache, beam_idx: Tensor) -> None:
-    cache.states = [(hidden[beam_idx], cell) for hidden, cell in cache.states]
+    for layer in cache.layers:
+        layer.state = (layer.state[0][beam_idx], layer.state[1])
 
 
 def forget_the_second_layer(cache: RecurrentCache, beam_idx: Tensor) -> None:
-    cache.states = [tuple(part[beam_idx] for part in cache.states[0]), *cache.states[1:]]
+    cache.layers[0].reorder_cache(beam_idx)
 
 
 @pytest.mark.parametrize("broken", [forget_to_reorder, forget_the_cell_state, forget_the_second_layer])
@@ -447,14 +495,15 @@ class WritesIntoTheCache(RecurrentForCausalLM):
     def forward(self, input_ids: Any = None, past_key_values: Any = None, **kwargs: Any) -> Any:
         output = super().forward(input_ids, past_key_values=past_key_values, **kwargs)
         if past_key_values is not None:
-            past_key_values.states = output.past_key_values.states
+            past_key_values.layers = output.past_key_values.layers
         return output
 
 
 class KeepsAllStates(RecurrentForCausalLM):
     def forward(self, input_ids: Any = None, **kwargs: Any) -> Any:
         output = super().forward(input_ids, **kwargs)
-        output.past_key_values.states = [(*state, output.logits) for state in output.past_key_values.states]
+        for layer in output.past_key_values.layers:
+            layer.state = (*layer.state, output.logits)
         return output
 
 

@@ -41,7 +41,7 @@ def test_every_model_has_its_row_here_and_in_the_lecture_map():
     for folder in sorted((ROOT / "hf_lecture_models" / "models").glob("*/")):
         if (folder / f"modeling_{folder.name}.py").is_file():
             assert f"| [page](hf_lecture_models/models/{folder.name}/README.md), [file](" in README, folder.name
-            assert f"`models/{folder.name}/`" in lecture_map, folder.name
+            assert f"(../hf_lecture_models/models/{folder.name}/README.md)" in lecture_map, folder.name
 
 
 def test_line_counts_of_the_table_are_true():

@@ -6,8 +6,8 @@
     python training/finetune_glue.py training/recipes/bag_of_words_tiny.yaml --output_dir tiny
     accelerate launch training/finetune_glue.py RECIPE.yaml [--name value ...] [--resume]
 
-FOLDER holds any model of transformers or of the lectures with its tokenizer: a classifier, or what becomes one with a
-new head. Without it, a new model is trained (`--model.model_type`, `--tokenizer.type`). Killed at any moment, the same
+FOLDER holds a model with its tokenizer: a classifier, or what transformers can give a classifier's head, such as BERT.
+Without it, a new model is trained (`--model.model_type`, `--tokenizer.type`). Killed at any moment, the same
 command with --resume goes on to the same weights.
 """
 

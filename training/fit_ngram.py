@@ -22,6 +22,7 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
@@ -98,11 +99,12 @@ def main(arguments: list[str]) -> None:
     """Read the command line, estimate, measure and save."""
     parser = argparse.ArgumentParser(
         description=__doc__,
+        usage="%(prog)s RECIPE.yaml [--name value ...]",
         epilog=describe_fields(NGramRecipe),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("recipe", metavar="RECIPE.yaml")
+    parser.add_argument("recipe", metavar="RECIPE.yaml", help="what to estimate, from which texts")
     options, rest = parser.parse_known_args(arguments)
     recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
     model, tokenizer, training = fit(recipe, read_part_texts(recipe, "train"))
@@ -125,6 +127,9 @@ if __name__ == "__main__":
     logging.basicConfig(level=logging.WARNING)
     disable_progress_bar()  # of loading and saving; counting has its own
     try:
-        main(sys.argv[1:])
+        with signals_as_exceptions():
+            main(sys.argv[1:])
     except (ValueError, OSError, ImportError) as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What a model can read: how many tokens at once, and the tokens of which tokenizer."""
 
+from copy import copy
 from typing import Any
 
 from torch import nn
@@ -27,6 +28,26 @@ def input_limit(model: Any) -> int | None:
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
             return limit - module.padding_idx - 1
     return limit
+
+
+def with_input_limit(tokenizer: Any, model: Any) -> Any:
+    """The tokenizer as it is saved beside the model: its `model_max_length` is at most what the model can read.
+
+    By it other programs cut texts that are too long (`truncation=True`). A copy, where that is less than before: the
+    same tokenizer may serve a model without a bound. What has no such length, an image processor, stays as it is.
+
+    >>> from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.from_words(["the", "cat"])
+    >>> config = Gpt1Config(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2)
+    >>> with_input_limit(tokenizer, Gpt1ForCausalLM(config)).model_max_length
+    512
+    """
+    limit = input_limit(model)
+    if limit is None or getattr(tokenizer, "model_max_length", 0) <= limit:
+        return tokenizer
+    limited = copy(tokenizer)
+    limited.model_max_length = limit
+    return limited
 
 
 def check_tokenizer(model: Any, tokenizer: Any) -> None:

@@ -8,6 +8,7 @@ from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any, Self
 
+import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 from torch.utils.checkpoint import checkpoint
@@ -26,8 +27,10 @@ from hf_lecture_models.base.checkpoint import (
     refuse_unloadable,
 )
 from hf_lecture_models.base.model_size import refuse_absurd_size
+from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patterns
+from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS
 
 # Programs pass these to any model, also to one that has no attention weights to show; `generate()`, its own tokenizer.
 _PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer"})
@@ -60,6 +63,8 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
         TypeError: for one that is not in `known`; what programs pass to any model is let through.
     """
     given = {name: value for name, value in kwargs.items() if value is not None}
+    if getattr(model, "_supports_attention_backend", False):
+        known = known | ATTENTION_OPTIONS
     if unknown := sorted(given.keys() - known - _PASSED_TO_ALL):
         raise TypeError(
             f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}; leave it out of the inputs "
@@ -68,7 +73,7 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
     return given
 
 
-class LecturePreTrainedModel(PreTrainedModel):
+class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     """`PreTrainedModel` with atomic saves and checked loads; what the models of one architecture share is a subclass.
 
     class XPreTrainedModel(LecturePreTrainedModel):
@@ -99,6 +104,68 @@ class LecturePreTrainedModel(PreTrainedModel):
     def _supports_default_dynamic_cache(cls) -> bool:
         # A cache of keys and values is no state of a recurrent model.
         return not cls._is_stateful
+
+    def _prepare_cache_for_generation(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        named = generation_config.cache_implementation
+        # transformers would take no notice of the name, but for a line in the log.
+        if named is not None and not self._supports_default_dynamic_cache():
+            raise ValueError(
+                f"cache_implementation={named!r} names a cache of keys and values, of which {type(self).__name__} has "
+                "none; leave it out"
+            )
+        if named is not None and named.startswith("offloaded") and not torch.accelerator.is_available():
+            raise ValueError(
+                f"cache_implementation={named!r} moves keys and values from a GPU to the CPU and back, and there is no "
+                "GPU; leave it out"
+            )
+        return super()._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
+
+    def _prepare_position_ids_for_generation(self, inputs_tensor: torch.Tensor, model_kwargs: dict[str, Any]) -> Any:
+        # transformers gives padding the position 0, so that what is generated behind padding would begin anew at 1.
+        mask = model_kwargs.get("attention_mask")
+        if mask is not None:
+            return (mask.long().cumsum(-1) - 1).clamp(min=0)
+        return super()._prepare_position_ids_for_generation(inputs_tensor, model_kwargs)  # type: ignore[misc]
+
+    def init_continuous_batching(self, *args: Any, workload_hints: Any = None, **kwargs: Any) -> Any:
+        """As transformers', where `generate_batch` and `transformers serve --continuous-batching` begin.
+
+        Raises:
+            ValueError: the model keeps something else than keys and values, or cannot read as many tokens as announced.
+        """
+        if not self._supports_attention_backend:
+            raise ValueError(
+                f"{type(self).__name__} has no keys and values, which continuous batching (generate_batch) keeps in "
+                "pages; use generate(), on a padded batch"
+            )
+        hints = workload_hints
+        prompt, new = (hints.max_prompt_length, hints.max_generated_length) if hints else (0, 0)
+        # The last token is never read.
+        if self.longest_input is not None and prompt + new - 1 > self.longest_input:
+            raise ValueError(
+                f"a prompt of {prompt} tokens and {new} new ones are more than {type(self).__name__} can read, "
+                f"{self.longest_input} in all; set max_new_tokens, or cut the prompt"
+            )
+        manager = super().init_continuous_batching(*args, workload_hints=workload_hints, **kwargs)  # type: ignore[misc]
+        if self.longest_input is not None:
+            manager.add_request = self._within_positions(manager)
+        return manager
+
+    def _within_positions(self, manager: Any) -> Callable[..., Any]:
+        """`manager.add_request` for what the model can read; more would end the thread that serves all requests."""
+        add_request, longest = manager.add_request, self.longest_input or 0
+
+        def add(input_ids: list[int], request_id: Any = None, max_new_tokens: int | None = None, **kwargs: Any) -> Any:
+            if len(input_ids) > longest:
+                raise ValueError(
+                    f"a prompt of {len(input_ids)} tokens is longer than {type(self).__name__} can read, {longest} "
+                    "tokens; cut the prompt"
+                )
+            room = longest + 1 - len(input_ids)  # the last token is never read
+            wanted = manager.generation_config.max_new_tokens if max_new_tokens is None else max_new_tokens
+            return add_request(input_ids, request_id, room if wanted is None else min(wanted, room), **kwargs)
+
+        return add
 
     def _set_gradient_checkpointing(
         self,

@@ -11,7 +11,19 @@ from hf_lecture_models.layers.inputs import last_token_index, real_token_mask, s
 
 
 def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """Score tokens by a forward pass of any causal LM of transformers; see `CausalLMMixin.score`."""
+    """Natural log-probability of each token given all before it in its row, of any causal LM of transformers.
+
+    Ours have a method `score` for it, which needs less memory: the logits of all positions never exist at once.
+
+    Args:
+        input_ids: (batch, seq).
+        attention_mask: (batch, seq), 1 = real token; left out, everything but `pad_token_id` is real.
+        kwargs: further arguments of the model.
+
+    Returns:
+        (batch, seq) float32: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at `<s>` wherever
+        it stands and at padding; -inf where the probability is 0.
+    """
     config = model.config
     real = real_token_mask(input_ids, attention_mask, getattr(config, "pad_token_id", None))
     # A row that is padded on the left needs its positions counted from its own first token.
@@ -26,21 +38,3 @@ def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | No
     scores = logits[rows, before, input_ids].float() - normalisers
     special = (getattr(config, name, None) for name in ("bos_token_id", "eos_token_id"))
     return scores.masked_fill(~scored_positions(real, input_ids, *special), 0.0)
-
-
-class CausalLMMixin:
-    """`score` of causal language models that have nothing but logits. Put it before the pre-trained base class."""
-
-    @torch.no_grad()
-    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Natural log-probability of each token given all before it in its row.
-
-        Args:
-            input_ids: (batch, seq).
-            attention_mask: (batch, seq), 1 = real token; left out, everything but `pad_token_id` is real.
-
-        Returns:
-            (batch, seq) float32: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at `<s>`
-            wherever it stands and at padding; -inf where the probability is 0.
-        """
-        return score_from_logits(self, input_ids, attention_mask)

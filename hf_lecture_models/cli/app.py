@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from hf_lecture_models.io.signals import signals_as_exceptions
+
 
 def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:
     """Call `run(**options)` of `cli/FILE.py`; errors name the verb.
@@ -42,21 +44,3 @@ def plain_errors(verb: str) -> Iterator[None]:
         message = textwrap.shorten(kind + str(error), 600, placeholder=" ...") or type(error).__name__
         print(f"hf-lecture {verb}: {message}", file=sys.stderr)
         raise SystemExit(1) from None
-
-
-@contextmanager
-def signals_as_exceptions() -> Iterator[None]:
-    """Within the block Ctrl-C and SIGTERM raise exceptions, so that unfinished files are removed on the way out."""
-    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _exit}
-    # What ignores a signal, such as a shell's background job, goes on ignoring it.
-    handled = [number for number in handlers if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handlers[number]) for number in handled}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _exit(number: int, _: Any) -> None:
-    sys.exit(128 + number)

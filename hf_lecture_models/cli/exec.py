@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from hf_lecture_models.cli.app import plain_errors
+from hf_lecture_models.cli.serve_errors import answer_value_errors
 
 
 def run_program(command: list[str]) -> None:
@@ -21,6 +22,8 @@ def run_program(command: list[str]) -> None:
     with plain_errors("exec"):
         program = find_program(command)
     register_in_subprocesses()
+    if command[:2] == ["transformers", "serve"]:
+        answer_value_errors()
     # From here on signals and errors are the program's own.
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) is not signal.SIG_IGN:

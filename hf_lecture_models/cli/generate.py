@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
+from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.generation.completion import complete
 from hf_lecture_models.generation.fusion import NGramLogitsProcessor
@@ -17,6 +18,7 @@ def run(
     name: str,
     prompts: list[str],
     files: list[str],
+    max_new_tokens: int | None,
     options: dict[str, Any],
     seed: int | None,
     fused: tuple[str, float] | None,
@@ -26,6 +28,7 @@ def run(
     """Print each prompt with its continuation, as soon as its batch is ready.
 
     Args:
+        max_new_tokens: None: 50, or fewer where the model can read no more.
         options: of `model.generate`.
         seed: of sampling; None: another one each time.
         fused: folder or name of a second model, and the factor of its log-probabilities.
@@ -36,12 +39,20 @@ def run(
     if options.get("do_sample", False):
         torch.seed() if seed is None else torch.manual_seed(seed)
         batch_size = 1  # what is sampled for a prompt must not depend on which others stand in its batch
+    length: dict[str, Any] = {"stop_at_limit": True} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     chunks = iter([prompts]) if prompts and not files else line_chunks(files or ["-"], batch_size, before=prompts)
+    at_limit = 0
     for chunk in chunks:
         for start in range(0, len(chunk), batch_size):
-            for result in complete(model, tokenizer, chunk[start : start + batch_size], **options):
+            for result in complete(model, tokenizer, chunk[start : start + batch_size], **length, **options):
                 print_json(result) if json else print(result["text"])
+                at_limit += result["stopped_at_limit"]
             sys.stdout.flush()
+    if at_limit:
+        longest = input_limit(model)
+        print(
+            f"hf-lecture generate: {at_limit} stopped at {longest} tokens, the model's longest input", file=sys.stderr
+        )
 
 
 def _fusion(name: str, weight: float, tokenizer: Any) -> NGramLogitsProcessor:

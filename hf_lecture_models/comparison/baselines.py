@@ -2,7 +2,7 @@
 """The models of a comparison, and how each is trained: n-grams by counting, networks by the package's own recipes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -14,6 +14,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.comparison.corpus import Corpus, first_texts
+from hf_lecture_models.io.signals import raise_signal
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, make_batches, train_causal_lm
 from hf_lecture_models.tasks.factories import make_model
@@ -64,6 +65,7 @@ class Comparison:
         unit: what a token is ("words", say).
         note: on what the settings of the networks were chosen; printed under the table.
         prompt, pairs: what the reloaded models complete and rank.
+        unknown_pairs: pairs with words that the text lacks, which a character n-gram ranks.
         scale: None leaves the recipes as they are.
         seconds: for each network at most, estimated from the speed of a few steps; None: as its epochs take.
     """
@@ -77,6 +79,7 @@ class Comparison:
     note: str
     prompt: str
     pairs: list[list[str]]
+    unknown_pairs: Sequence[list[str]] = ()
     licence: str = "apache-2.0"
     seed: int = 0
     scale: Scale | None = None
@@ -141,7 +144,7 @@ def train_network(comparison: Comparison, folder: Path, recipe_name: str) -> Res
     """Train a network by one of the package's own recipes; an interrupted run in `folder` is resumed.
 
     Raises:
-        KeyboardInterrupt: training was stopped by a signal; its checkpoint is in `folder`.
+        KeyboardInterrupt, SystemExit: training was stopped by a signal; its checkpoint is in `folder`.
     """
     saved = folder / "recipe.yaml"
     resume = saved.exists()
@@ -156,8 +159,7 @@ def train_network(comparison: Comparison, folder: Path, recipe_name: str) -> Res
         recipe = _limit_steps(recipe, model, comparison, comparison.seconds)
     selection = _selection_texts(comparison.corpus.validation, recipe)
     result = train_causal_lm(model, tokenizer, comparison.corpus.train, selection, folder, recipe, resume=resume)
-    if result.stopped.startswith("SIG"):
-        raise KeyboardInterrupt
+    raise_signal(result.stopped)
     return Result(AutoModelForCausalLM.from_pretrained(folder), result.seconds, result.items, asdict(recipe))
 
 
@@ -208,8 +210,7 @@ def _steps_per_second(recipe: Any, model: Any, comparison: Comparison) -> float:
         torch.set_num_threads(threads)
         with TemporaryDirectory() as folder:
             result = train_causal_lm(deepcopy(model), comparison.tokenizer, sample, None, folder, trial, quiet=True)
-        if result.stopped:
-            raise KeyboardInterrupt
+        raise_signal(result.stopped)
         speeds[threads] = result.step * result.items_per_second / result.items
     # On a busy machine threads wait for each other, and one alone is faster.
     torch.set_num_threads(max(speeds, key=speeds.__getitem__))

@@ -6,7 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.tokenization.corpus import read_texts
 
 # Fewer lines cannot be split into ten parts.
@@ -145,6 +147,17 @@ def split_lines(lines: list[str], missing: Sequence[str], name: str = "the text"
         parts[part_of.get(number // size % every, "train")].append(line)
     shares = " and ".join(f"one for {part}" for part in missing)
     return parts, f"of every {every:,} blocks of {size} line{'s' if size > 1 else ''}, {shares}"
+
+
+def has_known_words(tokenizer: Any, texts: Sequence[str]) -> bool:
+    """Whether a tokenizer knows all words of these texts.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.from_words(["a", "cat"])
+    >>> has_known_words(tokenizer, ["a cat"]), has_known_words(tokenizer, ["a cat", "a dog"])
+    (True, False)
+    """
+    return not any(encoded.unknown_words for encoded in encode_texts(tokenizer, texts))
 
 
 def text_length(text: str) -> int:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.comparison.baselines import Comparison, Scale, make_baselines
-from hf_lecture_models.comparison.corpus import read_corpus
+from hf_lecture_models.comparison.corpus import has_known_words, read_corpus
 from hf_lecture_models.comparison.report import RESULTS, TABLE, check_output, closing_line, write_json
 from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
@@ -166,7 +166,7 @@ def make_comparison(request: Request) -> Comparison:
         f"{request.minutes:g} minutes for the {networks} networks together allow (--minutes)"
     )
     print("\n".join(remarks), flush=True)
-    prompt, pairs = make_examples(corpus.test)
+    prompt, pairs = make_examples([text for text in corpus.test if has_known_words(tokenizer, [text])] or corpus.test)
     return Comparison(
         corpus=corpus,
         tokenizer=tokenizer,

@@ -8,11 +8,12 @@ figures depend on the version of Python.
 import os
 import platform
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.comparison.baselines import Comparison, Scale, make_baselines
-from hf_lecture_models.comparison.corpus import Corpus
+from hf_lecture_models.comparison.corpus import Corpus, has_known_words
 from hf_lecture_models.comparison.report import check_output, closing_line
 from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
@@ -20,12 +21,18 @@ from hf_lecture_models.tokenization.word import WordTokenizer
 
 # The pipeline joins prompt and completion as they are, so the space between two words stands in the prompt.
 PROMPT = "The value of the "
-# Slides R:180-190 and Y:10-51, and one pair of the kind of sentences that the models have read.
+# Of words that the text has: the order of words; an article; the number of the word before, and of one farther away.
 PAIRS = [
+    ["The value returned by the function is ignored .", "The value returned by function the is ignored ."],
+    ["If the object is not found , an exception is raised .", "If the object is not found , a exception is raised ."],
+    ["The arguments are evaluated from left to right .", "The arguments is evaluated from left to right ."],
+    ["The items in the list are evaluated .", "The items in the list is evaluated ."],
+]
+# Slides R:180-190 and Y:21-51.
+LECTURE_PAIRS = [
     ["The parcel was secured by grey tape .", "The parcel was secured by great ape ."],
     ["he was a lighthouse keeper", "he was a light housekeeper"],
     ["I do not like to teach early in the morning", "I do not like teaching early in the morning"],
-    ["The value returned by the function is ignored .", "The value returned by function the is ignored ."],
 ]
 # A word that occurs once in the training text is unknown, so that the models learn what unknown words are like.
 MIN_COUNT = 2
@@ -63,7 +70,8 @@ def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int
     with staged_folder(output) as stage:
         results = run_comparison(comparison, stage)
     print(closing_line(results["seconds"], output))
-    print(f"  echo 'The value of the' | hf-lecture generate {output / comparison.baselines[-1].name} --sample")
+    last = shlex.quote(str(output / comparison.baselines[-1].name))
+    print(f"  echo 'The value of the' | hf-lecture generate {last} --sample")
     return results
 
 
@@ -71,6 +79,7 @@ def make_comparison(tiny: bool = False, seed: int = 0) -> Comparison:
     """The quickstart's text, tokenizer and models."""
     corpus = python_reference(TINY_PARAGRAPHS if tiny else None)
     name = f"Python {platform.python_version()}'s language reference"
+    tokenizer = WordTokenizer.train(corpus.train, min_count=MIN_COUNT)
     facts = {
         "command": "hf-lecture quickstart" + (" --tiny" if tiny else "") + (f" --seed {seed}" if seed else ""),
         "title": name,
@@ -79,14 +88,15 @@ def make_comparison(tiny: bool = False, seed: int = 0) -> Comparison:
     }
     return Comparison(
         corpus=corpus,
-        tokenizer=WordTokenizer.train(corpus.train, min_count=MIN_COUNT),
+        tokenizer=tokenizer,
         baselines=make_baselines(),
         facts=facts,
         data={"name": "Python's language reference", "split": "test", "language": "en", "licence": "psf-2.0"},
         unit="words",
         note=NOTE,
         prompt=PROMPT,
-        pairs=PAIRS,
+        pairs=[pair for pair in PAIRS if has_known_words(tokenizer, pair)],
+        unknown_pairs=LECTURE_PAIRS,
         seed=seed,
         scale=TINY_SCALE if tiny else None,
     )

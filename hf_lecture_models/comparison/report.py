@@ -49,7 +49,7 @@ def table(models: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]
     rows = [
         [
             row["title"],
-            f"{row['parameters']:,}",
+            f"{row['parameters']:,}" if row["parameters"] else f"{row['table_entries']:,} n-grams",
             f"{row['seconds']:.2f}",
             f"{row['tokens_per_second']:,.0f}",
             f"{row['validation']['perplexity']:.1f}",
@@ -74,16 +74,43 @@ def as_text(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(line) for line in [lines[0], ["-" * width for width in widths], *lines[1:]])
 
 
-def describe_reloaded(reloaded: dict[str, Any]) -> str:
-    """The completions and rankings of the reloaded models, one per line."""
-    lines = []
-    for name, result in reloaded.items():
-        lines.append(f"  {name}: {result['completion']}")
-        for better, worse in result["rankings"]:
-            equal = "  (equal)" if better["log_prob"] == worse["log_prob"] else ""
-            lines.append(f"    {better['log_prob']:9.2f}  {better['sequence']}")
-            lines.append(f"    {worse['log_prob']:9.2f}  {worse['sequence']}{equal}")
-    return "\n".join(lines)
+def describe_reloaded(results: dict[str, Any], pairs: Sequence[Sequence[str]]) -> str:
+    """The completions of the reloaded models, one per line, and a table of `pairs`: ln P under each model.
+
+    Args:
+        results: what `results.json` holds: under "reloaded" what the models did with the pairs of known words, under
+            "letters" ln P of every sentence under a character n-gram, if there is one.
+    """
+    lines = [f"  {name}: {result['completion']}" for name, result in results["reloaded"].items()]
+    scores = {
+        name: {entry["sequence"]: entry["log_prob"] for ranking in result["rankings"] for entry in ranking}
+        for name, result in results["reloaded"].items()
+    }
+    if letters := results.get("letters"):
+        scores["letters"] = letters
+    if not pairs:
+        return "\n".join(lines)
+    rows = [row for pair in pairs for row in [*_pair_rows(pair, list(scores.values())), [""] * (1 + len(scores))]]
+    text = as_text(["ln P (*: the more probable of a pair)", *scores], rows[:-1])
+    if letters:
+        text += "\n\nletters: a 6-gram of characters. -: a word of the pair does not occur in the text."
+    return "\n".join([*lines, "", *map(str.rstrip, text.splitlines())])
+
+
+def _pair_rows(pair: Sequence[str], scores: Sequence[dict[str, float]]) -> list[list[str]]:
+    """A row for each sentence: itself, and its ln P under each model.
+
+    >>> _pair_rows(["a cat", "cat a"], [{"a cat": -2.0, "cat a": -5.5}, {"a cat": -3.0, "cat a": -3.0}, {}])
+    [['a cat', '-2.0*', '-3.0 ', '- '], ['cat a', '-5.5 ', '-3.0 ', '- ']]
+    """
+    rows = []
+    for sentence, other in (pair, pair[::-1]):
+        cells = [
+            f"{one[sentence]:.1f}{'*' if one[sentence] > one[other] else ' '}" if sentence in one else "- "
+            for one in scores
+        ]
+        rows.append([sentence, *cells])
+    return rows
 
 
 def closing_line(seconds: float, output: Path) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from transformers.utils import logging
 
 from hf_lecture_models.analysis.learning_curve import save_table
 from hf_lecture_models.comparison.baselines import Baseline, Comparison
+from hf_lecture_models.comparison.letters import score_by_letters
 from hf_lecture_models.comparison.reload import reload_in_fresh_process
 from hf_lecture_models.comparison.report import (
     RESULTS,
@@ -58,6 +60,8 @@ def run_comparison(comparison: Comparison, folder: Path, progress: Path | None =
             rows.append(_train_and_measure(baseline, comparison, folder / baseline.name, results))
         if progress is not None:
             write_json(progress, {"models": rows, "seconds": before["seconds"] + time.perf_counter() - start})
+        _remove_checkpoints(folder, rows)
+    _remove_checkpoints(folder, rows)
     results["models"] = rows
     columns, cells = table(rows)
     results["note"] = comparison.note
@@ -66,7 +70,10 @@ def run_comparison(comparison: Comparison, folder: Path, progress: Path | None =
     print("\nthe same models, loaded again in a fresh process:", flush=True)
     folders = {baseline.name: folder / baseline.name for baseline in comparison.baselines}
     results["reloaded"] = reload_in_fresh_process(folders, comparison.prompt, comparison.pairs)
-    print(describe_reloaded(results["reloaded"]))
+    pairs = [*comparison.pairs, *comparison.unknown_pairs]
+    if comparison.unknown_pairs:
+        results["letters"] = score_by_letters(comparison.corpus.train, list(chain.from_iterable(pairs)))
+    print(describe_reloaded(results, pairs))
     results["seconds"] = before["seconds"] + time.perf_counter() - start
     write_json(folder / RESULTS, results)
     return results
@@ -78,6 +85,12 @@ def _read_progress(progress: Path | None) -> dict[str, Any]:
     found = json.loads(progress.read_text(encoding="utf-8"))
     print(f"finished before: {', '.join(row['title'] for row in found['models'])}")
     return found
+
+
+def _remove_checkpoints(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """Free the room of what only an unfinished model needs; one that is not listed as finished is resumed."""
+    for row in rows:
+        shutil.rmtree(folder / row["name"] / "checkpoints", ignore_errors=True)
 
 
 @contextmanager
@@ -108,7 +121,7 @@ def _train_and_measure(
     row = {
         "name": baseline.name,
         "title": baseline.title,
-        "parameters": _count_parameters(trained.model),
+        **_size(trained.model),
         "seconds": trained.seconds,
         "tokens": trained.tokens,
         "tokens_per_second": trained.tokens / trained.seconds,
@@ -129,7 +142,6 @@ def _train_and_measure(
     )
     write_facts(folder, facts)
     write_card(folder, facts)
-    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     (folder / "run.lock").unlink(missing_ok=True)
     return row
 
@@ -140,6 +152,9 @@ def _training(folder: Path) -> dict[str, Any]:
     return training_record(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
-def _count_parameters(model: Any) -> int:
-    """Numbers that training found: weights, or an n-gram's stored probabilities and back-off weights."""
-    return model.num_parameters() or sum(b.numel() for b in model.buffers() if b.is_floating_point())
+def _size(model: Any) -> dict[str, int]:
+    """Trained parameters, and the n-grams that an n-gram model stores in their place."""
+    return {
+        "parameters": model.num_parameters(),
+        "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
+    }

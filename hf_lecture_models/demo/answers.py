@@ -12,8 +12,7 @@ from typing import Any
 
 import torch
 
-from hf_lecture_models.base.limits import input_limit
-from hf_lecture_models.evaluation.encoding import unknown_tokens
+from hf_lecture_models.evaluation.encoding import start_token_id, unknown_tokens
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.scoring import TextScore, score_texts
 from hf_lecture_models.generation.completion import complete
@@ -147,8 +146,8 @@ def checked_sentences(text: str) -> list[str]:
 def next_tokens(loaded: LoadedModel, text: str, number: int = SHOWN_TOKENS) -> list[NextToken]:
     """Return the most probable tokens after `text`, with their probabilities."""
     model, tokenizer = loaded.model, loaded.tokenizer
-    start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    ids = torch.tensor([tokenizer(checked_text(text))["input_ids"] or [start]], device=model.device)
+    ids = tokenizer(checked_text(text))["input_ids"] or [start_token_id(tokenizer)]
+    ids = torch.tensor([ids], device=model.device)
     # Only the last row of logits is computed where the model takes `logits_to_keep`.
     options = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
     logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), **options).logits[0, -1]  # (vocab,)
@@ -168,18 +167,12 @@ def _spelling(tokenizer: Any, id_: int) -> str:
 
 def continue_text(loaded: LoadedModel, text: str, sampling: Sampling) -> dict[str, Any]:
     """Continue a text; the result is one of `complete`. The global random state stays as it was."""
+    checked_text(text)
     options = sampling.options()
-    longest = input_limit(loaded.model) or math.inf
-    length = len(loaded.tokenizer(checked_text(text))["input_ids"])
-    if length + sampling.max_new_tokens > longest:
-        raise ValueError(
-            f"the text has {length} tokens and {sampling.max_new_tokens} are to follow, but this model takes {longest} "
-            "in all; shorten the text or ask for fewer"
-        )
     with torch.random.fork_rng(enabled=sampling.sample):
         if sampling.sample:
             torch.seed() if sampling.seed is None else torch.manual_seed(sampling.seed)
-        return complete(loaded.model, loaded.tokenizer, [text], **options)[0]
+        return complete(loaded.model, loaded.tokenizer, [text], stop_at_limit=True, **options)[0]
 
 
 def rank(loaded: LoadedModel, sentences: Sequence[str], per_token: bool = False) -> list[ScoredText]:

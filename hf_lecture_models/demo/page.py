@@ -34,7 +34,8 @@ from hf_lecture_models.demo.style import CSS
 from hf_lecture_models.loading import load_model
 
 _MAX_WAITING = 32
-_ORDERS = ("the whole sentence", "the average token")
+_DECODING = ("greedy search", "sampling")
+_ORDERS = ("the whole sentence", "a token, on average")
 
 
 def load_models(names: Sequence[str]) -> list[LoadedModel]:
@@ -166,23 +167,25 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
 
 def _continue_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     def answer(which: int, text: str, *choices: Any) -> tuple[str, ...]:
-        new, way, temperature, top_k, top_p, seed = choices
+        new, decoding, temperature, top_k, top_p, seed = choices
         seed = None if seed is None else int(seed)
-        sampling = Sampling(int(new), way == "sampled", float(temperature), int(top_k), float(top_p), seed)
+        sampling = Sampling(int(new), decoding == _DECODING[1], float(temperature), int(top_k), float(top_p), seed)
         result = continue_text(models[which], text, sampling)
         return rendering.render_continuation(result), rendering.render_next_tokens(next_tokens(models[which], text))
 
     which = _choice_of_model(gradio, models)
     text = gradio.Textbox(label="Text", lines=3, placeholder=f"At most {MAX_CHARACTERS:,} characters", elem_id="prompt")
     with gradio.Row():
-        new = gradio.Slider(1, MAX_NEW_TOKENS, 30, step=1, label="New tokens")
-        way = gradio.Radio(["greedy", "sampled"], value="sampled", label="Each token is")
+        new = gradio.Slider(1, MAX_NEW_TOKENS, 30, step=1, label="New tokens at most")
+        decoding = gradio.Radio(_DECODING, value=_DECODING[1], label="Decoding")
     with gradio.Accordion("Sampling", open=False), gradio.Row():
-        temperature = gradio.Slider(0.1, 3, 1, step=0.05, label="Temperature", info="below 1 sharper, above 1 flatter")
-        top_k = gradio.Slider(0, 200, 0, step=1, label="Top-k", info="among the k likeliest only; 0: all")
-        top_p = gradio.Slider(0.01, 1, 1, step=0.01, label="Top-p", info="among the likeliest that reach p only")
+        temperature = gradio.Slider(
+            0.1, 3, 1, step=0.05, label="Temperature", info="below 1 favours likely tokens, above 1 unlikely"
+        )
+        top_k = gradio.Slider(0, 200, 0, step=1, label="Top-k", info="only from the k most probable tokens; 0: all")
+        top_p = gradio.Slider(0.01, 1, 1, step=0.01, label="Top-p", info="only from the most probable that add up to p")
         seed = gradio.Number(None, label="Seed", precision=0, info="the same seed, the same text")
-    inputs = [which, text, new, way, temperature, top_k, top_p, seed]
+    inputs = [which, text, new, decoding, temperature, top_k, top_p, seed]
     _button(gradio, "Continue", answer, inputs, ["continuation", "next-tokens"])
 
 

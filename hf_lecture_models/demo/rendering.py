@@ -32,6 +32,8 @@ def render_error(message: str) -> str:
 def render_continuation(result: dict[str, Any]) -> str:
     """The text with its continuation marked; `result` is one of `complete`."""
     end = "; then the model ended the text" if result["finished"] else ""
+    if result["stopped_at_limit"]:
+        end = "; the model can read no more than that and your text"
     return _page(
         f'<div class="text"><span class="word">{escaped(result["prompt"])}</span>'
         f'<span class="word new">{escaped(result["completion"])}</span></div>'

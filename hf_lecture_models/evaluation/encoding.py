@@ -26,8 +26,8 @@ class EncodedText:
     """(tokens,) int."""
     words: int
     unknown_words: tuple[str, ...] = ()
-    """Words that the tokenizer maps to an unknown id, of a class or not, repeated as they occur; a literal `<unk>` (or
-    `<unk:number>`) is not one of them."""
+    """Words that the tokenizer maps to an unknown id, of a class or not, wholly or in part, repeated as they occur; a
+    literal `<unk>` (or `<unk:number>`) that is one token is not one of them."""
     unknown_tokens: list[int] = field(default_factory=list)
     """Positions in `ids` that belong to an unknown word."""
     possible: bool = True
@@ -74,6 +74,24 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     return encoded
 
 
+def start_token_id(tokenizer: Any) -> int:
+    """The token before the first one of a text: `<s>`, or where there is none, `</s>`, the end of the text before.
+
+    >>> start_token_id(WordTokenizer.from_words(["a"])) == WordTokenizer.from_words(["a"]).bos_token_id
+    True
+
+    Raises:
+        ValueError: the tokenizer has neither.
+    """
+    start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if start is None:
+        raise ValueError(
+            "the tokenizer has neither bos_token nor eos_token, so nothing says where a text begins or ends; an empty "
+            "text has no probability, and none can be continued. Set them and save the tokenizer again"
+        )
+    return start
+
+
 def unknown_tokens(tokenizer: Any) -> dict[int, str]:
     """Return the tokens that stand for unknown words, by id: the unknown token, and the classes of unknown words.
 
@@ -95,8 +113,10 @@ def unknown_tokens(tokenizer: Any) -> dict[int, str]:
 def _with_unknown(
     text: str, ids: np.ndarray, words: list[re.Match[str]], word_of: Sequence[int], names: dict[int, str]
 ) -> EncodedText:
-    token_names = zip(word_of, map(names.get, ids.tolist()), strict=True)
-    unknown = {word for word, name in token_names if name is not None and words[word].group() != name}
+    tokens = np.bincount(word_of)
+    found = [(word, names[id_]) for word, id_ in zip(word_of, ids.tolist(), strict=True) if id_ in names]
+    # A literal `<unk>` that is one token is a word of the vocabulary; one in pieces has unknown characters.
+    unknown = {word for word, name in found if tokens[word] > 1 or words[word].group() != name}
     return EncodedText(
         text,
         ids,

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Perplexity and bits per byte of a causal language model, comparable across vocabularies.
 
-Perplexity (slide Y:60-75) is the exponential of the mean negative log-likelihood per token, so it depends on what a
-token is. Bits per byte do not: they are the length of a code for the text, in which a word outside the vocabulary (OOV)
-is spelled out, and its spelling counted.
+Perplexity (which no slide names) is the exponential of the mean negative log-likelihood per token, so it depends on
+what a token is. Bits per byte do not: they are the length of a code for the text, in which a word outside the
+vocabulary (OOV) is spelled out, and its spelling counted.
 """
 
 import math
@@ -132,8 +132,8 @@ def evaluate_language_model(
         - `bits_per_byte`: of a code for the UTF-8 of each text and its end; the spelling of each unknown word, whatever
           its class, adds 8 bits per byte and one end byte. `bits_per_byte_excluding_oov` leaves these bits out, so it
           is no code length;
-        - `tokens`, `words`, `bytes`, `texts`, `unknown` (words that the tokenizer maps to an unknown id or a class of
-          unknown words; a literal `<unk>` in a text is an ordinary word), `log_prob` (natural, of all texts);
+        - `tokens`, `words`, `bytes`, `texts`, `log_prob` (natural, of all texts), `unknown` (words of which a token is
+          an unknown id or a class of unknown words; a literal `<unk>` that is one token is an ordinary word);
         - what the figures depend on: `vocab_size`, `unk_token`, `unk_classes` (their number, None where there are
           none), `stream`, and `window`, `stride` in tokens where texts were longer than the model's longest input
           (else None).

@@ -1,22 +1,21 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-best lists: the hypotheses of a recogniser (speech, OCR, spelling) ranked with a language model (slide Y:10).
+"""n-best lists: the hypotheses of a recogniser (speech, OCR, spelling) ranked with a language model (slide Y:47-51).
 
     total(w) = score(w) + weight * ln P(w) + length_bonus * words(w)
 
 `score` is the recogniser's, ln P(signal | w) or any other number that is larger for better hypotheses; `weight` scales
-the language model's log-probability to it, and the bonus makes up for the lower ln P of long sentences.
+the language model's log-probability to it, and the bonus makes up for the lower ln P of long sentences. Totals are
+compared as rational numbers, from the decimals that Python prints: what is equal on paper is a tie, and the first wins.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from fractions import Fraction
+from itertools import accumulate
 
 from hf_lecture_models.tokenization.splitting import split_words
-
-# Crossings nearer than this, relatively, are one: three lines through one point must not leave an interval between.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,15 @@ class Rescoring:
         >>> Rescoring(weight=0.5, length_bonus=1.0).total(-3.0, log_prob=-8.0, sentence="two words")
         -5.0
         """
-        fluency = self.weight * log_prob if self.weight else 0.0
-        return score + fluency + self.length_bonus * len(split_words(sentence))
+        return float(self.exact_total(score, log_prob, sentence))
+
+    def exact_total(self, score: float, log_prob: float, sentence: str) -> Fraction | float:
+        """`total` before it is rounded; a float where it is infinite."""
+        log_prob = log_prob if self.weight else 0.0
+        if math.isinf(score) or math.isinf(log_prob):
+            return score + self.weight * log_prob
+        bonus = _exact(self.length_bonus) * len(split_words(sentence))
+        return _exact(score) + _exact(self.weight) * _exact(log_prob) + bonus
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ def best_of(group: Sequence[Hypothesis], rescoring: Rescoring) -> Hypothesis:
     >>> best_of(group, Rescoring(weight=0.0)).sentence, best_of(group, Rescoring(weight=0.5)).sentence
     ('great ape', 'grey tape')
     """
-    return max(group, key=lambda one: rescoring.total(one.score, one.log_prob, one.sentence))
+    return max(group, key=lambda one: rescoring.exact_total(one.score, one.log_prob, one.sentence))
 
 
 def word_error_rates(
@@ -145,48 +151,57 @@ def tune_weight(
 
     The total of each hypothesis is a linear function of the weight, so the ranking changes only where two lines cross:
     one weight between each two crossings stands for all weights there. The result is the middle of the best interval
-    (of equally good ones, the one nearest to 0); of the last interval, which has no end, twice its beginning.
+    that holds a floating-point number (of equally good ones, the one nearest to 0); of the last interval, which has no
+    end, twice its beginning.
 
     >>> group = [Hypothesis("grey tape", -1.2, log_prob=-7.0), Hypothesis("great ape", -1.0, log_prob=-9.0)]
-    >>> round(tune_weight([group], ["grey tape"]).weight, 3)
+    >>> tune_weight([group], ["grey tape"]).weight
     0.2
 
     Raises:
         ValueError: there are not as many references as groups, or they hold no word.
     """
     _check_references(groups, references)
-    begins, totals = [0.0], [0]
-    changes: list[tuple[float, int]] = []
+    changes: defaultdict[Fraction, int] = defaultdict(int)
     for group, reference in zip(groups, references, strict=True):
-        crossings, errors = _errors_by_weight(group, reference, length_bonus)
-        totals[0] += int(errors[0])
-        changes += zip(crossings.tolist(), np.diff(errors).tolist(), strict=True)
-    for where, change in sorted(change for change in changes if change[1]):
-        if where > begins[-1] * (1 + _ROUNDING):
-            begins.append(where)
-            totals.append(totals[-1])
-        totals[-1] += change
-    best = totals.index(min(totals))
-    begin, ends = begins[best], begins[best + 1 :]
-    return Rescoring((begin + ends[0]) / 2 if ends else 2 * begin or 1.0, length_bonus)
+        before = 0
+        for begin, errors in _errors_by_weight(group, reference, length_bonus):
+            changes[begin] += errors - before
+            before = errors
+    begins = sorted(begin for begin, change in changes.items() if change or not begin)
+    errors_from = accumulate(changes[begin] for begin in begins)
+    weights = [_between(begin, end) for begin, end in zip(begins, [*begins[1:], None], strict=True)]
+    # min() gives the first of equals.
+    _, weight = min(((n, w) for n, w in zip(errors_from, weights, strict=True) if w), key=lambda pair: pair[0])
+    return Rescoring(weight, length_bonus)
 
 
-def _errors_by_weight(
-    group: Sequence[Hypothesis], reference: str, length_bonus: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Positive weights (n,) where lines cross, ascending, and (n + 1,) word errors of the first between them."""
+def _errors_by_weight(group: Sequence[Hypothesis], reference: str, length_bonus: float) -> list[tuple[Fraction, int]]:
+    """From which weight on, ascending from 0, the first hypothesis has how many word errors."""
     # At any positive weight an impossible hypothesis ranks behind all possible ones.
-    possible = [one for one in group if math.isfinite(one.log_prob) and math.isfinite(one.score)] or list(group[:1])
-    errors = np.array([word_errors(one.sentence, reference) for one in possible])
-    starts = np.array([one.score + length_bonus * len(split_words(one.sentence)) for one in possible])
-    slopes = np.array([one.log_prob for one in possible])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        where = (starts[:, None] - starts) / (slopes - slopes[:, None])
-    crossings = np.unique(where[np.isfinite(where) & (where > 0)])
-    edges = np.concatenate([[0.0], crossings, [2 * crossings[-1] if len(crossings) else 1.0]])
-    weights = (edges[:-1] + edges[1:]) / 2
-    first = [int(np.argmax(starts + weight * slopes)) for weight in weights]
-    return crossings, errors[first]
+    possible = [one for one in group if math.isfinite(one.log_prob) and math.isfinite(one.score)]
+    if not possible:
+        return [(Fraction(0), word_errors(group[0].sentence, reference))]
+    slopes = [_exact(one.log_prob) for one in possible]
+    starts = [_exact(one.score) + _exact(length_bonus) * len(split_words(one.sentence)) for one in possible]
+    first, begin = max(range(len(possible)), key=lambda i: (starts[i], slopes[i], -i)), Fraction(0)
+    found = [(begin, word_errors(possible[first].sentence, reference))]
+    # The steeper line that is met first takes over, of several through one point the steepest.
+    while steeper := [i for i, slope in enumerate(slopes) if slope > slopes[first]]:
+        start, slope = starts[first], slopes[first]
+        begin, _, first = min(((start - starts[i]) / (slopes[i] - slope), -slopes[i], i) for i in steeper)
+        found.append((begin, word_errors(possible[first].sentence, reference)))
+    return found
+
+
+def _between(begin: Fraction, end: Fraction | None) -> float | None:
+    """A number between the two, None where floating point has none."""
+    number = float((begin + end) / 2 if end is not None else 2 * begin or 1)
+    return number if begin < _exact(number) and (end is None or _exact(number) < end) else None
+
+
+def _exact(number: float) -> Fraction:
+    return Fraction(repr(float(number)))
 
 
 def _check_references(groups: Sequence[Sequence[Hypothesis]], references: Sequence[str]) -> int:

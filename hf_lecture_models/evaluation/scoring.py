@@ -19,8 +19,8 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
-from hf_lecture_models.base.scoring import CausalLMMixin, score_from_logits
-from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts
+from hf_lecture_models.base.scoring import score_from_logits
+from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, start_token_id
 
 PROBABILITIES = ("terminated", "prefix")
 
@@ -113,10 +113,8 @@ class ContextLimit:
 
 
 def _logits_per_token(model: Any) -> int:
-    # A model with a score of its own (the n-gram) looks its probabilities up and computes no row of the vocabulary;
-    # it still holds some tens of numbers per token. Compared by name, since published folders hold a copy of the mixin.
-    own_score = getattr(type(model), "score", CausalLMMixin.score)
-    return model.config.vocab_size if own_score.__qualname__ == CausalLMMixin.score.__qualname__ else 64
+    # A `score` of the model's own never holds all rows of the vocabulary, but some tens of numbers per token.
+    return 64 if hasattr(type(model), "score") else model.config.vocab_size
 
 
 def score_texts(
@@ -203,9 +201,8 @@ def _check_batch_size(batch_size: int) -> None:
 
 
 def _row(tokenizer: Any, encoded: EncodedText, terminated: bool) -> np.ndarray:
-    end = tokenizer.eos_token_id
-    start = end if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    if start is None or (terminated and end is None):
+    start, end = start_token_id(tokenizer), tokenizer.eos_token_id
+    if terminated and end is None:
         raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
     return np.concatenate([[start], encoded.ids, [end] if terminated else []]).astype(np.int64)
 

@@ -6,53 +6,79 @@ from typing import Any
 import torch
 
 from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.evaluation.encoding import start_token_id
 
 
 @torch.no_grad()
-def complete(model: Any, tokenizer: Any, prompts: list[str], **options: Any) -> list[dict[str, Any]]:
+def complete(
+    model: Any,
+    tokenizer: Any,
+    prompts: list[str],
+    max_new_tokens: int = 50,
+    stop_at_limit: bool = False,
+    **options: Any,
+) -> list[dict[str, Any]]:
     """Continue prompts by `model.generate(**options)`; the empty prompt starts from `<s>`.
 
     Args:
-        options: of `generate`; `max_new_tokens` is required.
+        max_new_tokens: for each prompt, the end of the text included.
+        stop_at_limit: of a prompt after which the model can read fewer tokens, generate only so many. False: refuse it.
+        options: of `generate`.
 
     Returns:
-        Per continuation {"prompt", "completion", "text", "tokens" (new ones, the end included), "finished"}.
+        Per continuation {"prompt", "completion", "text", "tokens" (new ones, the end included), "finished" (the model
+        ended the text), "stopped_at_limit" (the model could read no more)}.
 
     Raises:
-        ValueError: prompt and continuation are longer than the model's longest input, or the tokenizer has no end.
+        ValueError: prompt and continuation exceed the model's longest input; a prompt is empty, and the tokenizer has
+            nothing that an empty text could begin with.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["a cat ran"], progress=False)
     >>> options = {"order": 2, "smoothing": "maximum_likelihood", "progress": False}
     >>> model = NGramForCausalLM.fit(["a cat ran"], tokenizer, **options)
-    >>> complete(model, tokenizer, ["a"], max_new_tokens=5)
-    [{'prompt': 'a', 'completion': ' cat ran', 'text': 'a cat ran', 'tokens': 3, 'finished': True}]
+    >>> complete(model, tokenizer, ["a"], max_new_tokens=5)[0]["text"]
+    'a cat ran'
     """
-    start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    if start is None:
-        raise ValueError(
-            "the tokenizer has neither bos_token nor eos_token, so nothing says where a text begins or ends"
-        )
-    rows = [tokenizer(prompt)["input_ids"] or [start] for prompt in prompts]
-    width = max(map(len, rows))
+    rows = [tokenizer(prompt)["input_ids"] or [start_token_id(tokenizer)] for prompt in prompts]
     longest = input_limit(model)
-    if longest and width + options["max_new_tokens"] > longest:
+    rooms = [_room(len(row), longest, max_new_tokens, stop_at_limit) for row in rows]
+    results: dict[int, list[dict[str, Any]]] = {}
+    # What one prompt gets must not depend on how much room its neighbours leave.
+    for room in dict.fromkeys(rooms):
+        places = [place for place, one in enumerate(rooms) if one == room]
+        found = _generate(model, tokenizer, [rows[place] for place in places], max_new_tokens=room, **options)
+        for place, new in zip(places, found, strict=True):
+            results[place] = [
+                _result(tokenizer, prompts[place], rows[place], ids, room < max_new_tokens) for ids in new
+            ]
+    return [result for place in range(len(prompts)) for result in results[place]]
+
+
+def _room(length: int, longest: int | None, wanted: int, stop_at_limit: bool) -> int:
+    """How many tokens follow a prompt of this length."""
+    room = wanted if longest is None else min(wanted, longest + 1 - length)  # the last token is never read
+    if room < (1 if stop_at_limit else wanted):
         raise ValueError(
-            f"a prompt of {width} tokens and {options['max_new_tokens']} new ones exceed the model's longest input, "
-            f"{longest}; shorten the prompt or ask for fewer new tokens"
+            f"a prompt of {length} tokens and {wanted} new ones exceed the model's longest input, {longest}; shorten "
+            f"the prompt{' or ask for fewer new tokens' if room > 0 else ''}"
         )
-    pad = start if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    return room
+
+
+def _generate(model: Any, tokenizer: Any, rows: list[list[int]], **options: Any) -> list[list[list[int]]]:
+    """For each row the new tokens of each of its continuations."""
+    width, copies = max(map(len, rows)), options.get("num_return_sequences", 1)
+    known = (tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id)
+    pad = next((token for token in known if token is not None), 0)  # the mask hides it, whichever it is
     ids = torch.tensor([[pad] * (width - len(row)) + row for row in rows], device=model.device)
     mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=model.device)
-    output = model.generate(input_ids=ids, attention_mask=mask, pad_token_id=pad, **options).tolist()
-    copies = options.get("num_return_sequences", 1)
-    return [
-        _completion(tokenizer, prompts[number // copies], rows[number // copies], generated[width:], {start, pad})
-        for number, generated in enumerate(output)
-    ]
+    output = model.generate(input_ids=ids, attention_mask=mask, pad_token_id=pad, **options)[:, width:].tolist()
+    return [output[first : first + copies] for first in range(0, len(output), copies)]
 
 
-def _completion(tokenizer: Any, prompt: str, row: list[int], new: list[int], hidden: set[int]) -> dict[str, Any]:
+def _result(tokenizer: Any, prompt: str, row: list[int], new: list[int], limited: bool) -> dict[str, Any]:
+    hidden = {tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id}
     finished = tokenizer.eos_token_id in new
     new = new[: new.index(tokenizer.eos_token_id)] if finished else new
     # The prompt stays as it was typed; what follows is spaced as the tokenizer spaces the whole.
@@ -65,4 +91,5 @@ def _completion(tokenizer: Any, prompt: str, row: list[int], new: list[int], hid
         "text": prompt + completion,
         "tokens": len(new) + finished,
         "finished": finished,
+        "stopped_at_limit": limited and not finished,
     }

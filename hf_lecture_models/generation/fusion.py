@@ -17,6 +17,8 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import LogitsProcessor
 
+from hf_lecture_models.evaluation.encoding import start_token_id
+
 
 class NGramLogitsProcessor(LogitsProcessor):
     """Adds weight * ln p of an n-gram model, or any causal language model over the same vocabulary.
@@ -58,7 +60,7 @@ class NGramLogitsProcessor(LogitsProcessor):
                 f"{model.config.vocab_size}; train the added model with the same tokenizer"
             )
         self.model, self.weight = model.eval(), weight
-        begin = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+        begin = start_token_id(tokenizer)
         self.pad_token_id = begin if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         self.padding_begins = self.pad_token_id == begin
         order = getattr(model.config, "order", None)

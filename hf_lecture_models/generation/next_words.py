@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.base.limits import input_limit
-from hf_lecture_models.evaluation.encoding import unknown_tokens
+from hf_lecture_models.evaluation.encoding import start_token_id, unknown_tokens
 
 # Tokens of a word at most, so that a search over letters ends.
 _LONGEST_WORD = 24
@@ -58,10 +58,10 @@ class NextWordFinder:
     """
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
+        self.start = start_token_id(tokenizer)
         if tokenizer.eos_token_id is None:
             raise ValueError("the tokenizer has no eos_token, so nothing says where a text ends")
         self.model, self.tokenizer = model.eval(), tokenizer
-        self.start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
         size = len(tokenizer)
         hidden = {*tokenizer.all_special_ids, *unknown_tokens(tokenizer)}
         self.usable = torch.tensor([token not in hidden for token in range(size)])

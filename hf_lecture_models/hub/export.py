@@ -10,6 +10,7 @@ from typing import Any
 from transformers import PreTrainedModel, PythonBackend
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
 from hf_lecture_models.io.auto_classes import auto_classes, model_classes
@@ -51,7 +52,7 @@ def export(
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)
         if processing_class is not None:
-            processing_class.save_pretrained(stage)
+            with_input_limit(processing_class, model).save_pretrained(stage)
         _write_code(stage, code, classes, python_tokenizer)
         if pipelines:
             entries = {task: {**entry, "impl": _reference(cls)} for task, (cls, entry) in pipelines.items()}

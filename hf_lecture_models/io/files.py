@@ -1,15 +1,23 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Files and folders written beside and renamed, so that a crash leaves the old state or the new."""
 
+import errno
 import os
+import re
 import shutil
+import signal
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
+
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
@@ -23,6 +31,32 @@ def weights_file_errors(source: str) -> Iterator[None]:
         yield
     except SafetensorError as error:
         raise ValueError(f"{source}: its weights file is damaged or cut off ({error}); restore the file") from error
+
+
+@contextmanager
+def _write_errors(target: Path) -> Iterator[None]:
+    """Within the block, what a full or broken disk raises is an OSError that names `target`.
+
+    Python's own error names no file, or a temporary one; libraries in Rust (safetensors, tokenizers) raise errors of
+    their own, with the system's number in their text.
+    """
+    try:
+        yield
+    except Exception as error:
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        number = error.errno if isinstance(error, OSError) else found and int(found[1])
+        if number not in _DISK_ERRORS:
+            raise
+        failure = OSError(f"cannot write {target}: {os.strerror(number)}")
+        failure.errno = number
+        raise failure from error
+
+
+def _make_parent(target: Path) -> None:
+    try:
+        target.absolute().parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise NotADirectoryError(f"cannot write {target}: {error.filename} is a file, not a folder") from None
 
 
 def _fsync(path: Path) -> None:
@@ -52,6 +86,49 @@ def _default_mode(is_folder: bool) -> int:
 
 
 @contextmanager
+def _signals_held() -> Iterator[None]:
+    """Within the block Ctrl-C and SIGTERM wait: where they raise an exception, it would leave half of what is done."""
+    came: list[int] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():  # no other one hears them
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    held = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
+    try:
+        for number in held:
+            signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
+@contextmanager
+def _staged(
+    target: Path, make: Callable[[], str], commit: Callable[[Path], None], remove: Callable[[Path], None]
+) -> Iterator[Path]:
+    """Yield what `make` makes beside `target`; `commit` it when the block succeeds, `remove` it when it does not."""
+    with _write_errors(target):
+        _make_parent(target)
+        stage = None
+        try:
+            with _signals_held():
+                stage = Path(make())
+                stage.chmod(_default_mode(stage.is_dir()))
+            yield stage
+            _make_readable(stage)
+            _sync_tree(stage)
+            with _signals_held():
+                commit(stage)
+        finally:
+            if stage is not None:
+                with _signals_held():
+                    remove(stage)
+        _fsync(target.absolute().parent)
+
+
+@contextmanager
 def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()) -> Iterator[Path]:
     """Yield an empty folder beside `folder`; when the block succeeds, move what it holds into `folder`.
 
@@ -61,35 +138,40 @@ def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()
 
     Raises:
         NotADirectoryError: a file stands where the folder should be.
-        OSError: whatever the file system says (no permission, no space left), before anything in `folder` changed.
+        FileExistsError: an entry of `folder` is a folder and its new namesake a file, or the other way round.
+        OSError: whatever the file system says (no permission, no space left), before anything in `folder` changed; a
+            full disk in a message that names `folder`, whatever the block raised for it.
     """
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(f"cannot save to {target}: it is a file; name a folder, or move the file away")
-    target.absolute().parent.mkdir(parents=True, exist_ok=True)
-    # Beside the target, never inside another file system: a rename must not become a copy.
-    stage = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.absolute().parent))
-    try:
-        stage.chmod(_default_mode(is_folder=True))
-        yield stage
-        _make_readable(stage)
-        _sync_tree(stage)
+
+    def make() -> str:
+        # Beside the target, never inside another file system: a rename must not become a copy.
+        return tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.absolute().parent)
+
+    def commit(stage: Path) -> None:
         if target.exists():
             _move_entries(stage, target, replaces)
         else:
             stage.rename(target)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-    _fsync(target.absolute().parent)
+
+    with _staged(target, make, commit, partial(shutil.rmtree, ignore_errors=True)) as stage:
+        yield stage
 
 
 def _move_entries(stage: Path, target: Path, replaces: tuple[str, ...]) -> None:
-    new = {path.name for path in stage.iterdir()}
+    new = {path.name: path.is_dir() for path in stage.iterdir()}
+    for name, is_folder in new.items():
+        if (target / name).exists() and (target / name).is_dir() != is_folder:
+            there, wanted = ("a file", "a folder") if is_folder else ("a folder", "a file")
+            raise FileExistsError(f"cannot write {target / name}: {there} stands in the place of {wanted}; move it")
     # The configuration last: whoever sees the new one finds the new weights beside it.
     for path in sorted(stage.iterdir(), key=lambda p: (p.name == "config.json", p.name)):
         if path.is_dir() and (target / path.name).is_dir():
             shutil.rmtree(target / path.name)
         path.replace(target / path.name)
+    stage.rmdir()
     for path in target.iterdir():
         if path.name not in new and path.is_file() and any(fnmatch(path.name, pattern) for pattern in replaces):
             path.unlink()
@@ -105,19 +187,21 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Raises:
         IsADirectoryError: a folder stands where the file should be.
+        NotADirectoryError: a file stands where its folder should be.
+        OSError: as of `staged_folder`.
     """
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {target}: it is a folder; name a file")
-    target.absolute().parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=".", suffix=f".partial.{target.name}", dir=target.absolute().parent)
-    os.close(descriptor)
-    stage = Path(name)
-    try:
-        stage.chmod(_default_mode(is_folder=False))
-        yield stage
-        _fsync(stage)
+
+    def make() -> str:
+        folder = target.absolute().parent
+        descriptor, name = tempfile.mkstemp(prefix=".", suffix=f".partial.{target.name}", dir=folder)
+        os.close(descriptor)
+        return name
+
+    def commit(stage: Path) -> None:
         stage.replace(target)
-    finally:
-        stage.unlink(missing_ok=True)
-    _fsync(target.absolute().parent)
+
+    with _staged(target, make, commit, partial(Path.unlink, missing_ok=True)) as stage:
+        yield stage

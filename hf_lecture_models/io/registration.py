@@ -8,9 +8,15 @@ from typing import Any
 import transformers.processing_utils  # noqa: F401
 from transformers import AutoConfig, PreTrainedConfig
 
+from hf_lecture_models.io.adapter_targets import register_adapter_targets
 
-def register(config_class: type[PreTrainedConfig], models: list[tuple[Any, type]]) -> None:
+
+def register(
+    config_class: type[PreTrainedConfig], models: list[tuple[Any, type]], adapters: dict[str, str] | None = None
+) -> None:
     """Register a configuration and its models, given as pairs (Auto class, model class).
+
+    `adapters` says where peft's adapters go by default (`register_adapter_targets`); without it, a user names modules.
 
     The classes also become attributes of the `transformers` module: `transformers serve`, TRL and others look up
     `getattr(transformers, config.architectures[0])`.
@@ -24,6 +30,8 @@ def register(config_class: type[PreTrainedConfig], models: list[tuple[Any, type]
         # Class names that transformers looks up by themselves: Trainer shifts the labels of a language model, to smooth
         # them, if the table of causal language models has its name.
         auto_class._model_mapping._model_mapping[config_class.model_type] = model_class.__name__
+    if adapters is not None:
+        register_adapter_targets(config_class.model_type, adapters)
     for cls in (config_class, *(model_class for _, model_class in models)):
         expose(cls)
 

@@ -1,24 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The activation functions of slide R:875-890."""
+"""The activation functions of slide R:874-890."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-
-
-class Gelu(nn.Module):
-    """GELU(x) = x Φ(x), in the form 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))).
-
-    Hendrycks & Gimpel, "Gaussian error linear units", 2016, section 2. GPT-1 was trained with this form.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Elementwise, any shape."""
-        return F.gelu(x, approximate="tanh")
 
 
 class Swish(nn.Module):
@@ -33,4 +22,15 @@ class Swish(nn.Module):
         return x * torch.sigmoid(self.beta * x)
 
 
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"relu": nn.ReLU, "gelu": Gelu, "silu": nn.SiLU, "swish": Swish}
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "gelu_new": partial(nn.GELU, approximate="tanh"),
+    "silu": nn.SiLU,
+    "swish": Swish,
+}
+"""Named as in transformers.
+
+"gelu" is x Φ(x) (slide R:878); "gelu_new" is 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), up to 4.8e-4 away, with
+which GPT-1 and GPT-2 were trained (Hendrycks & Gimpel, "Gaussian error linear units", 2016, section 2).
+"""

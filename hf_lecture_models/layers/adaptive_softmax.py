@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The adaptive softmax: a short list of frequent words, and clusters of rarer ones behind one slot each.
 
-Grave, Joulin, Cissé, Grangier & Jégou, "Efficient softmax approximation for GPUs", ICML 2017; slides Y:280 and Y:433
+Grave, Joulin, Cissé, Grangier & Jégou, "Efficient softmax approximation for GPUs", ICML 2017; slides Y:278 and Y:435
 name the cost that it saves. Words are ranked by frequency and cut into a short list S and clusters C_1, C_2, ...
 
     P(w | h) = softmax(W h + b)[w]                                        w in S
@@ -10,8 +10,7 @@ name the cost that it saves. Words are ranked by frequency and cut into a short 
 P_i projects h down to hidden / 4^i. Most targets lie in S, so most clusters are computed for few positions.
 
 Deviations: the first softmax has a bias, as the plain output layer has; the clusters have none
-(`torch.nn.AdaptiveLogSoftmaxWithLoss` with `head_bias=True`). Where the cuts are is not optimised for the machine. The
-paper could not be opened; what is said of it is from memory.
+(`torch.nn.AdaptiveLogSoftmaxWithLoss` with `head_bias=True`). Where the cuts are is not optimised for the machine.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ class AdaptiveSoftmax(nn.Module):
 
     def _places(self, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Each target's place in the first softmax, its own or its cluster's, and its rank: (positions,) both."""
-        ranks = self.ranks[targets]
+        ranks = self.ranks.index_select(0, targets)  # which, unlike [targets], takes no negative ids
         slots = ranks
         for slot, (first, end) in enumerate(pairwise(self.bounds), self.bounds[0]):
             slots = slots.masked_fill((first <= ranks) & (ranks < end), slot)

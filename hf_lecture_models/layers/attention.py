@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Multi-head attention (Vaswani et al., "Attention is all you need", 2017, 3.2; slides R:780-860, Y:490-515).
+"""Multi-head attention (Vaswani et al., "Attention is all you need", 2017, 3.2; slides R:782-834, Y:477-514).
 
 With the rows h_1 ... h_T of an input, and for each head matrices of its own,
 
@@ -39,6 +39,8 @@ class AttentionKernel(NamedTuple):
     """Whether a position attends to no later one; without a mask, the function must know."""
     position_bias: Tensor | None = None
     """(batch or 1, heads, seq, keys), added to the scores."""
+    options: dict[str, Any] | None = None
+    """What else a caller has for the function: a paged cache and its tables, the bounds of packed texts."""
 
 
 class MultiHeadAttention(nn.Module):
@@ -79,7 +81,9 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"{type(self).__name__} was handed an attention kernel with is_causal={not self.is_causal}"
             )
-        options = {} if attention.position_bias is None else {"position_bias": attention.position_bias}
+        options = dict(attention.options or {})
+        if attention.position_bias is not None:
+            options["position_bias"] = attention.position_bias
         dropout = self.dropout.p if self.dropout.training else 0.0
         output, weights = attention.function(
             self, q, k, v, attention.mask, dropout=dropout, scaling=self.scaling, **options

@@ -5,7 +5,8 @@
 
     implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
     hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
-    attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are.
+    attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are; the causal one also as
+        `layers.masks.causal_mask` takes it.
     position_bias: (batch or 1, heads, seq, keys), added to the scores.
     dropout: dropout probability of the weights in this call, 0 where the model is not training.
 """
@@ -21,8 +22,16 @@ from transformers.cache_utils import Cache
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from hf_lecture_models.layers.attention import AttentionKernel
-from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask
+from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask, is_prepared
 
+ATTENTION_OPTIONS = frozenset(
+    {"cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k", "seq_idx", "is_causal"}
+    | {"cache", "read_index", "write_index", "block_table", "logits_indices", "logits_processor_args"}
+)
+"""What transformers hands to the attention functions through a model: of packed batches and of continuous batching."""
+
+_TEXT_BOUNDS = frozenset({"cu_seq_lens_q", "seq_idx"})
+_PAGED_EAGER = "paged|eager"
 # Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
 _SHORT = 1024
 
@@ -30,20 +39,40 @@ _SHORT = 1024
 def causal_attention(
     implementation: str,
     hidden: Tensor,
-    attention_mask: Tensor | None = None,
+    attention_mask: Any = None,
     cache: Cache | None = None,
     position_bias: Tensor | None = None,
     dropout: float = 0.0,
+    position_ids: Tensor | None = None,
+    options: dict[str, Any] | None = None,
 ) -> AttentionKernel:
     """For `CausalSelfAttention`: a position attends to itself and to the real ones before it, also those in the cache.
+
+    Args:
+        position_ids: (batch or 1, seq), as the caller gave them; they keep packed texts apart (`layers.masks`).
+        options: what the caller gave beside these (`ATTENTION_OPTIONS`), for the attention function.
+
+    Raises:
+        ValueError: a mask that cannot be read; bounds of packed texts without their positions; `is_causal` of False; a
+            position bias for a function that reads none.
 
     >>> causal_attention("eager", torch.zeros(1, 2, 8)).mask[0, 0] == 0
     tensor([[ True, False],
             [ True,  True]])
     """
+    options = options or {}
+    if position_ids is None and not is_prepared(attention_mask) and options.keys() & _TEXT_BOUNDS:
+        raise ValueError(
+            f"{', '.join(sorted(options.keys() & _TEXT_BOUNDS))} say that rows hold several texts; give their "
+            "position_ids too (return_position_ids=True), by which they are kept apart"
+        )
+    if not options.get("is_causal", True) and not is_prepared(attention_mask):
+        raise ValueError("is_causal=False: this attention is causal; give an attention_mask of four axes for another")
     implementation = select_attention_kernel(implementation, hidden, materializes_scores=dropout > 0)
-    mask = causal_mask(implementation, hidden, attention_mask, cache)
-    return _kernel(implementation, hidden, mask, True, position_bias)
+    if options.get("cache") is not None and implementation == "eager":
+        implementation = _PAGED_EAGER  # of the two, the one that reads a paged cache
+    mask = causal_mask(implementation, hidden, attention_mask, cache, position_ids)
+    return _kernel(implementation, hidden, mask, True, position_bias, options)
 
 
 def bidirectional_attention(
@@ -66,13 +95,26 @@ def bidirectional_attention(
 
 
 def _kernel(
-    implementation: str, hidden: Tensor, mask: Any, is_causal: bool, position_bias: Tensor | None
+    implementation: str,
+    hidden: Tensor,
+    mask: Any,
+    is_causal: bool,
+    position_bias: Tensor | None,
+    options: dict[str, Any] | None = None,
 ) -> AttentionKernel:
-    if position_bias is not None and implementation == "flex_attention":
-        # It reads the bias row by row, and one row serves all only where the others broadcast.
-        position_bias = position_bias.expand(hidden.shape[0], -1, -1, -1)
+    if position_bias is not None:
+        if implementation == "flex_attention":
+            # It reads the bias row by row, and one row serves all only where the others broadcast.
+            position_bias = position_bias.expand(hidden.shape[0], -1, -1, -1)
+        elif implementation == _PAGED_EAGER:
+            mask, position_bias = mask + position_bias, None  # it adds nothing but the mask
+        elif implementation not in ("eager", "sdpa"):
+            raise ValueError(
+                f"{implementation!r} attention is not known to add a position bias, as relative and ALiBi positions "
+                "need; set attn_implementation to 'sdpa', 'eager' or 'flex_attention'"
+            )
     function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
-    return AttentionKernel(function, mask, is_causal, position_bias)
+    return AttentionKernel(function, mask, is_causal, position_bias, options)
 
 
 def select_attention_kernel(implementation: str, hidden: Tensor, materializes_scores: bool) -> str:

@@ -7,32 +7,103 @@ import torch
 from torch import Tensor, nn
 
 
+def token_ids(input_ids: Tensor, allow_empty: bool = False) -> Tensor:
+    """`input_ids` (batch, seq), of any integer type, as int64.
+
+    Raises:
+        ValueError: they are no tensor of integers, or of another shape; there are no rows, or, unless `allow_empty`,
+            the rows have no tokens.
+
+    >>> token_ids(torch.tensor([[3, 1]], dtype=torch.uint8))
+    tensor([[3, 1]])
+    """
+    if not isinstance(input_ids, Tensor):
+        raise ValueError(
+            f"input_ids is a {type(input_ids).__name__}, but a tensor (batch, seq) is needed: "
+            "inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)"
+        )
+    if input_ids.is_floating_point() or input_ids.dtype == torch.bool:
+        raise ValueError(f"input_ids are of type {input_ids.dtype}; ids are integers: give input_ids.long()")
+    if input_ids.dim() != 2:
+        raise ValueError(f"input_ids has shape {tuple(input_ids.shape)}; (batch, seq) is needed: add input_ids[None]")
+    batch, seq = input_ids.shape
+    _check_size(batch, max(seq, 1) if allow_empty else seq)
+    return input_ids.long()
+
+
+def check_token_ids(input_ids: Tensor, vocab_size: int) -> None:
+    """Refuse ids outside of 0 to `vocab_size` - 1; no check while tracing, which cannot ask for values.
+
+    A GPU is waited for. Where vectors are looked up it need not be: there it stops by itself ("device-side assert").
+
+    Raises:
+        ValueError: naming the id.
+    """
+    if torch.compiler.is_compiling() or input_ids.numel() == 0:
+        return
+    lowest, highest = (int(bound) for bound in input_ids.aminmax())
+    if lowest < 0 or highest >= vocab_size:
+        raise ValueError(
+            f"input_ids hold {lowest if lowest < 0 else highest}; the model has the tokens 0 to {vocab_size - 1} "
+            f"(vocab_size={vocab_size}): use the tokenizer that was saved with it"
+        )
+
+
+def look_up(embed_tokens: nn.Module, ids: Tensor) -> Tensor:
+    """(batch, seq, size): the vectors of `ids` (batch, seq).
+
+    Raises:
+        ValueError: on the CPU, where an id has none.
+    """
+    try:
+        return embed_tokens(ids)
+    except IndexError:
+        # Looked for only now, the id costs nothing where all is well.
+        check_token_ids(ids, len(embed_tokens.weight))  # type: ignore[arg-type]
+        raise
+
+
 def input_vectors(embed_tokens: nn.Module, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Tensor:
     """(batch, seq, size): the vectors of `input_ids` (batch, seq), or `inputs_embeds` in their place.
 
     Raises:
-        ValueError: neither or both are given, or they hold no tokens.
+        ValueError: neither or both are given, or they hold no tokens; ids that are no integers, of another shape, or
+            outside the vocabulary.
 
     >>> input_vectors(nn.Embedding(9, 4), torch.tensor([[3, 1]]), None).shape
     torch.Size([1, 2, 4])
     """
     if (input_ids is None) == (inputs_embeds is None):
         raise ValueError("give either input_ids or inputs_embeds")
-    vectors = embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-    if 0 in vectors.shape[:2]:
-        raise ValueError(f"the input has shape {tuple(vectors.shape[:2])}: it needs at least one token per row")
-    return vectors
+    if input_ids is not None:
+        return look_up(embed_tokens, token_ids(input_ids))
+    assert inputs_embeds is not None
+    if inputs_embeds.dim() != 3:
+        raise ValueError(f"inputs_embeds has shape {tuple(inputs_embeds.shape)}; (batch, seq, size) is needed")
+    _check_size(*inputs_embeds.shape[:2])
+    return inputs_embeds
+
+
+def _check_size(batch: int, seq: int) -> None:
+    if batch == 0 or seq == 0:
+        raise ValueError(f"the input has shape {(batch, seq)}: it needs at least one token per row, and a row")
 
 
 def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_id: int | None) -> Tensor:
-    """(batch, seq) bool, True for real tokens: the mask where one is given, else whatever is not padding."""
-    if input_ids.dim() != 2:
-        raise ValueError(f"input_ids has shape {tuple(input_ids.shape)}; (batch, seq) is needed: add input_ids[None]")
+    """(batch, seq) bool, True for real tokens: the mask where one is given, else whatever is not padding.
+
+    Raises:
+        ValueError: ids or mask are of another shape.
+    """
+    ids = token_ids(input_ids, allow_empty=True)
     if attention_mask is not None:
+        if attention_mask.shape != ids.shape:
+            raise ValueError(
+                f"attention_mask has shape {tuple(attention_mask.shape)}; that of input_ids, {tuple(ids.shape)}, is "
+                "needed"
+            )
         return attention_mask.bool()
-    if pad_token_id is None:
-        return torch.ones_like(input_ids, dtype=torch.bool)
-    return input_ids != pad_token_id
+    return torch.ones_like(ids, dtype=torch.bool) if pad_token_id is None else ids != pad_token_id
 
 
 def scored_positions(
@@ -49,7 +120,11 @@ def scored_positions(
 
 
 def padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | None:
-    """(batch, seq) bool for the steps of this call, True for real tokens; None where nothing is padded."""
+    """(batch, seq) bool for the steps of this call, True for real tokens; None where nothing is padded.
+
+    Raises:
+        ValueError: a mask of another shape than `hidden` (batch, seq, size) needs.
+    """
     if attention_mask is None:
         return None
     batch, seq, _ = hidden.shape

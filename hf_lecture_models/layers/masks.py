@@ -1,6 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Which position may attend to which, in the form that an attention function of transformers wants.
 
+A caller says it in one of three ways: by an attention mask (batch, keys), 1 = real token; by a prepared mask of four
+axes, which says it for each position by itself; or, where a row holds several texts ("packed"), by position ids that
+begin anew with each text.
+
 Of an `implementation` ("eager", "sdpa", "flex_attention", ...) and the positions `hidden` (batch, seq, hidden) that
 attend, of which only shape, type and device count: (batch or 1, 1, seq, keys), numbers to add for eager (0 = may
 attend), True = may attend for sdpa, or None where sdpa needs no mask; a block mask for flex_attention.
@@ -12,21 +16,36 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache
+from transformers.cache_utils import Cache, StaticCache
 from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
 
 
 def causal_mask(
-    implementation: str, hidden: Tensor, attention_mask: Tensor | None = None, cache: Cache | None = None
+    implementation: str,
+    hidden: Tensor,
+    attention_mask: Any = None,
+    cache: Cache | None = None,
+    position_ids: Tensor | None = None,
 ) -> Any:
-    """Each position attends to itself and to the real positions before it.
+    """Each position attends to itself and to the real positions of its text before it.
 
     Args:
-        attention_mask: (batch, seen + seq), 1 = real token; None where all are.
+        attention_mask: (batch, seen + seq), 1 = real token; None where all are. Or prepared: a block mask, or (batch or
+            1, heads or 1, seq, keys), True = may attend, or numbers to add to the scores; then it alone counts.
         cache: keys and values of the positions seen before; None at the start.
+        position_ids: (batch or 1, seq); without an attention mask and tokens seen before, a position that is not the
+            next one begins another text.
+
+    Raises:
+        ValueError: a prepared mask of another shape or type, or of a kind that `implementation` cannot read.
     """
+    like = _like_scores(hidden)
+    if is_prepared(attention_mask):
+        return _prepared_mask(implementation, like, attention_mask)
+    if position_ids is not None and attention_mask is None and holds_nothing(cache):
+        cache = None  # with a cache, transformers asks for no texts
     config: Any = _MaskConfig(implementation)
-    return create_causal_mask(config, _like_scores(hidden), attention_mask, cache)
+    return create_causal_mask(config, like, attention_mask, cache, position_ids)
 
 
 def bidirectional_mask(
@@ -41,6 +60,54 @@ def bidirectional_mask(
     config: Any = _MaskConfig(implementation)
     like = None if source is None else _like_scores(source)
     return create_bidirectional_mask(config, _like_scores(hidden), attention_mask, like)
+
+
+def is_prepared(attention_mask: Any) -> bool:
+    """Whether a mask says for each position by itself what it may attend to: it has four axes."""
+    return attention_mask is not None and len(attention_mask.shape) == 4
+
+
+def holds_nothing(cache: Cache | None) -> bool:
+    """Whether no tokens were seen before, and none will be laid out beside those of this call."""
+    return cache is None or (not isinstance(cache, StaticCache) and int(cache.get_seq_length()) == 0)
+
+
+def check_prepared(hidden: Tensor, mask: Any) -> None:
+    """Refuse a prepared mask that says nothing of the positions `hidden` (batch, seq, hidden).
+
+    Raises:
+        ValueError: another shape, or neither truth values nor numbers to add.
+    """
+    if not isinstance(mask, Tensor):
+        return  # a block mask
+    batch, seq, _ = hidden.shape
+    typed = mask.dtype == torch.bool or mask.is_floating_point()
+    if mask.shape[0] not in (1, batch) or mask.shape[2] != seq or mask.shape[3] < seq or not typed:
+        raise ValueError(
+            f"attention_mask has shape {tuple(mask.shape)} and type {mask.dtype}; a mask of four axes must be (batch "
+            f"or 1, heads or 1, seq, keys) with batch={batch} and seq={seq}, and bool (True = may attend) or numbers "
+            "to add to the scores"
+        )
+
+
+def _prepared_mask(implementation: str, like: Tensor, mask: Any) -> Any:
+    check_prepared(like, mask)
+    flex, lowest = implementation == "flex_attention", torch.finfo(like.dtype).min
+    if not isinstance(mask, Tensor):
+        if not flex:
+            raise ValueError(
+                f"attention_mask is a {type(mask).__name__}, which {implementation!r} attention cannot read"
+            )
+        return mask
+    if flex and mask.shape[1] != 1:
+        raise ValueError(
+            f"attention_mask has {mask.shape[1]} heads; flex attention reads one mask for all: take 'sdpa'"
+        )
+    if mask.dtype != torch.bool:
+        mask = mask.to(like.dtype).clamp(min=lowest)
+    elif implementation != "sdpa":
+        mask = torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, lowest)
+    return mask.expand(len(like), -1, -1, -1) if flex else mask
 
 
 class _MaskConfig:

@@ -4,7 +4,7 @@
 Gutmann & Hyvärinen, "Noise-contrastive estimation: a new estimation principle for unnormalized statistical models",
 AISTATS 2010; for language models Mnih & Teh, "A fast and simple algorithm for training neural probabilistic language
 models", ICML 2012; one sample of noise for all positions of a batch, Zoph, Vaswani, May & Knight, "Simple, fast
-noise-contrastive estimation for large RNN vocabularies", NAACL 2016. Slides Y:280 and Y:433 name the cost that it
+noise-contrastive estimation for large RNN vocabularies", NAACL 2016. Slides Y:278 and Y:435 name the cost that it
 saves.
 
 With the score s(w) = W[w] h + b[w], k words x_1 ... x_k drawn from the noise q, and the normaliser Z held at 1:
@@ -18,8 +18,7 @@ exp(s) sums to 1, to which the loss drives it.
 
 q is the unigram distribution of the training text, each count one more, so that no word is impossible.
 
-Deviations: the biases start at ln q, with which exp(s) sums to 1 where W h = 0. The papers could not be opened; what is
-said of them is from memory.
+Deviations: the biases start at ln q, with which exp(s) sums to 1 where W h = 0.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The position-wise feed-forward network (Vaswani et al. 2017, section 3.3; slides R:870-890, Y:515)."""
+"""The position-wise feed-forward network (Vaswani et al. 2017, section 3.3; slides R:860-890, Y:514)."""
 
 from __future__ import annotations
 

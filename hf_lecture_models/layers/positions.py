@@ -1,15 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Four ways to tell attention where a token stands (slides R:900-912, Y:540-548).
+"""Four ways to tell attention where a token stands (slides R:892-928, Y:531-537).
 
 Each is a module with one call, `encoding(words, positions, key_positions)`:
 
     words: (batch, seq, hidden), the word vectors of this call.
     positions: (batch or 1, seq), each token's place among the real tokens of its row, counted from 0
         (`layers.token_positions`).
-    key_positions: (batch or 1, seen + seq), the same for all that they may attend to; the last seq are `positions`.
+    key_positions: (batch or 1, seq or 1, keys), the same for all that each may attend to (`layers.token_positions`).
 
 It returns what goes into the first layer, (batch, seq, hidden), and what every layer adds to its attention scores,
-(batch or 1, heads, seq, seen + seq), or None.
+(batch or 1, heads, seq, keys), or None.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ import math
 
 import torch
 from torch import Tensor, nn
-
-from hf_lecture_models.layers.token_positions import check_positions
 
 
 class SinusoidalPositions(nn.Module):
@@ -58,14 +56,7 @@ class LearnedPositions(nn.Module):
         self.embed_positions = nn.Embedding(num_positions, hidden_size)
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
-        """w + p_t, (batch, seq, hidden), and no bias.
-
-        Raises:
-            ValueError: a position that has no vector.
-        """
-        # Asking for values waits for a GPU: it is done only where they could be too large.
-        if key_positions.shape[1] > self.embed_positions.num_embeddings:
-            check_positions(positions, self.embed_positions.num_embeddings)
+        """w + p_t, (batch, seq, hidden), and no bias; `bounded_positions` refuses positions that have no vector."""
         return words + self.embed_positions(positions), None
 
 
@@ -88,10 +79,10 @@ class RelativePositions(nn.Module):
         self.bias = nn.Embedding(num_buckets, num_heads)
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor]:
-        """The word vectors as they are, and b[bucket(t - s)] of each head: (batch or 1, heads, seq, seen + seq)."""
-        distances = positions[:, :, None] - key_positions[:, None, :]
+        """The word vectors as they are, and b[bucket(t - s)] of each head: (batch or 1, heads, seq, keys)."""
+        distances = positions[:, :, None] - key_positions
         bias = self.bias(causal_buckets(distances, self.num_buckets, self.max_distance))
-        return words, bias.permute(0, 3, 1, 2)  # (batch or 1, heads, seq, seen + seq)
+        return words, bias.permute(0, 3, 1, 2)  # (batch or 1, heads, seq, keys)
 
 
 def causal_buckets(distances: Tensor, num_buckets: int, max_distance: int) -> Tensor:
@@ -123,10 +114,10 @@ class AlibiPositions(nn.Module):
         self.slopes = alibi_slopes(num_heads)
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor]:
-        """The word vectors as they are, and -m_head (t - s): (batch or 1, heads, seq, seen + seq)."""
+        """The word vectors as they are, and -m_head (t - s): (batch or 1, heads, seq, keys)."""
         slopes = torch.tensor(self.slopes, device=words.device)
-        distances = positions[:, None, :, None] - key_positions[:, None, None, :]
-        return words, (-slopes[:, None, None] * distances).to(words.dtype)  # (batch or 1, heads, seq, seen + seq)
+        distances = (positions[:, :, None] - key_positions)[:, None]
+        return words, (-slopes[:, None, None] * distances).to(words.dtype)  # (batch or 1, heads, seq, keys)
 
 
 def alibi_slopes(num_heads: int) -> list[float]:

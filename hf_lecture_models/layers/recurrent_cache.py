@@ -8,17 +8,77 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache
+from transformers.cache_utils import Cache, CacheLayerMixin
 
 State = tuple[Tensor, ...]
+
+_NO_KEYS = "a RecurrentCache holds no keys and values, and nothing is added to it: models return a new one at each call"
+
+
+class RecurrentCacheLayer(CacheLayerMixin):
+    """One layer's part of a `RecurrentCache`: a tuple of tensors, None before the first step.
+
+    Its methods replace tensors, and never change one in place, so that tensors which another cache holds too keep their
+    values.
+    """
+
+    supports_early_init = False
+
+    def __init__(self, state: State | None = None, seen_tokens: int = 0):
+        super().__init__()
+        self.state, self.seen_tokens = state, seen_tokens
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Let row i continue from row `beam_idx[i]`, in all tensors."""
+        self.state = changed(self.state, lambda tensor: tensor.index_select(0, beam_idx.to(tensor.device)))
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep the rows `indices`."""
+        self.state = changed(self.state, lambda tensor: tensor[indices.to(tensor.device)])
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Repeat each row `repeats` times, side by side."""
+        self.state = changed(self.state, lambda tensor: tensor.repeat_interleave(repeats, dim=0))
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.state, self.seen_tokens = None, 0
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Refuse to go back: the states before the last one are gone.
+
+        Raises:
+            ValueError: `tokens_to_remove` is not 0.
+        """
+        if tokens_to_remove != 0:
+            raise ValueError("a recurrent state cannot be rolled back; keep a cache from before and continue from that")
+
+    def get_seq_length(self) -> int:
+        """Number of tokens seen, padding included."""
+        return self.seen_tokens
+
+    def get_max_length(self) -> int:
+        """-1: there is no maximum."""
+        return -1
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Length and offset of a mask over all tokens, seen and new."""
+        return self.seen_tokens + query_length, 0
+
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
+        """Refuse: there are no keys and values."""
+        raise TypeError(_NO_KEYS)
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Refuse: there are no keys and values."""
+        raise TypeError(_NO_KEYS)
 
 
 class RecurrentCache(Cache):
     """Per layer a tuple of tensors of any shape, batch first, and the number of tokens seen.
 
     Its size does not grow with the text. Models never write into a cache that they are given: they return a new one.
-    The methods that `generate()` calls on its own cache (`reorder_cache`, ...) replace tensors, and never change one
-    in place, so tensors that another cache holds too keep their values.
+    What `generate()` calls (`reorder_cache`, ...) is transformers' own and acts on every layer.
 
     >>> cache = RecurrentCache.from_states([(torch.tensor([[1.0], [2.0]]),)], seen_tokens=7)  # one layer, two rows
     >>> cache.reorder_cache(torch.tensor([1, 1]))
@@ -26,22 +86,36 @@ class RecurrentCache(Cache):
     ([[2.0], [2.0]], 7)
     """
 
+    layers: list[RecurrentCacheLayer]  # type: ignore[assignment]
+
     def __init__(self, num_layers: int):
-        super().__init__(layers=[])
-        self.states: list[State | None] = [None] * num_layers
-        self.seen_tokens = 0
+        super().__init__(layers=[RecurrentCacheLayer() for _ in range(num_layers)])
 
     @classmethod
     def from_states(cls, states: Iterable[State | None], seen_tokens: int) -> RecurrentCache:
         """A cache that holds `states`, one per layer."""
-        states = list(states)
-        cache = cls(len(states))
-        cache.states, cache.seen_tokens = states, seen_tokens
+        cache = cls(0)
+        cache.layers = [RecurrentCacheLayer(state, seen_tokens) for state in states]
         return cache
+
+    @property
+    def states(self) -> list[State | None]:
+        """Each layer's tensors, None before the first step."""
+        return [layer.state for layer in self.layers]
+
+    @property
+    def seen_tokens(self) -> int:
+        """Number of tokens seen, padding included."""
+        return self.get_seq_length()
+
+    @property
+    def batch_size(self) -> int:
+        """Number of rows, -1 before the first step."""
+        return next((len(tensor) for state in self.states for tensor in state or ()), -1)
 
     def detach(self) -> RecurrentCache:
         """A new cache of the same values, cut from the graph: what truncated back-propagation starts from."""
-        return self.from_states(self._mapped(torch.Tensor.detach), self.seen_tokens)
+        return self.from_states([changed(state, Tensor.detach) for state in self.states], self.seen_tokens)
 
     def to_tensors(self) -> dict[str, Tensor]:
         """Everything as named tensors, for a checkpoint: "<layer>.<index in the layer's tuple>", and the counts."""
@@ -67,62 +141,13 @@ class RecurrentCache(Cache):
             states.append(tuple(tensors[name] for name in names) or None)
         return cls.from_states(states, int(tensors["seen_tokens"]))
 
-    def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Let row i continue from row `beam_idx[i]`, in all tensors of all layers."""
-        self.states = self._mapped(lambda tensor: tensor.index_select(0, beam_idx.to(tensor.device)))
-
-    def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep the rows `indices`."""
-        self.states = self._mapped(lambda tensor: tensor[indices.to(tensor.device)])
-
-    def batch_repeat_interleave(self, repeats: int) -> None:
-        """Repeat each row `repeats` times, side by side."""
-        self.states = self._mapped(lambda tensor: tensor.repeat_interleave(repeats, dim=0))
-
-    def reset(self) -> None:
-        """Forget everything."""
-        self.states = [None] * len(self.states)
-        self.seen_tokens = 0
-
-    def crop(self, tokens_to_remove: int) -> None:
-        """Refuse to go back: the states before the last one are gone.
-
-        Raises:
-            ValueError: `tokens_to_remove` is not 0.
-        """
-        if tokens_to_remove != 0:
-            raise ValueError("a recurrent state cannot be rolled back; keep a cache from before and continue from that")
-
-    def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Number of tokens seen, padding included."""
-        return self.seen_tokens
-
-    def get_max_length(self, layer_idx: int | None = None) -> int:
-        """-1: there is no maximum."""
-        return -1
-
-    def get_mask_sizes(self, query_length: int, layer_idx: int = 0) -> tuple[int, int]:
-        """Length and offset of a mask over all tokens, seen and new."""
-        return self.seen_tokens + query_length, 0
-
-    @property
-    def batch_size(self) -> int:
-        """Number of rows, -1 before the first step."""
-        return next((len(tensor) for state in self.states for tensor in state or ()), -1)
-
-    @property
-    def is_croppable(self) -> bool:
-        """False; see `crop`."""
-        return False
-
-    def __len__(self) -> int:
-        return len(self.states)
-
     def __repr__(self) -> str:
         return f"RecurrentCache(num_layers={len(self.states)}, seen_tokens={self.seen_tokens})"
 
-    def _mapped(self, change: Callable[[Any], Any]) -> list[State | None]:
-        return [None if state is None else tuple(change(tensor) for tensor in state) for state in self.states]
+
+def changed(state: State | None, change: Callable[[Tensor], Tensor]) -> State | None:
+    """The state with every tensor changed; None stays None."""
+    return None if state is None else tuple(change(tensor) for tensor in state)
 
 
 def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[State | None]:

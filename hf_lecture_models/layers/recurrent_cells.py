@@ -15,7 +15,7 @@ State = tuple[Tensor, ...]
 
 
 class ElmanCell(nn.Module):
-    """h = tanh(W [h; u] + b) (Elman 1990; slide R:342, Y:415)."""
+    """h = tanh(W [h; u] + b) (Elman 1990; slides R:354-366, Y:415)."""
 
     def __init__(self, input_size: int, hidden_size: int):
         super().__init__()
@@ -50,7 +50,7 @@ class GruCell(nn.Module):
 
 
 class LstmCell(nn.Module):
-    """Long short-term memory (Hochreiter & Schmidhuber 1997; forget gate: Gers et al. 2000; slide R:519-553).
+    """Long short-term memory (Hochreiter & Schmidhuber 1997; forget gate: Gers et al. 2000; slide R:520-553).
 
     f, i, g, o = W [h; u] + b;  c = σ(f) ⊙ c + σ(i) ⊙ tanh(g);  h = σ(o) ⊙ tanh(c).
     """
@@ -70,7 +70,7 @@ class LstmCell(nn.Module):
 
 
 class ProjectedLstmCell(nn.Module):
-    """LSTM that recurs on its output projected down, h = P (σ(o) ⊙ tanh(c)) (Sak et al. 2014, section 2.2)."""
+    """LSTM that recurs on its output projected down, h = P (σ(o) ⊙ tanh(c)) (Sak et al. 2014, section 2.3)."""
 
     def __init__(self, input_size: int, hidden_size: int, projection_size: int):
         super().__init__()

@@ -1,14 +1,22 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The position of each token in its row, for models that are told where a token stands."""
+"""The position of each token in its text, for models that are told where a token stands."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from transformers.cache_utils import Cache
 
+from hf_lecture_models.layers.masks import check_prepared, holds_nothing, is_prepared
 
-def token_positions(hidden: Tensor, attention_mask: Tensor | None, cache: Cache | None = None) -> Tensor:
+# What is added to a score so low that the weight is 0 in any type: the key is masked.
+_MASKED = -1000.0
+
+
+def token_positions(hidden: Tensor, attention_mask: Any, cache: Cache | None = None) -> Tensor:
     """(batch or 1, seen + seq): each token's position among the real tokens of its row, counted from 0.
 
     Padding takes no position, so that a row has the same ones whatever stands beside it in a batch. One row serves the
@@ -16,7 +24,7 @@ def token_positions(hidden: Tensor, attention_mask: Tensor | None, cache: Cache 
 
     Args:
         hidden: (batch, seq, hidden), the tokens of this call; for shape and device only.
-        attention_mask: (batch, seen + seq), 1 = real token; None where all are.
+        attention_mask: (batch, seen + seq), 1 = real token; None where all are. Beside a prepared mask, all count.
         cache: keys and values of the tokens seen before, padding included; None at the start.
 
     Raises:
@@ -27,7 +35,7 @@ def token_positions(hidden: Tensor, attention_mask: Tensor | None, cache: Cache 
     """
     batch, seq, _ = hidden.shape
     seen = 0 if cache is None else int(cache.get_seq_length())
-    if attention_mask is None:
+    if attention_mask is None or is_prepared(attention_mask):
         return torch.arange(seen + seq, device=hidden.device)[None]
     if attention_mask.shape != (batch, seen + seq):
         raise ValueError(
@@ -45,27 +53,89 @@ def token_positions(hidden: Tensor, attention_mask: Tensor | None, cache: Cache 
 
 def bounded_positions(
     hidden: Tensor,
-    attention_mask: Tensor | None,
-    limit: int,
+    attention_mask: Any,
+    limit: int | None,
     position_ids: Tensor | None = None,
     cache: Cache | None = None,
 ) -> Tensor:
-    """(batch or 1, seq): the positions of this call's tokens, of which there are `limit`: 0 to limit - 1.
+    """(batch or 1, seq): the positions of this call's tokens.
 
-    `position_ids` (batch or 1, seq) are taken as they are; without them it is `token_positions` that counts.
+    There are `limit` of them, 0 to limit - 1, or with None any number.
+    `position_ids` (batch or 1, seq) are taken as they are; without them it is `token_positions` that counts. One row
+    serves the whole batch where all are the same.
 
     Raises:
-        ValueError: a position that does not exist, or a mask of another shape.
+        ValueError: a position that does not exist, a mask or positions of another shape, or positions that begin anew
+            within a row where the mask would let the texts attend to each other.
     """
-    if position_ids is not None:
+    if is_prepared(attention_mask):
+        check_prepared(hidden, attention_mask)
+    if position_ids is None:
+        positions = token_positions(hidden, attention_mask, cache)
+        # Asking for values waits for a GPU: it is done only where they could be too large.
+        if limit is not None and positions.shape[1] > limit:
+            check_positions(positions[:, -hidden.shape[1] :], limit)
+        return positions[:, -hidden.shape[1] :]
+    batch, seq, _ = hidden.shape
+    if position_ids.shape not in ((batch, seq), (1, seq)) or position_ids.is_floating_point():
+        raise ValueError(
+            f"position_ids have shape {tuple(position_ids.shape)} and type {position_ids.dtype}; they must be integers "
+            f"of shape {(batch, seq)}"
+        )
+    if limit is not None:
         check_positions(position_ids, limit)
+    if not is_prepared(attention_mask) and not (attention_mask is None and holds_nothing(cache)):
+        _check_one_text(position_ids, attention_mask)
+    if len(position_ids) == 1 or torch.compiler.is_compiling():
         return position_ids
-    positions = token_positions(hidden, attention_mask, cache)
-    own = positions[:, -hidden.shape[1] :]
-    # Asking for values waits for a GPU: it is done only where they could be too large.
-    if positions.shape[1] > limit:
-        check_positions(own, limit)
-    return own
+    return position_ids[:1] if bool((position_ids == position_ids[:1]).all()) else position_ids
+
+
+def key_positions(hidden: Tensor, positions: Tensor, attention_mask: Any, cache: Cache | None = None) -> Tensor:
+    """(batch or 1, seq or 1, keys): the position of each token attended to, as each token of this call sees it.
+
+    Position less key position is the distance, in tokens of the same text. Those seen before stand directly before
+    this call's; beside a prepared mask, the distance is the number of tokens in between that it lets attend to.
+
+    Args:
+        hidden: (batch, seq, hidden), the tokens of this call; for shape and device only.
+        positions: (batch or 1, seq), theirs.
+        attention_mask: as `causal_mask` takes it.
+        cache: keys and values of the tokens seen before, padding included; None at the start.
+
+    >>> mask = torch.tensor([[[[True, False, False], [True, True, False], [False, False, True]]]])  # two texts
+    >>> positions = torch.tensor([[0, 1, 0]])
+    >>> positions[:, :, None] - key_positions(torch.zeros(1, 3, 4), positions, mask)
+    tensor([[[0, 0, 0],
+             [1, 0, 0],
+             [1, 1, 0]]])
+    """
+    if is_prepared(attention_mask) and isinstance(attention_mask, Tensor):
+        allowed = attention_mask[:, 0]
+        allowed = allowed if allowed.dtype == torch.bool else allowed > _MASKED
+        return positions[:, :, None] - (allowed.sum(-1, keepdim=True) - allowed.cumsum(-1))
+    if holds_nothing(cache):
+        return positions[:, None]
+    seq, counted = hidden.shape[1], token_positions(hidden, attention_mask, cache)
+    seen, own = counted[:, :-seq], counted[:, -seq:]
+    seen = seen + (positions - own).amax(1, keepdim=True)
+    keys = torch.cat((seen.expand(len(positions), -1), positions.expand(len(seen), -1)), 1)
+    laid_out, _ = cache.get_mask_sizes(seq, 0)  # type: ignore[union-attr]  # it holds something
+    return F.pad(keys, (0, laid_out - keys.shape[1]))[:, None]
+
+
+def _check_one_text(position_ids: Tensor, attention_mask: Tensor | None) -> None:
+    if torch.compiler.is_compiling() or position_ids.shape[1] == 1:
+        return
+    real = torch.ones_like(position_ids).bool()
+    if attention_mask is not None:
+        real = attention_mask[:, -position_ids.shape[1] :].bool()
+    placed = position_ids.masked_fill(~real, torch.iinfo(position_ids.dtype).min)
+    if bool((real[:, 1:] & (placed[:, 1:] <= placed.cummax(1).values[:, :-1])).any()):
+        raise ValueError(
+            "position_ids begin anew within a row, which so holds several texts: they are kept apart only without an "
+            "attention_mask and without past_key_values; leave these out, or give an attention_mask of four axes"
+        )
 
 
 def check_positions(positions: Tensor, limit: int) -> None:

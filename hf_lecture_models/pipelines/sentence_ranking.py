@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`pipeline("sentence-ranking")`: A is better than B iff P(A) >= P(B) (slide Y:10-40).
+"""`pipeline("sentence-ranking")`: A is better than B iff P(A) >= P(B) (slide Y:21-86).
 
 This file travels with exported language models, alone: where the package is installed, registration.py replaces
 `score_sentences` by the package's own scoring.
@@ -8,6 +8,7 @@ This file travels with exported language models, alone: where the package is ins
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import torch
@@ -43,10 +44,16 @@ def score_sentences(
     A word that a closed vocabulary lacks makes its sentence impossible.
 
     Raises:
-        ValueError: a sentence is longer than the model's longest input.
+        ValueError: a sentence is longer than the model's longest input, or the tokenizer has no end of text.
     """
     start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     end = [tokenizer.eos_token_id] if probability == "terminated" else []
+    if start is None:
+        raise ValueError(
+            "the tokenizer has neither bos_token nor eos_token, so nothing says where a text begins or ends"
+        )
+    if None in end:
+        raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
     found = [Score([], [-math.inf]) for _ in sentences]
     rows: dict[int, list[int]] = {}
     for index, sentence in enumerate(sentences):
@@ -194,9 +201,12 @@ class SentenceRankingPipeline(Pipeline):
 
 
 def _total(score: float, entry: dict[str, Any], weight: float, length_bonus: float) -> float:
-    """As `evaluation.rescoring.Rescoring`: a weight of 0 leaves out even a log_prob of minus infinity."""
-    fluency = weight * entry["log_prob"] if weight else 0.0
-    return score + fluency + length_bonus * len(entry["sequence"].split())
+    """As `evaluation.rescoring.Rescoring`: exact, and a weight of 0 leaves out even a log_prob of minus infinity."""
+    log_prob = entry["log_prob"] if weight else 0.0
+    if math.isinf(score) or math.isinf(log_prob):
+        return score + weight * log_prob
+    exact = [Fraction(repr(float(number))) for number in (score, weight, log_prob, length_bonus)]
+    return float(exact[0] + exact[1] * exact[2] + exact[3] * len(entry["sequence"].split()))
 
 
 def _as_scores(scores: Any, groups: list[list[str]]) -> list[list[float]]:

@@ -21,8 +21,9 @@ from hf_lecture_models.io.auto_classes import gives_saved_model
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
-from hf_lecture_models.trainer.batches import Batches, BlockCollator, ShuffledBatches, StreamBatches, stream_fingerprint
+from hf_lecture_models.trainer.batches import Batches, BlockCollator, ShuffledBatches, StreamBatches
 from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts, stream_texts
+from hf_lecture_models.trainer.fingerprint import fingerprint_data, fingerprint_files
 from hf_lecture_models.trainer.recipe import setting
 from hf_lecture_models.trainer.streaming import StreamedBlocks
 from hf_lecture_models.trainer.tokens import text_spans, token_stream
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 # Of streamed texts, those whose tokens are counted for a model that wants counts.
 _COUNTED_TEXTS = 10_000
+# Of a stream that is not read from local files, those by which a resumed run knows it.
+_FINGERPRINTED_TEXTS = 1_000
 
 
 @dataclass(kw_only=True)
@@ -138,6 +141,17 @@ class CausalLM(Task[CausalLMRecipe]):
         measure = partial(_finite_measures, task=self, processor=processor, data=data, recipe=recipe)
         return Evaluation(measure, "perplexity", lower_is_better=True)
 
+    def fingerprint(self, recipe: CausalLMRecipe, part: str, data: Any) -> str:
+        """As of any task; of streamed data that of the local files, or of the first 1,000 texts.
+
+        A data set of the Hub is the same by its revision, which the recipe names.
+        """
+        if part != "train" or not recipe.streaming:
+            return super().fingerprint(recipe, part, data)
+        if recipe.train_files:
+            return fingerprint_files(recipe.train_files)
+        return fingerprint_data(row[recipe.text_column] for row in islice(data, _FINGERPRINTED_TEXTS))
+
     def forward_options(self, model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
         """Spare what training throws away: logits that the loss does not need, a cache that nothing goes on from."""
         options: dict[str, Any] = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
@@ -227,7 +241,7 @@ def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any 
         starts, lengths = text_spans(np.zeros(1, dtype=np.int64), len(stream), recipe.sequence_length)
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     rows = BlockCollator(stream, starts, lengths, tokenizer.bos_token_id, pad)
-    return ShuffledBatches(len(starts), rows, recipe.batch_size, recipe.seed, stream_fingerprint(stream))
+    return ShuffledBatches(len(starts), rows, recipe.batch_size, recipe.seed)
 
 
 def _wants_counts(model: Any) -> bool:

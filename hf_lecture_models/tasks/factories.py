@@ -11,6 +11,7 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, AutoConfig
 
+from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
@@ -124,9 +125,14 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
 
     Raises:
         OSError: there is none.
-        ValueError: it holds no weight of such a model, or its file of weights is damaged.
+        ValueError: it is no model of `auto_class` and holds no weight of one, or its file of weights is damaged.
     """
-    fields |= {"local_files_only": check_location(name), "output_loading_info": True, "dtype": torch.float32}
+    local_only = check_location(name)
+    config = AutoConfig.from_pretrained(name, local_files_only=local_only)
+    if not model_classes(auto_class, type(config)):
+        saved = ", ".join(config.architectures or [config.model_type])
+        raise ValueError(f"{name} holds {saved}, which {auto_class.__name__} cannot load; name a model that it loads")
+    fields |= {"local_files_only": local_only, "output_loading_info": True, "dtype": torch.float32}
     torch.manual_seed(seed)
     with weights_file_errors(name):
         # transformers' annotation leaves out the pair that output_loading_info=True returns.

@@ -13,6 +13,7 @@ import torch
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
+from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.trainer.loop import TrainingResult
 from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides
@@ -33,7 +34,8 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     disable_progress_bar()  # of loading and saving; training has its own
     set_verbosity_error()  # which weights are new, the task says in one line
     try:
-        result, test_results = train_from_command(task, arguments, description)
+        with signals_as_exceptions():
+            result, test_results = train_from_command(task, arguments, description)
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:
         sys.exit(f"error: {' '.join(str(error).split())}")
     except KeyboardInterrupt:

@@ -11,11 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.hub.facts import TASK_FILE
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.data import DataRecipe
+from hf_lecture_models.trainer.fingerprint import fingerprint_data, fingerprint_tokenizer
 from hf_lecture_models.trainer.recipe import TrainingRecipe, default_of, setting
 
 if TYPE_CHECKING:
@@ -137,6 +139,10 @@ class Task(ABC, Generic[RecipeType]):
         """Keyword arguments of the model in training, beside those of a batch."""
         return {}
 
+    def fingerprint(self, recipe: RecipeType, part: str, data: Any) -> str:
+        """A checksum of the "train" or "validation" data, by which a resumed run knows them."""
+        return fingerprint_data(data)
+
     def train(
         self,
         model: Any,
@@ -159,15 +165,24 @@ class Task(ABC, Generic[RecipeType]):
         """
         from hf_lecture_models.trainer.loop import train
 
+        fingerprints = {
+            "the tokenizer": fingerprint_tokenizer(processor),
+            "the training data": self.fingerprint(recipe, "train", data),
+            "the validation data": self.fingerprint(recipe, "validation", validation_data),
+        }
         return train(
             model,
             self.batches(model, processor, data, recipe),
             recipe,
             recipe.output_dir if output_dir is None else output_dir,
             evaluation=self.evaluation(model, processor, validation_data, recipe),
-            save_with=(processor, _TaskFile(self.describe(model, recipe, data) | {"script": self.script})),
+            save_with=(
+                with_input_limit(processor, model),
+                _TaskFile(self.describe(model, recipe, data) | {"script": self.script}),
+            ),
             forward_options=self.forward_options(model, recipe),
             items_name=self.items,
+            fingerprints=fingerprints,
             resume=resume,
             quiet=quiet,
         )

@@ -7,7 +7,6 @@ import math
 import os
 import re
 import sys
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -104,7 +103,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         """Rows in a new order each epoch; each micro-batch is padded to its longest row."""
         examples = encode_examples(model, processor, data, recipe)
         collate = ExampleCollator(examples, label_ids(model.config, data, recipe), processor)
-        return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed, collate.fingerprint())
+        return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
     def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> dict[str, Any]:
         """The measures, and the number of examples."""
@@ -178,13 +177,6 @@ class ExampleCollator:
         batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
         labels = self.labels[real] if real else torch.full((1,), NOT_COUNTED, dtype=self.labels.dtype)
         return Batch({**batch, "labels": labels}, len(real))
-
-    def fingerprint(self) -> int:
-        """A checksum of ids and labels, by which a checkpoint knows its data."""
-        value = zlib.crc32(self.labels.numpy().tobytes())
-        for example in self.examples:
-            value = zlib.crc32(np.asarray(example["input_ids"], dtype=np.int64).tobytes(), value)
-        return value
 
 
 def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe) -> list[Example]:

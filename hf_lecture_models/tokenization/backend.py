@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +15,18 @@ from transformers import TokenizersBackend
 
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.splitting import refuse_surrogates
+
+# Of every tokenizer, beside its special tokens.
+_OPTIONS = (
+    "padding_side",
+    "truncation_side",
+    "model_max_length",
+    "chat_template",
+    "add_bos_token",
+    "add_eos_token",
+)
+# Written by transformers into the options of a tokenizer that it loads.
+_HOW_LOADED = ("is_local", "local_files_only")
 
 SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
 
@@ -68,7 +81,8 @@ class LectureTokenizer(TokenizersBackend):
     ) -> None:
         for name, token in SPECIAL_TOKENS.items():
             kwargs.setdefault(name, token)
-        kwargs.setdefault("padding_side", self.padding_side)
+        for name in ("padding_side", "truncation_side"):
+            kwargs.setdefault(name, getattr(self, name))  # what is not named here is not saved
         kwargs.setdefault("chat_template", CHAT_TEMPLATE)
         if tokenizer_file is not None:
             backend = self._read_backend(tokenizer_file)
@@ -152,7 +166,8 @@ class LectureTokenizer(TokenizersBackend):
     def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
         """Save `tokenizer.json`, `tokenizer_config.json` and `chat_template.jinja`; return their paths.
 
-        They are written beside and renamed into place.
+        They are written beside and renamed into place. Neither how the last call padded and cut, nor where the
+        tokenizer came from, is saved, both of which transformers would do.
 
         Raises:
             NotADirectoryError: `save_directory` is a file.
@@ -160,15 +175,59 @@ class LectureTokenizer(TokenizersBackend):
         """
         if kwargs.get("push_to_hub"):
             kwargs.setdefault("repo_id", os.path.basename(os.path.normpath(save_directory)))
+        self.backend_tokenizer.no_truncation()
+        self.backend_tokenizer.no_padding()
+        for name in _HOW_LOADED:
+            self.init_kwargs.pop(name, None)
         with staged_folder(save_directory) as stage:
-            try:
-                files = super().save_pretrained(stage, *args, **kwargs)
-            except Exception as error:
-                if type(error) is not Exception:
-                    raise
-                # Rust reports every failure to write as a bare Exception.
-                raise OSError(f"cannot save the tokenizer to {save_directory}: {error}") from None
+            files = super().save_pretrained(stage, *args, **kwargs)
         return tuple(os.path.join(save_directory, os.path.relpath(file, stage)) for file in files)
+
+    def train_new_from_iterator(
+        self,
+        text_iterator: Iterable[str] | Iterable[list[str]],
+        vocab_size: int,
+        length: int | None = None,
+        new_special_tokens: list[str] | None = None,
+        special_tokens_map: dict[str, str] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Learn another vocabulary: a tokenizer of the same class and options, by `train`.
+
+        transformers' own would keep the classes of the old unknown words, and merge characters.
+
+        Args:
+            text_iterator: texts, or lists of them.
+            vocab_size: the largest number of tokens, the special ones included.
+            length: not read.
+            new_special_tokens: more special tokens.
+            special_tokens_map: other spellings of the old ones, such as `{"<s>": "[BOS]"}`.
+            kwargs: options of `train`; `min_frequency` and `show_progress`, as transformers has them, too.
+
+        Raises:
+            TypeError: there is no such option.
+            ValueError: as `train`.
+        """
+        for theirs, ours in (("min_frequency", "min_count"), ("show_progress", "progress")):
+            kwargs |= {ours: kwargs.pop(theirs)} if theirs in kwargs else {}
+        if unknown := sorted(kwargs.keys() - signature(self.train).parameters.keys()):
+            raise TypeError(f"{type(self).__name__}.train() takes no argument {', '.join(unknown)}")
+        spellings = special_tokens_map or {}
+        tokens = {name: spellings.get(str(token), token) for name, token in self.special_tokens_map.items()}
+        options = {**{name: getattr(self, name) for name in _OPTIONS}, **self._kind(), **tokens, **kwargs}
+        if extra := [*self.extra_special_tokens, *(new_special_tokens or ())]:
+            options["extra_special_tokens"] = extra
+        texts = (text for item in text_iterator for text in _strings(item))
+        return self.train(texts, vocab_size=vocab_size, **options)
+
+    @classmethod
+    def train(cls, texts: Iterable[str], vocab_size: int | None = None, **kwargs: Any) -> Any:
+        """Learn a vocabulary from texts; each class has its own options."""
+        raise NotImplementedError
+
+    def _kind(self) -> dict[str, Any]:
+        """The options of `train` that make a tokenizer of the same kind."""
+        return {}
 
 
 def special_spellings(options: dict[str, Any]) -> set[str]:

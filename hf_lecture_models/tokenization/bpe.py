@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Byte-pair encoding: frequent words stay whole, rare ones are split (slide Y:370-395; Sennrich et al. 2016).
+"""Byte-pair encoding: frequent words stay whole, rare ones are split (slides Y:371-405; Sennrich et al. 2016).
 
 Deviations: both forms of each character, within and at the end of a word, are symbols from the start, so that no word
 of known characters is ever unknown; and no pair becomes a symbol that decoding could take for something else, a special
-token or a mark within a word. Papers are cited from memory.
+token or a mark within a word.
 """
 
 from __future__ import annotations
@@ -204,6 +204,12 @@ class BpeTokenizer(LectureTokenizer):
     def merges(self) -> list[tuple[str, str]]:
         """The merged pairs, in the order in which they were learned."""
         return [tuple(pair) for pair in json.loads(self.backend_tokenizer.to_str())["model"]["merges"]]
+
+    def _kind(self) -> dict[str, Any]:
+        if self.form == "bytes":
+            return {"form": "bytes"}
+        mark = self.backend_tokenizer.model.end_of_word_suffix
+        return {"form": "words", "end_of_word": mark, "unk_token": self.unk_token}
 
     def is_unmodified(self) -> bool:
         """Whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""

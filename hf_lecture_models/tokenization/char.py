@@ -1,6 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Characters, "the set of all unicode characters" included: those of no training text are spelled in bytes (slide
-R:57-100). Slide Y:323 asks: "letters: no more unknown words unknown symbols instead?" Here, neither."""
+R:57-97). Slide Y:323 asks: "letters: no more unknown words unknown symbols instead?" Here, neither."""
 
 from __future__ import annotations
 

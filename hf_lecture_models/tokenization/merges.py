@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Learning the merges of byte-pair encoding (Sennrich et al. 2016, section 3.2; slide Y:370-395).
+"""Learning the merges of byte-pair encoding (Sennrich et al. 2016, section 3.2; slides Y:371-405).
 
 "Repeat till done: merge most frequent bigram into new compound symbol." Counting all pairs again for every merge would
 take hours on a real corpus. Here the count and the positions of every pair are kept up to date, so that a merge costs

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-r"""Unknown words by class, and unknown words in letters (slide Y:310-325), as parts of the Rust library's pipeline.
+r"""Unknown words by class, and unknown words in letters (slide Y:311-324), as parts of the Rust library's pipeline.
 
 Everything here ends up in `tokenizer.json`, so that it works where this package is not installed.
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Words between white space, from a closed vocabulary (slide Y:310-325).
+"""Words between white space, from a closed vocabulary (slide Y:311-324).
 
 Unknown words follow one of the policies of the slides. With an `<unk>`, every word outside the vocabulary becomes that
 one word, or the word of its class. With none, such a word has no id, hence a sentence with it has probability 0:
@@ -195,6 +195,10 @@ class WordTokenizer(LectureTokenizer):
         if is_class_normalizer(self.backend_tokenizer.normalizer):
             return "classes"
         return "refused" if self.unk_token is None else "token"
+
+    def _kind(self) -> dict[str, Any]:
+        policy = self.unknown_words
+        return {"unk_token": self.unk_token, "unknown_words": "token" if policy == "refused" else policy}
 
     def is_unmodified(self) -> bool:
         """Whether the backend is unchanged, so that `encode_words` gives its ids."""

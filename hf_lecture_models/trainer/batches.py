@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Where the loop's batches come from: any rows shuffled, or streams of tokens with a carried state."""
 
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -77,14 +76,10 @@ class ShuffledBatches:
         num_rows: how many rows there are.
         collate: a batch from row numbers. -1 is a place that the epoch's last step leaves empty: a row that counts
             no item. Not a closure, so that processes started by spawn can receive it.
-        fingerprint: a number that differs where the data do; a checkpoint of other data is refused.
     """
 
-    def __init__(
-        self, num_rows: int, collate: Callable[[np.ndarray], Batch], batch_size: int, seed: int, fingerprint: int = 0
-    ) -> None:
-        self.num_rows, self.collate, self.batch_size = num_rows, collate, batch_size
-        self.seed, self.fingerprint = seed, fingerprint
+    def __init__(self, num_rows: int, collate: Callable[[np.ndarray], Batch], batch_size: int, seed: int) -> None:
+        self.num_rows, self.collate, self.batch_size, self.seed = num_rows, collate, batch_size, seed
         self.steps_per_epoch = -(-num_rows // batch_size)
         self.shard = RowShard(batch_size)
         self.epoch = self.position = 0
@@ -109,11 +104,10 @@ class ShuffledBatches:
 
     def state_dict(self) -> dict[str, Any]:
         """The position in the data; the order of an epoch follows from its number and the seed."""
-        return {"epoch": self.epoch, "position": self.position, "fingerprint": self.fingerprint}
+        return {"epoch": self.epoch, "position": self.position}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` gave; one in other data raises ValueError."""
-        _refuse_other_data(state, self.fingerprint)
+        """Go to a position that `state_dict` gave."""
         self.epoch, self.position = state["epoch"], state["position"]
         self.order = self._shuffled()
 
@@ -172,7 +166,6 @@ class StreamBatches:
         self.stream, self.batch_size, self.sequence_length, self.bos_id = stream, batch_size, sequence_length, bos_id
         self.columns = -(-(len(stream) - 1) // batch_size)
         self.steps_per_epoch = -(-self.columns // sequence_length)
-        self.fingerprint = stream_fingerprint(stream)
         self.epoch = self.position = 0
         self.set_shard(RowShard(batch_size))
 
@@ -223,11 +216,10 @@ class StreamBatches:
     def state_dict(self) -> dict[str, Any]:
         """The position in the data, with the state that the next segment starts from."""
         carried = [None if cache is None else cache.to_tensors() for cache in self.carried]
-        return {"epoch": self.epoch, "position": self.position, "fingerprint": self.fingerprint, "carried": carried}
+        return {"epoch": self.epoch, "position": self.position, "carried": carried}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` gave; one in other data raises ValueError."""
-        _refuse_other_data(state, self.fingerprint)
+        """Go to a position that `state_dict` gave."""
         self.epoch, self.position = state["epoch"], state["position"]
         self.carried = [None if saved is None else self._cache(saved) for saved in state["carried"]]
 
@@ -242,20 +234,3 @@ def make_labels(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:
     tensor([[-100,    5,    6]])
     """
     return {"shift_labels": shift_labels, "labels": F.pad(shift_labels[:, :-1], (1, 0), value=NOT_COUNTED)}
-
-
-def stream_fingerprint(stream: np.ndarray) -> int:
-    """A checksum of the token ids, by which a checkpoint knows its data.
-
-    >>> stream_fingerprint(np.array([1, 2], dtype=np.int32)) == stream_fingerprint(np.array([2, 1], dtype=np.int32))
-    False
-    """
-    return zlib.crc32(stream.tobytes())
-
-
-def _refuse_other_data(state: dict[str, Any], fingerprint: int) -> None:
-    if state["fingerprint"] != fingerprint:
-        raise ValueError(
-            "cannot resume: the training data or the tokenizer differ from the checkpoint's; "
-            "restore them, or train into another output folder"
-        )

@@ -74,6 +74,27 @@ def latest_checkpoint(folder: Path) -> Path | None:
     return None
 
 
+def refuse_lost_checkpoints(output_dir: Path) -> None:
+    """Refuse to resume where a run, or whatever else made a model, left no checkpoint: it would be written over.
+
+    Raises:
+        ValueError: saying what there is, and what to do.
+    """
+    record = output_dir / "training.json"
+    facts = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    if facts and facts.get("checkpoint") != 0:  # 0: killed before the first one
+        kind = "a finished run" if facts.get("finished") else "a run"
+        raise ValueError(
+            f"{output_dir} holds {kind} of {facts['step']} steps, but none of its checkpoints: there is nothing to "
+            "resume; to train again, name another output folder, or remove this one"
+        )
+    if not facts and any(output_dir.glob("*.safetensors")):
+        raise ValueError(
+            f"{output_dir} holds a model, but no checkpoint of a run: there is nothing to resume; name another output "
+            "folder, or leave out --resume to write over the model"
+        )
+
+
 def read_state(path: Path) -> dict[str, Any]:
     """The `state` that was given to `write_checkpoint`."""
     tree = json.loads((path / "state.json").read_text(encoding="utf-8"))
@@ -103,12 +124,15 @@ def run_lock(output_dir: Path) -> Iterator[None]:
 
     Raises:
         NotADirectoryError: a file stands in its place.
+        IsADirectoryError: a folder stands in the place of its lock.
         BlockingIOError: another run works in it.
     """
     if output_dir.exists() and not output_dir.is_dir():
         raise NotADirectoryError(f"cannot train into {output_dir}: it is a file; name a folder")
     output_dir.mkdir(parents=True, exist_ok=True)
     path = output_dir / "run.lock"
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot lock {output_dir}: {path} is a folder; remove it")
     lock = filelock.FileLock(path)
     try:
         lock.acquire(timeout=0)
@@ -209,6 +233,8 @@ def _damage(path: Path) -> str | None:
                 return f"{path / name} is damaged or belongs to another checkpoint"
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
+    except IsADirectoryError as error:
+        return f"{error.filename} is a folder in the place of a file"
     except (ValueError, KeyError, TypeError, AttributeError):
         return f"{path / MARKER} is damaged"
     return None

@@ -26,6 +26,7 @@ from torch import nn
 from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
+from hf_lecture_models.trainer.fingerprint import refuse_other_data
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
 from hf_lecture_models.trainer.processes import (
     StopSignals,
@@ -100,6 +101,7 @@ def train(
     optimizer_factory: OptimizerFactory = make_optimizer,
     forward_options: Mapping[str, Any] = MappingProxyType({}),
     items_name: str = "items",
+    fingerprints: Mapping[str, str] = MappingProxyType({}),
     resume: bool = False,
     quiet: bool = False,
 ) -> TrainingResult:
@@ -109,11 +111,14 @@ def train(
         model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean over
             `batch.num_items` items. After a sharded run (`trainer/processes.py`) only the main process's is trained.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
+        fingerprints: checksums of the data and of what else the weights depend on beside the recipe, by names that a
+            message can use: "the training data". A run is resumed only where they are the same.
         resume: go on from the newest complete checkpoint, to the weights of a run that was never interrupted, bit for
             bit on the CPU at the same number of threads and processes.
 
     Raises:
-        ValueError: `output_dir` holds a run and `resume` is False; the recipe or the data differ from the run's.
+        ValueError: `output_dir` holds a run and `resume` is False, or one that has lost its checkpoints and it is True;
+            the recipe or the data differ from the run's.
         FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
         OSError: the folder cannot be written, or another run is at work in it.
     """
@@ -126,7 +131,9 @@ def train(
             stack.enter_context(saved.run_lock(folder))
         reporter = Reporter(accelerator, folder, _total_steps(recipe, batches.steps_per_epoch), quiet, items_name)
         stack.callback(reporter.close)
-        run = _Run(accelerator, model, batches, recipe, folder, evaluation, save_with, forward_options, reporter)
+        run = _Run(
+            accelerator, model, batches, recipe, folder, evaluation, save_with, forward_options, fingerprints, reporter
+        )
         run.prepare(groups, optimizer_factory, resume)
         stack.enter_context(_flushed_denormals(accelerator.device))
         return run.run(stack.enter_context(StopSignals()))
@@ -144,6 +151,7 @@ class _Run:
     evaluation: Evaluation | None
     save_with: Sequence[Any]
     forward_options: Mapping[str, Any]
+    fingerprints: Mapping[str, str]
     reporter: Reporter
 
     def __post_init__(self) -> None:
@@ -194,6 +202,7 @@ class _Run:
             if resume:
                 found = [saved.latest_checkpoint(self.folder / "checkpoints")]
                 if found[0] is None:
+                    saved.refuse_lost_checkpoints(self.folder)
                     self.reporter.note(f"no checkpoint in {self.folder} yet: starting from scratch")
             elif any((self.folder / "checkpoints").glob("step-*")) or (self.folder / "training.json").exists():
                 raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
@@ -213,6 +222,8 @@ class _Run:
                 f"cannot resume: num_processes is {self.accelerator.num_processes} but the run was started with "
                 f"{len(state['processes'])}; start as many, or train into another output folder"
             )
+        # Before the weights: other data may have made a model of other shapes.
+        refuse_other_data(self.fingerprints, state["fingerprints"])
         saved.read_model(path, self.plain_model)
         return state
 
@@ -246,9 +257,11 @@ class _Run:
                 self._save_checkpoint()
         if self.evaluation is None and progress.step == self.total_steps:
             self._save_model()
-        self.reporter.write_facts(progress, recipe.to_dict(), self._metric)
+        self._write_facts()
         self.reporter.draw(progress)
         self.accelerator.wait_for_everyone()
+        # A signal that came after the last step has stopped nothing here, and whoever called must hear of it.
+        progress.stopped = signals.received or progress.stopped
         return self._result()
 
     def _step(self, signals: StopSignals) -> str:
@@ -330,12 +343,17 @@ class _Run:
         )
         if better:
             progress.best_metric, progress.evaluations_without_gain = value, 0
-            self._save_model()
         else:
             progress.evaluations_without_gain += 1
             if progress.evaluations_without_gain == self.recipe.early_stopping_patience:
                 progress.stopped = progress.stopped or "early stopping"
-        self.reporter.write_facts(progress, self.recipe.to_dict(), evaluation.metric)
+        # Before the model, so that one beside which they are missing is known for no run's.
+        self._write_facts()
+        if better:
+            self._save_model()
+
+    def _write_facts(self) -> None:
+        self.reporter.write_facts(self.progress, self.recipe.to_dict(), self._metric)
 
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
         """What the main process measures, known to all."""
@@ -358,10 +376,12 @@ class _Run:
 
     def _save_checkpoint(self) -> None:
         self.progress.seconds = time.perf_counter() - self.clock
+        self.progress.checkpoint = self.progress.step
         own = {"batches": self.batches.state_dict(), "random": saved.random_state()}
         state = {
             "processes": gather_object([own]),
             "recipe": self.recipe.to_dict(),
+            "fingerprints": dict(self.fingerprints),
             "optimizer": optimizer_state(self.accelerator, self.optimizer),
             "reductions": self.schedule.reductions,
             "progress": asdict(self.progress),
@@ -369,6 +389,7 @@ class _Run:
         if self.accelerator.is_main_process:
             folder = self.folder / "checkpoints"
             saved.write_checkpoint(folder, self.progress.step, self.plain_model, state, self.recipe.keep_checkpoints)
+        self._write_facts()
         self.accelerator.wait_for_everyone()
 
     def _result(self) -> TrainingResult:

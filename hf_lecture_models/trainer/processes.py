@@ -100,7 +100,8 @@ def _refuse_processes(accelerator: Accelerator, recipe: TrainingRecipe, sharded:
     if sharded and not is_sharded(accelerator):
         raise ValueError(
             f"ACCELERATE_USE_FSDP asks to shard the model, but {accelerator.num_processes} process runs under "
-            f"{accelerator.distributed_type}; start several (torchrun --nproc_per_node 2 SCRIPT), or unset it"
+            f"{accelerator.distributed_type}; start several (on CPUs: ACCELERATE_USE_CPU=true torchrun "
+            "--nproc_per_node 2 SCRIPT), or unset it"
         )
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import math
 import os
+import textwrap
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -65,12 +66,14 @@ class TrainingRecipe(Recipe):
         32, "rows of one optimizer step, all processes and micro-batches together: the same training anywhere", least=1
     )
     accumulation_steps: int = setting(1, "micro-batches that one optimizer step is cut into, to save memory", least=1)
-    mixed_precision: str = setting("no", "arithmetic of the forward pass", choices=("no", "bf16"))
+    mixed_precision: str = setting("no", "bf16: autocast in the forward pass", choices=("no", "bf16"))
 
-    optimizer: str = setting("adamw", "update rule", choices=("adamw", "sgd"))
+    optimizer: str = setting("adamw", "optimizer", choices=("adamw", "sgd"))
     learning_rate: float = setting(1e-3, "learning rate after warm-up", least=0)
     weight_decay: float = setting(0.0, "decay of matrices; vectors (biases, norms) are never decayed", least=0)
-    clip_norm: float | None = setting(1.0, "v in g * min(1, v / |g|) of the gradient g; null: no clipping", least=0)
+    clip_norm: float | None = setting(
+        1.0, "largest norm of the gradient, to which larger ones are scaled; null: no clipping", least=0
+    )
     schedule: str = setting(
         "constant", "learning rate after warm-up", choices=("constant", "linear", "cosine", "plateau")
     )
@@ -84,7 +87,9 @@ class TrainingRecipe(Recipe):
     save_every: int = setting(0, "steps between checkpoints; 0: at each evaluation", free=True, least=0)
     keep_checkpoints: int = setting(2, "checkpoints to keep", free=True, least=1)
     log_every: int = setting(50, "steps between entries in the history", free=True, least=1)
-    report_to: str = setting("none", "tracker", choices=("none", "tensorboard", "trackio", "wandb"), free=True)
+    report_to: str = setting(
+        "none", "experiment tracker", choices=("none", "tensorboard", "trackio", "wandb"), free=True
+    )
     num_processes: int | None = setting(None, "fail unless so many processes run; null: any number", free=True, least=1)
 
     def __post_init__(self) -> None:
@@ -170,12 +175,15 @@ def packaged_recipe(name: str) -> Path:
 
 
 def describe_fields(recipe_class: type[Recipe]) -> str:
-    """The fields with their defaults, one per line, for `--help`."""
-    lines = ["fields of a recipe, each also an option --name value:"]
+    """The fields with their defaults, for `--help`."""
+    lines = ["fields of a recipe, each also an option --name value [default]:"]
     for field in dataclasses.fields(recipe_class):
-        default = field.default if field.default is not dataclasses.MISSING else "empty"
+        default = default_of(field)
+        shown = "none" if default in (None, "", [], {}) else yaml.safe_dump(default, default_flow_style=True, width=999)
+        shown = shown.removesuffix("...\n").strip()  # which ends a document that is one number or word
         choices = f" ({', '.join(field.metadata['choices'])})" if field.metadata["choices"] else ""
-        lines.append(f"  {field.name:<24} {field.metadata['help']}{choices} [{default}]")
+        text = f"{field.metadata['help']}{choices} [{shown}]"
+        lines.append(textwrap.fill(text, 118, initial_indent=f"  {field.name:<24} ", subsequent_indent=" " * 27))
     return "\n".join(lines)
 
 

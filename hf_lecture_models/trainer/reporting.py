@@ -24,6 +24,7 @@ class Progress:
     """How far a run is; checkpoints hold it, so that a resumed run goes on counting."""
 
     step: int = 0
+    checkpoint: int = 0  # the step of the newest one; 0: there is none yet
     items: int = 0
     seconds: float = 0.0
     step_seconds: float = 0.0
@@ -101,6 +102,7 @@ class Reporter:
         facts |= {f"{self.items_name}_per_second": progress.items_per_second, "metric": metric, "recipe": recipe}
         facts |= {"num_processes": self.accelerator.num_processes, "sharded": is_sharded(self.accelerator)}
         facts |= {"device": self.accelerator.device.type}
+        facts |= {"finished": progress.step == self.total_steps or progress.stopped == "early stopping"}
         with staged_file(self.output_dir / "training.json") as stage:
             stage.write_text(strict_json(facts, indent=1), encoding="utf-8")
 

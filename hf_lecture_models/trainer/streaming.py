@@ -38,6 +38,7 @@ class StreamedBlocks:
         self.epoch = 0
         self.waiting = np.empty(0, dtype=np.int32)  # tokens that were read and not yet trained on
         self.texts: Iterator[str] | None = None
+        self.place: dict[str, Any] | None = None  # in the data set, where `texts` will begin; None: its first text
 
     def set_shard(self, shard: RowShard) -> None:
         """Take the share of one process."""
@@ -81,7 +82,9 @@ class StreamedBlocks:
     def state_dict(self) -> dict[str, Any]:
         """The position in the data, with the tokens that were read and not yet trained on."""
         waiting = torch.from_numpy(self.waiting)
-        return {"dataset": self.dataset.state_dict(), "epoch": self.epoch, "waiting": waiting}
+        # Until it is read again, the data set tells where it was read last, be it by another iteration.
+        place = self.place if self.texts is None else self.dataset.state_dict()
+        return {"dataset": place, "epoch": self.epoch, "waiting": waiting}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go to a position that `state_dict` gave."""
@@ -92,6 +95,6 @@ class StreamedBlocks:
                 stacklevel=2,
             )
         self.epoch, self.waiting = state["epoch"], state["waiting"].numpy()
+        self.texts, self.place = None, state["dataset"]
         self.dataset.set_epoch(self.epoch)
-        self.dataset.load_state_dict(state["dataset"])
-        self.texts = None
+        self.dataset.load_state_dict(self.place)

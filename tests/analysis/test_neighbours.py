@@ -81,7 +81,7 @@ def naive(vectors, query, metric, leave_out):
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("blocks", [(256, 2**22), (2, 21)], ids=["at once", "in blocks"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     # Few values: many vectors are equal, parallel or zero.
     rows=st.lists(st.tuples(*[st.integers(-1, 2)] * 3), min_size=5, max_size=25),

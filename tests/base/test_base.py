@@ -18,7 +18,7 @@ from transformers.modeling_outputs import CausalLMOutput
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
-from hf_lecture_models.base.scoring import CausalLMMixin, score_from_logits
+from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.io.files import staged_file, staged_folder
 
 
@@ -42,7 +42,7 @@ class PairConfig(LectureConfig):
             raise ValueError("a fancy pair needs hidden_size of at least 2")
 
 
-class PairForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
+class PairForCausalLM(LecturePreTrainedModel, GenerationMixin):
     """A bigram model as a product of two matrices."""
 
     config: PairConfig
@@ -65,6 +65,10 @@ class PairForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
     def forward(self, input_ids, attention_mask=None, **kwargs):
         hidden = self.embed_tokens(input_ids)
         return CausalLMOutput(logits=self.lm_head(self.cell(hidden.flatten(0, 1)).view_as(hidden)))
+
+    @torch.no_grad()
+    def score(self, input_ids, attention_mask=None):
+        return score_from_logits(self, input_ids, attention_mask)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from hf_lecture_cli import app
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.cli import autocomplete
-from tests.forked_python import HF_LECTURE, ForkedPython
+from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
 
 TEXTS = ["the cat saw the dog", "the cat ran", "a dog saw a cat"]
 
@@ -76,7 +76,7 @@ class Terminal:
         self.seen = ""
 
     def wait_for(self, text):
-        limit = time.monotonic() + 120
+        limit = time.monotonic() + PATIENCE
         while text not in self.seen:
             assert time.monotonic() < limit, self.seen
             if select.select([self.ours], [], [], 1)[0]:
@@ -125,7 +125,7 @@ def test_on_a_terminal(terminal):
     terminal.type("1\n")
     terminal.wait_for("the cat ran > ")
     terminal.type("\x04")
-    assert terminal.process.wait(timeout=60) == 0
+    assert terminal.process.wait(PATIENCE) == 0
 
 
 def test_ctrl_c_ends_it_quietly(terminal):

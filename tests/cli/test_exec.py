@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from hf_lecture_models.cli.exec import find_program
+from tests.forked_python import PATIENCE
 
 
 def test_exec_runs_other_programs_that_know_the_models(folder, tmp_path):
@@ -19,7 +20,7 @@ def test_exec_runs_other_programs_that_know_the_models(folder, tmp_path):
     )
     code = "from hf_lecture_cli import main; main()"
     command = [sys.executable, "-c", code, "exec", "python", tmp_path / "program.py", folder, "--help", "-x"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 3, done.stderr
     assert done.stdout.split(maxsplit=1) == ["NGramForCausalLM", "['--help', '-x']\n"]
 

@@ -12,6 +12,7 @@ from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization import corpus
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 
 
 def test_score_prints_a_line_per_text_and_measures_at_the_end(run, folder):
@@ -99,7 +100,7 @@ def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start, folder):
         assert answer["text"] == text
         assert math.isfinite(answer["log_prob"])
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(PATIENCE) == 130
     assert process.stderr.read().split() == ["interrupted"]
 
 
@@ -108,5 +109,5 @@ def test_a_reader_that_leaves_is_no_error(start, folder, tmp_path):
     process = start("score", folder, tmp_path / "many.txt", "--json")
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(timeout=60) in (0, 1, 141)
+    assert process.wait(PATIENCE) in (0, 1, 141)
     assert process.stderr.read() == ""

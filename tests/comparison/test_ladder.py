@@ -22,7 +22,8 @@ from hf_lecture_models.comparison.corpus import read_corpus, split_lines
 from hf_lecture_models.comparison.ladder import DEFAULTS, Request, make_comparison, run_ladder, train_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.factories import make_tokenizer
-from tests.forked_python import HF_LECTURE, ForkedPython
+from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
+from tests.printed_commands import run_printed
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
@@ -55,7 +56,8 @@ def finished(tmp_path_factory):
         file.write("\ufeff" + "\n\n".join(sentences()) + "\n")
     with contextlib.redirect_stdout(io.StringIO()) as printed, pytest.MonkeyPatch.context() as patch:
         patch.setattr("hf_lecture_models.comparison.run.reload_in_fresh_process", reload_in_forked_process)
-        run_ladder(Request(files=[str(place / "zoo.txt.gz")], tiny=True, min_count=1), place / "out")
+        # Minutes enough for every step, however busy the machine is.
+        run_ladder(Request(files=[str(place / "zoo.txt.gz")], tiny=True, min_count=1, minutes=600), place / "out")
     return place, printed.getvalue()
 
 
@@ -65,7 +67,7 @@ def test_it_leaves_models_cards_table_and_results(finished):
     assert {path.name for path in (place / "out").iterdir()} == {*NAMES, "results.json", "table.png"}
     results = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))
     assert [row["name"] for row in results["models"]] == NAMES
-    assert results["command"] == f"hf-lecture ladder {place / 'zoo.txt.gz'} --min-count 1 --tiny"
+    assert results["command"] == f"hf-lecture ladder {place / 'zoo.txt.gz'} --min-count 1 --minutes 600 --tiny"
     for row in results["models"]:
         folder = place / "out" / row["name"]
         card = (folder / "README.md").read_text(encoding="utf-8")
@@ -77,6 +79,14 @@ def test_it_leaves_models_cards_table_and_results(finished):
         assert not {path.name for path in folder.iterdir()} & {"checkpoints", "run.lock"}
     perplexity = {row["name"]: row["test"]["perplexity"] for row in results["models"]}
     assert all(perplexity["unigram"] > value for name, value in perplexity.items() if name != "unigram")
+
+
+def test_the_command_at_the_end_works_as_printed(finished):
+    place, printed = finished
+    prompt = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))["reloaded"]["lstm"]["completion"]
+    status, out, err = run_printed(printed.splitlines()[-1], place)
+    assert (status, "Traceback" in err) == (0, False)
+    assert out.split()[:3] == prompt.split()[:3]
 
 
 def test_networks_take_their_size_from_the_scale(finished):
@@ -109,9 +119,18 @@ def test_figures_are_those_of_the_saved_models_on_the_stated_split(finished):
         assert again["perplexity"] == pytest.approx(row["test"]["perplexity"], rel=1e-4)
     for used in results["reloaded"].values():
         assert used["completion"].startswith(" ".join(corpus.test[0].split()[:3]))
+        assert used["rankings"]
         for better, worse in used["rankings"]:
             assert sorted(better["sequence"].split()) == sorted(worse["sequence"].split())
             assert better["sequence"] in corpus.test or worse["sequence"] in corpus.test
+
+
+def test_examples_are_of_known_words_where_the_test_text_has_any(tmp_path):
+    lines = [*("the cat saw the dog again" for _ in range(90)), *(f"a new word{n} is in line {n}" for n in range(10))]
+    (tmp_path / "train").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "test").write_text("an unknown word stands here\nthe dog saw the cat\n", encoding="utf-8")
+    comparison = make_comparison(Request(files=[str(tmp_path / "train")], test=[str(tmp_path / "test")]))
+    assert (comparison.prompt, comparison.pairs) == ("the dog saw ", [["the dog saw the cat", "the saw dog the cat"]])
 
 
 @pytest.fixture
@@ -151,6 +170,24 @@ def test_an_interrupted_comparison_continues(tmp_path, monkeypatch, capsys):
     run_ladder(request, tmp_path / "out")
     names = {"second", "notes", "results.json", "table.png"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
+
+
+@pytest.mark.usefixtures("no_fresh_process")
+def test_killed_before_a_network_is_listed_as_finished_it_continues(finished, tmp_path, monkeypatch):
+    place, _ = finished
+    networks = [baseline for baseline in make_baselines() if baseline.name in ("rnn", "lstm")]
+    monkeypatch.setattr(ladder, "make_baselines", lambda order: networks)
+    request = Request(files=[str(place / "zoo.txt.gz")], minutes=0.001, tiny=True)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    for function in ("write_json", "_remove_checkpoints"):  # before and after the network is listed
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(f"hf_lecture_models.comparison.run.{function}", killed)
+            run_ladder(request, tmp_path / "out")
+    assert [row["name"] for row in run_ladder(request, tmp_path / "out")["models"]] == ["rnn", "lstm"]
+    assert not list(tmp_path.rglob("checkpoints"))
 
 
 @pytest.mark.usefixtures("no_fresh_process")
@@ -307,16 +344,17 @@ def test_given_parts_are_taken_as_they_are(tmp_path):
 
 
 @pytest.mark.slow
-def test_ctrl_c_in_a_network_loses_nothing(tmp_path):
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_in_a_network_loses_nothing(tmp_path, name, status):
     (tmp_path / "zoo").write_text("\n".join(sentences()), encoding="utf-8")
     command = [*HF_LECTURE, "ladder", "zoo", "--tiny"]
     process = ForkedPython(*command, cwd=tmp_path)
     for line in process.stderr:
         if line.startswith("step "):
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.Signals[name])
     _, err = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == status
     assert "Traceback" not in err
     assert (tmp_path / "ladder.unfinished").is_dir()
     done = ForkedPython(*command, cwd=tmp_path)
@@ -337,7 +375,7 @@ def test_a_real_text_orders_the_models(tmp_path, shared_data):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=1800,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "ladder" / "results.json").read_text(encoding="utf-8"))

@@ -10,9 +10,19 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.comparison.baselines import make_baselines
-from hf_lecture_models.comparison.quickstart import PAIRS, PROMPT, TINY_PARAGRAPHS, python_reference, run_quickstart
+from hf_lecture_models.comparison.letters import score_by_letters
+from hf_lecture_models.comparison.quickstart import (
+    LECTURE_PAIRS,
+    PAIRS,
+    PROMPT,
+    TINY_PARAGRAPHS,
+    make_comparison,
+    python_reference,
+    run_quickstart,
+)
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from tests.forked_python import HF_LECTURE, ForkedPython
+from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
+from tests.printed_commands import run_printed
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
@@ -30,7 +40,7 @@ CLASSES = {
 def finished(tmp_path_factory):
     """The folder that the command was started in, and what the command printed."""
     place = tmp_path_factory.mktemp("empty")
-    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "\r" not in done.stderr  # bars are for terminals
     return place, done.stdout
@@ -55,7 +65,8 @@ def test_it_leaves_one_folder_with_models_cards_table_and_results(finished):
 
 
 def test_the_table_and_its_circumstances_are_printed(finished, results):
-    _, out = finished
+    place, out = finished
+    folder = place / "quickstart"
     assert f"Python {results['python']}" in out
     for column in ("parameters", "seconds", "tokens/s", "validation perplexity", "test perplexity", "bits per byte"):
         assert column in out
@@ -63,7 +74,11 @@ def test_the_table_and_its_circumstances_are_printed(finished, results):
         assert row["title"] in out
         assert f"{row['validation']['perplexity']:.1f}" in out
         assert f"{row['test']['bits_per_byte']:.3f}" in out
-        assert f"{row['parameters']:,}" in out
+        size = (
+            f"{row['table_entries']:,} n-grams" if row["name"] in ("unigram", "trigram") else f"{row['parameters']:,}"
+        )
+        assert size in out, "an n-gram has no parameters: its card counts the n-grams that it stores"
+        assert size.split()[0] in (folder / row["name"] / "README.md").read_text(encoding="utf-8")
 
 
 def test_figures_are_those_of_the_saved_models(finished, results):
@@ -83,12 +98,51 @@ def test_figures_are_those_of_the_saved_models(finished, results):
 
 def test_a_fresh_process_completed_and_ranked(finished, results):
     assert list(results["reloaded"]) == NAMES
+    known = [set(pair) for pair in make_comparison(tiny=True).pairs]
+    assert known
     for name, used in results["reloaded"].items():
         assert used["class"] == CLASSES.get(name, "NGramForCausalLM")
         assert used["completion"].startswith(PROMPT)
-        assert [{entry["sequence"] for entry in ranking} for ranking in used["rankings"]] == [set(p) for p in PAIRS]
+        assert [{entry["sequence"] for entry in ranking} for ranking in used["rankings"]] == known
         assert used["completion"] in finished[1]
-    assert results["reloaded"]["trigram"]["rankings"][-1][0]["sequence"] == PAIRS[-1][0]
+
+
+def test_the_end_is_one_table_of_pairs_and_models(finished, results):
+    """Models of words judge pairs whose words they know, a model of letters all, the lectures' among them."""
+    end = finished[1].partition("in a fresh process:\n")[2].splitlines()
+    assert len(end) < 30
+    assert max(map(len, end)) <= 160
+    (header,) = (line.split()[-len(NAMES) - 1 :] for line in end if "letters" in line and NAMES[0] in line)
+    assert header == [*NAMES, "letters"]
+    comparison = make_comparison(tiny=True)
+    for pair in [*comparison.pairs, *LECTURE_PAIRS]:
+        cells = [line.removeprefix(sentence).split() for sentence in pair for line in end if line.startswith(sentence)]
+        for number, name in enumerate(header):
+            scores = [cell[number] for cell in cells]
+            if pair in LECTURE_PAIRS and name in NAMES:
+                assert scores == ["-", "-"]
+                continue
+            values = [float(score.rstrip("*")) for score in scores]
+            preferred = values[1] > values[0]
+            assert scores[preferred].endswith("*") or values[0] == values[1]
+            assert not scores[not preferred].endswith("*")
+    assert f"{results['letters'][LECTURE_PAIRS[0][0]]:.1f}" in finished[1]
+
+
+def test_the_command_at_the_end_works_as_printed(finished):
+    last = finished[1].splitlines()[-1]
+    assert last == "  echo 'The value of the' | hf-lecture generate quickstart/self_attention --sample"
+    status, out, err = run_printed(last, finished[0])
+    assert (status, "Traceback" in err) == (0, False)
+    assert out.startswith("The value of the ")
+
+
+def test_the_whole_text_knows_the_words_of_all_pairs():
+    comparison = make_comparison()
+    assert comparison.pairs == PAIRS
+    letters = score_by_letters(comparison.corpus.train, [sentence for pair in LECTURE_PAIRS for sentence in pair])
+    (_, (keeper, housekeeper), _) = [[letters[sentence] for sentence in pair] for pair in LECTURE_PAIRS]
+    assert keeper > housekeeper
 
 
 def test_the_text_is_english_and_its_parts_do_not_overlap():
@@ -121,23 +175,24 @@ def test_what_is_missing_is_named(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_leaves_nothing(tmp_path):
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), pytest.param("SIGTERM", 143, marks=pytest.mark.slow)])
+def test_a_signal_leaves_nothing(tmp_path, name, status):
     process = ForkedPython(*HF_LECTURE, "quickstart", "--tiny", cwd=tmp_path)
     # In the midst of the first network: the trainer reports each evaluation on standard error.
     for line in process.stderr:
         if line.startswith("step "):
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.Signals[name])
     _, err = process.communicate()
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "interrupted"
+    assert process.returncode == status
+    assert err.endswith("interrupted\n") == (name == "SIGINT")
     assert "Traceback" not in err
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
 def test_the_full_quickstart_orders_the_models(tmp_path):
-    done = subprocess.run(COMMAND[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=1200)
+    done = subprocess.run(COMMAND[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "quickstart" / "results.json").read_text(encoding="utf-8"))
     perplexity = {row["name"]: row["validation"]["perplexity"] for row in results["models"]}

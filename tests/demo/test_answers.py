@@ -18,6 +18,7 @@ from hf_lecture_models.demo.answers import (
     next_tokens,
     rank,
 )
+from hf_lecture_models.demo.rendering import render_continuation
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.generation.completion import complete
 from hf_lecture_models.loading import load_model
@@ -85,6 +86,17 @@ def test_texts_continue_as_on_the_command_line(name):
     assert greedy == complete(loaded.model, loaded.tokenizer, ["the cat"], max_new_tokens=5, do_sample=False)[0]
     drawn = [continue_text(loaded, "a", Sampling(20, temperature=2.0, seed=seed))["text"] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_a_continuation_stops_where_the_model_can_read_no_more():
+    loaded = MODELS["gpt1 bpe"]()
+    text = "a " * 50
+    length = len(loaded.tokenizer(text)["input_ids"])
+    results = (continue_text(loaded, text, Sampling(60, seed=seed)) for seed in range(20))
+    result = next(one for one in results if not one["finished"])
+    assert result["tokens"] == 65 - length < 60
+    assert "the model can read no more" in render_continuation(result)
+    assert "no more" not in render_continuation(continue_text(loaded, text, Sampling(2)))
 
 
 def test_sampling_leaves_other_random_numbers_alone():
@@ -183,7 +195,7 @@ def test_a_tokenizer_without_a_beginning_of_text():
         (lambda loaded: continue_text(loaded, "a", Sampling(top_k=-1)), "top-k"),
         (lambda loaded: continue_text(loaded, "a", Sampling(seed=10**30)), "seed"),
         (lambda loaded: continue_text(loaded, "a", Sampling(top_p=2.0)), "top-p"),
-        (lambda loaded: continue_text(loaded, "a " * 60, Sampling(60)), "takes 64 in all"),
+        (lambda loaded: continue_text(loaded, "a " * 90, Sampling(60)), "the model's longest input, 64; shorten the"),
     ],
 )
 def test_what_is_too_much_is_refused_in_one_sentence(act, message):

@@ -59,7 +59,9 @@ IMPOSSIBLE = ScoredText(EVIL, [], {**MEASURES, "log_prob": -math.inf, "bits_per_
 
 DOCUMENTS = {
     "error": render_error(EVIL),
-    "continuation": render_continuation({"prompt": EVIL, "completion": EVIL, "tokens": 3, "finished": True}),
+    "continuation": render_continuation(
+        {"prompt": EVIL, "completion": EVIL, "tokens": 3, "finished": True, "stopped_at_limit": False}
+    ),
     "next tokens": render_next_tokens([NextToken(EVIL, 0.5, ""), NextToken(EVIL, 0.25, "end"), NextToken(EVIL, 0, "")]),
     "ranking": render_ranking([scored(EVIL), IMPOSSIBLE]),
     "comparison": render_comparison([EVIL, "B"], [scored(EVIL), scored("x")]),

@@ -11,10 +11,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
+from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -216,6 +218,33 @@ def test_a_word_with_an_unknown_part_is_unknown_as_a_whole():
     assert result["perplexity_without_unk"] == pytest.approx(2 ** (4 / 2))
     assert result["word_perplexity_without_unk"] == pytest.approx(2 ** (4 / 2))
     assert result["bits_per_byte"] == pytest.approx((7 + 8 * 4) / 7)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_unknown_words_own_spelling_is_unknown_where_it_is_split(stream):
+    # No letter of <unk> but the k and the n is known: the word is <unk> <unk> n k <unk>, a token a character.
+    tokenizer = BpeTokenizer.train(["ink in"], merges=0, progress=False)
+    ids = encode_texts(tokenizer, ["<unk>"])[0].ids.tolist()
+    assert tokenizer.convert_ids_to_tokens(ids) == ["<unk>", "<unk>", "n", "k", "<unk>"]
+    texts = ["ink", "<unk>", "", "in <unk> kin"]
+    model = random_gpt2(tokenizer)
+    nn.init.zeros_(model.lm_head.weight)  # every token has the same probability
+    result = evaluate_language_model(model, tokenizer, texts, stream=stream)
+    tokens, words, size = (3 + 5 + 0 + 10) + 4, (1 + 1 + 0 + 3) + 4, (3 + 5 + 0 + 12) + 4
+    assert {key: result[key] for key in ("tokens", "words", "bytes", "unknown")} == {
+        "tokens": tokens,
+        "words": words,
+        "bytes": size,
+        "unknown": 2,
+    }
+    bits, charged = tokens * math.log2(len(tokenizer)), 2 * 8 * (5 + 1)
+    assert result["bits_per_byte"] == pytest.approx((bits + charged) / size, rel=1e-5)
+    assert result["bits_per_byte_excluding_oov"] == pytest.approx(bits / size, rel=1e-5)
+    known = (tokens - 10) * math.log(len(tokenizer))
+    assert result["word_perplexity_without_unk"] == pytest.approx(math.exp(known / (words - 2)), rel=1e-5)
+    # 48 bits for each, and for nothing else.
+    assert encode_texts(tokenizer, ["<unk>"])[0].oov_spelling_bits == 48
+    assert encode_texts(WordTokenizer.from_words(["in"]), ["<unk>"])[0].oov_spelling_bits == 0
 
 
 def test_a_closed_vocabulary_makes_a_text_with_a_new_word_impossible(words):

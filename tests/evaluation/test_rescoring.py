@@ -3,7 +3,9 @@
 
 import math
 import random
+from fractions import Fraction
 from functools import cache
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -73,6 +75,70 @@ def test_no_weight_of_a_fine_grid_is_better(seed, length_bonus):
     assert best <= min(grid)
     assert best < max(grid)
     assert tuned.length_bonus == length_bonus
+
+
+def exact_errors(groups, references, weight, length_bonus):
+    """Word errors at a rational weight, of the numbers as they are written; the first of equal totals wins."""
+    errors = 0
+    for group, reference in zip(groups, references, strict=True):
+        totals = [
+            Fraction(str(h.score)) + weight * Fraction(str(h.log_prob)) + length_bonus * len(h.sentence.split())
+            for h in group
+        ]
+        errors += word_errors(group[totals.index(max(totals))].sentence, reference)
+    return errors
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_weight_at_all_is_better(seed):
+    """With scores of one decimal, hypotheses tie at many weights, and some at every weight."""
+    random.seed(seed)
+    bonus = Fraction(seed % 3, 10)
+    references = [" ".join(random.choices("abc", k=3)) for _ in range(5)]
+    groups = [
+        [
+            Hypothesis(
+                " ".join(random.choices("abc", k=random.choice((2, 3, 4)))),
+                -random.randrange(12) / 10,
+                -random.randrange(1, 9) / 10,
+            )
+            for _ in range(7)
+        ]
+        for _ in references
+    ]
+    lines = [
+        [(Fraction(str(h.score)) + bonus * len(h.sentence.split()), Fraction(str(h.log_prob))) for h in group]
+        for group in groups
+    ]
+    pairs = [pair for group in lines for pair in permutations(group, 2)]
+    crossings = sorted({(a - b) / (m - k) for (a, k), (b, m) in pairs if m > k and a > b})
+    edges = [Fraction(0), *crossings, 3 * crossings[-1]]
+    middles = [(begin + end) / 2 for begin, end in pairwise(edges)]
+    tuned = tune_weight(groups, references, float(bonus))
+    found = exact_errors(groups, references, Fraction(str(tuned.weight)), bonus)
+    assert found == min(exact_errors(groups, references, weight, bonus) for weight in middles)
+    # The ranking that is measured is the one that was tuned.
+    rates = word_error_rates(groups, references, tuned)
+    assert rates["word_error_rate"] == 100 * found / 15
+
+
+def test_ties_are_those_on_paper():
+    # 0.2 and a bonus of 0.1 for one word, and 0.3 for none: equal on paper, not in binary.
+    equals = [Hypothesis("a", 0.2, -1.0), Hypothesis("", 0.3, -1.0)]
+    assert 0.2 + 0.1 != 0.3
+    for group in (equals, equals[::-1]):
+        assert best_of(group, Rescoring(0.7, 0.1)) is group[0]
+    assert Rescoring(0.7, 0.1).total(0.2, -1.0, "a") == Rescoring(0.7, 0.1).total(0.3, -1.0, "") == -0.4
+    # The second is best between 1 and 1.0000000001 alone.
+    narrow = [Hypothesis("x", 0.0, -3.0), Hypothesis("y", -1.0, -2.0), Hypothesis("z", -2.0000000001, -1.0)]
+    weight = tune_weight([narrow], ["y"]).weight
+    assert 1 < weight < 1.0000000001
+    assert best_of(narrow, Rescoring(weight)).sentence == "y"
+    # No number of a computer lies between these crossings, so what it holds is out of reach.
+    narrow = [Hypothesis("x", 0.0, -3000.0), Hypothesis("y", -1000.0, -2000.0)]
+    narrow.append(Hypothesis("z", -2000.0000000000002, -1000.0))
+    weight = tune_weight([narrow], ["y"]).weight
+    assert best_of(narrow, Rescoring(weight)).sentence != "y"
 
 
 def test_rates_by_hand():

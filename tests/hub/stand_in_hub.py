@@ -144,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         if failure == "pause":  # half of the body is read, and the client waits
             self.rfile.read(1000)
             self.world.paused.set()
-            self.world.resumed.wait(60)
+            self.world.resumed.wait()
         if failure == "drop":
             self.rfile.read(min(size, 1000))
             self.close_connection = True

@@ -25,6 +25,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 from tests.interop.small_models import small_model, small_tokenizer
 
 TASK = CausalLM().describe(None, CausalLMRecipe())
@@ -176,7 +177,7 @@ def test_the_example_runs_where_the_package_is_absent(saved: tuple[Path, dict[st
         env={**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "generated_text" in done.stdout

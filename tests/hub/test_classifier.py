@@ -26,6 +26,7 @@ from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.glue import Glue, GlueRecipe
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import TASKS, measure_file, task_of
+from tests.forked_python import PATIENCE
 from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv
 
 KINDS = ["ours", "stock", "pairs", "numbers"]
@@ -187,7 +188,7 @@ def test_the_example_runs_where_the_package_is_absent(ours: Path, tmp_path: Path
         env={**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "'label': " in done.stdout

@@ -30,6 +30,7 @@ from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCa
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 from tests.model_tests import equal_json
 from tests.stand_in import StandInConfig, StandInForCausalLM, stand_in_tokenizer
 from tests.stand_in.tokenization_stand_in import DigitTokenizer
@@ -79,6 +80,9 @@ rank = pipeline("sentence-ranking", model=sys.argv[1], trust_remote_code=True)
 rankings = [rank(["the cat saw", "saw the the", "zebras"], batch_size=2, return_tokens=True)]
 rankings.append(rank([["the cat"], ["a dog"]], probability="prefix"))
 rankings.append(rank(["the cat", "the dog"], scores=[-1.0, -2.0], weight=0.5, length_bonus=1.0))
+generate = pipeline("text-generation", model=sys.argv[1], trust_remote_code=True)
+options = {"max_new_tokens": 8, "do_sample": False, "return_full_text": False}
+rankings.append(generate("a dog ", stop_sequence=["the"], **options))
 print(type(rank).__module__, file=sys.stderr)
 print(json.dumps(rankings))
 """
@@ -96,7 +100,7 @@ def test_our_own_pipelines_run_where_the_package_is_absent(tmp_path: Path, unk_t
         env={**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "transformers_modules." in done.stderr
@@ -105,6 +109,7 @@ def test_our_own_pipelines_run_where_the_package_is_absent(tmp_path: Path, unk_t
     expected = [rank(["the cat saw", "saw the the", "zebras"], batch_size=2, return_tokens=True)]
     expected.append(rank([["the cat"], ["a dog"]], probability="prefix"))
     expected.append(rank(["the cat", "the dog"], scores=[-1.0, -2.0], weight=0.5, length_bonus=1.0))
+    expected.append([{"generated_text": "saw the"}])
     assert equal_json(json.loads(done.stdout), expected)
 
 

@@ -27,6 +27,7 @@ from hf_lecture_models.models.feed_forward.modeling_feed_forward import FeedForw
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 from tests.hub.stand_in_hub import StandInHub, stand_in_hub
 
 TOKEN = "hf_theSecretOfThisTest0123456789"
@@ -316,7 +317,7 @@ def test_what_was_published_loads_with_the_package_and_without_it_and_only_if_tr
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr[-3000:]
         found[place] = json.loads(done.stdout.splitlines()[-1])
@@ -369,13 +370,15 @@ def test_the_command_killed_and_repeated(hub: StandInHub, model: Any, tokenizer:
     hub.fail["put"] = "pause"
     environment = _environment(hub, tmp_path / "home")
     running = subprocess.Popen([*PROGRAM, str(folder), REPO], env=environment, stderr=subprocess.PIPE, text=True)
-    assert hub.paused.wait(120), "the upload has not begun"
+    assert hub.paused.wait(PATIENCE), "the upload has not begun"
     running.kill()
     running.communicate()
     assert hub.commits(REPO) == []
     hub.fail.clear()
     hub.resumed.set()
-    done = subprocess.run([*PROGRAM, str(folder), REPO], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*PROGRAM, str(folder), REPO], env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     (commit,) = hub.commits(REPO)
     assert f"{hub.url}/{REPO} is at commit {commit.sha}" in done.stdout

@@ -26,6 +26,7 @@ from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 from tests.interop.installed import need
 
 pytestmark = pytest.mark.slow
@@ -241,7 +242,7 @@ def test_the_command_listens_to_this_machine_unless_told_otherwise(command, monk
 
 
 def get(address, path, method="GET", body=None, headers=None):
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=PATIENCE)
     connection.request(method, path, body, headers or {})
     answer = connection.getresponse()
     return answer.status, answer.read().decode()

@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
+from tests.forked_python import PATIENCE
 from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
 
 pytestmark = pytest.mark.slow
@@ -50,16 +51,37 @@ doc_to_text: ""
 doc_to_target: "{{text}} </s>"
 metric_list: [{metric: word_perplexity}, {metric: bits_per_byte}]
 """
+GENERATION_TASK = """\
+task: ours_generate
+dataset_path: json
+dataset_kwargs: {data_files: {test: FOLDER/prompts.jsonl}, cache_dir: FOLDER}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{context}}"
+doc_to_target: "{{answer}}"
+generation_kwargs: {until: [" old log", "mat ."], max_gen_toks: 9, do_sample: false}
+metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]
+"""
+PROMPTS = [
+    {"context": "the cat", "answer": "sat on the"},
+    {"context": "a dog", "answer": "saw the"},
+    {"context": "one", "answer": "bird sang in a tree ."},
+]
 LONG = " ".join(TEXTS * 150)  # 3,150 words: more than lm_eval gives a model at once unless told otherwise
 
 
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tasks")
-    rows = {"choices": CHOICES, "texts": [{"text": text} for text in TEXTS], "long": [{"text": LONG}]}
+    rows = {
+        "choices": CHOICES,
+        "prompts": PROMPTS,
+        "texts": [{"text": text} for text in TEXTS],
+        "long": [{"text": LONG}],
+    }
     for name, lines in rows.items():
         (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    yaml = {"choices": CHOICE_TASK, "texts": ROLLING_TASK, "long": ROLLING_TASK}
+    yaml = {"choices": CHOICE_TASK, "generate": GENERATION_TASK, "texts": ROLLING_TASK, "long": ROLLING_TASK}
     for name, task in yaml.items():
         task = task.replace("FOLDER", str(folder)).replace("NAME", name)
         (folder / f"{name}.yaml").write_text(task, encoding="utf-8")
@@ -121,6 +143,19 @@ def test_rolling_perplexity_is_ours(name: str, folders: dict[str, str], tasks: P
     assert found["bits_per_byte,none"] == pytest.approx(ours["bits_per_byte"] * ours["bytes"] / theirs, rel=1e-4)
 
 
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_generation_ends_at_the_stop_sequences(name: str, folders: dict[str, str], tasks: Path) -> None:
+    found = evaluate("ours_generate", tasks, pretrained=folders[name])
+    model, tokenizer = load(folders[name])
+    for sample in found["samples"]:
+        prompt = tokenizer(PROMPTS[sample["doc_id"]]["context"], return_tensors="pt")
+        ids = model.generate(**prompt, max_new_tokens=9, do_sample=False)[0, prompt["input_ids"].shape[1] :]
+        text = tokenizer.decode(ids, skip_special_tokens=True)
+        for stop in (" old log", "mat ."):
+            text = text.split(stop)[0]
+        assert [answer.strip() for answer in sample["filtered_resps"]] == [text.strip()]
+
+
 def test_a_recurrent_model_reads_a_text_of_any_length(folders: dict[str, str], tasks: Path) -> None:
     options = {"pretrained": folders["recurrent"], "add_bos_token": False}
     ours = evaluate_language_model(*load(folders["recurrent"]), [LONG])
@@ -137,7 +172,7 @@ def test_the_command(folders: dict[str, str], tasks: Path, tmp_path: Path) -> No
     command += ["--model", "hf", "--model_args", f"pretrained={folders['gpt1']},add_bos_token=False"]
     command += ["--tasks", "ours_texts", "--include_path", str(tasks), "--device", "cpu"]
     command += ["--output_path", str(tmp_path)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-4000:]
     (results,) = tmp_path.rglob("results_*.json")
     found = json.loads(results.read_text(encoding="utf-8"))["results"]["ours_texts"]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, MambaConfig, MambaForCausalLM
 
+from hf_lecture_models import NGramConfig, NGramForCausalLM
 from tests.interop.small_models import small_model, small_tokenizer
 
 peft = pytest.importorskip("peft")
@@ -172,3 +175,110 @@ def reloaded_after_merging(adapted: Any, tokens: torch.Tensor, folder: Path) -> 
     adapted.merge_and_unload().save_pretrained(folder / "merged")
     reloaded = AutoModelForCausalLM.from_pretrained(folder / "merged")
     return reloaded, [reloaded(tokens).logits, expected]
+
+
+# Without naming modules
+
+
+@pytest.mark.parametrize("method", ["Lora", "IA3", "LoHa", "Vera", "LNTuning", "OFT"])
+@pytest.mark.parametrize("name", ["gpt1", "self_attention", "self_attention, post", "feed_forward"])
+def test_default_targets(name: str, method: str) -> None:
+    """As in GPT-2: queries, keys and values; Bengio's network has one layer. It learns, and has no layer norm."""
+    name, _, norm = name.partition(", ")
+    base = small_model(name, small_tokenizer(), **({"norm_position": norm} if norm else {}))
+    config = getattr(peft, f"{method}Config")(task_type="CAUSAL_LM")
+    if (name, method) == ("feed_forward", "LNTuning"):
+        with pytest.raises(ValueError, match="Please specify `target_modules`"):
+            peft.get_peft_model(base, config)
+        return
+    adapted = peft.get_peft_model(base, config)
+    if method == "Lora":
+        assert adapted.peft_config["default"].target_modules == {
+            "hidden_layer" if name == "feed_forward" else "qkv_proj"
+        }
+    losses = train(adapted.eval(), torch.randint(base.config.vocab_size - 3, (2, 6)))
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("name", ["recurrent", "ngram"])
+def test_no_default_targets(name: str) -> None:
+    """peft's tables name modules, and a recurrent kernel is reached by its parameters; an n-gram has none."""
+    ngram = NGramForCausalLM(NGramConfig(vocab_size=20, order=2))
+    model = ngram if name == "ngram" else small_model(name, small_tokenizer())
+    with pytest.raises(ValueError, match="Please specify `target_modules` or `target_parameters`"):
+        peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM"))
+
+
+@pytest.mark.parametrize("first", ["peft", "hf_lecture_models"])
+def test_default_targets_whichever_is_imported_first(first: str) -> None:
+    """And peft is imported by nobody but who wants it."""
+    second = {"peft": "hf_lecture_models", "hf_lecture_models": "peft"}[first]
+    code = f"import sys, {first}; alone = 'peft' in sys.modules; import {second}, peft.utils as utils"
+    code += "; print(alone, utils.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING['lecture_gpt1'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split(maxsplit=1) == [str(first == "peft"), "['qkv_proj']\n"]
+
+
+# Prompts
+
+
+PROMPTS = {
+    "prompt tuning": peft.PromptTuningConfig,
+    "p-tuning": peft.PromptEncoderConfig,
+    "prefix tuning": peft.PrefixTuningConfig,
+}
+
+
+def prompt_learner(method: str, model: Any, **fields: Any) -> Any:
+    if method == "p-tuning":
+        fields["encoder_hidden_size"] = 16
+    return peft.get_peft_model(model, PROMPTS[method](task_type="CAUSAL_LM", num_virtual_tokens=4, **fields))
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Position ids are not supported"
+)  # it drops what generate() gives it, and counts anew
+@pytest.mark.parametrize("method", PROMPTS)
+@pytest.mark.parametrize("kind", ["gpt1", "sinusoidal", "learned", "relative", "alibi", "recurrent", "feed_forward"])
+def test_prompts_train_and_generate(kind: str, method: str, tmp_path: Path) -> None:
+    """Cached generation is the choice of the likeliest token, one forward pass each, in a batch with padding."""
+    own = kind in ("gpt1", "recurrent", "feed_forward")
+    name, fields = (kind, {}) if own else ("self_attention", {"position_encoding": kind})
+    # What peft asks of every model, and a prompt does not depend on.
+    shape = {} if name in ("gpt1", "self_attention") else {"num_layers": 1, "num_attention_heads": 1}
+    base = base_model(name, fields, tmp_path / "base")
+    adapted = prompt_learner(method, base, **shape)
+    ids, mask = torch.randint(base.config.vocab_size - 3, (2, 6)), torch.tensor([[1] * 6, [0, 0, 1, 1, 1, 1]])
+    if shape and method == "prefix tuning":
+        with pytest.raises(TypeError, match="past_key_values is a DynamicCache, but this model's state is a Recurrent"):
+            adapted(input_ids=ids, attention_mask=mask)
+        return
+    optimizer = torch.optim.Adam([p for p in adapted.parameters() if p.requires_grad], lr=0.05)
+    losses = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = adapted(input_ids=ids, attention_mask=mask, labels=ids.masked_fill(mask == 0, -100)).loss
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    adapted.eval().save_pretrained(tmp_path / "prompt")
+    again = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(tmp_path / "base"), tmp_path / "prompt")
+    options = {"max_new_tokens": 5, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
+    found = [again.generate(input_ids=ids, attention_mask=mask, use_cache=cache, **options) for cache in (True, False)]
+    tokens, real = ids, mask
+    for _ in range(5):
+        with torch.no_grad():
+            likeliest = adapted(input_ids=tokens, attention_mask=real).logits[:, -1].argmax(-1, keepdim=True)
+        tokens, real = torch.cat((tokens, likeliest), 1), torch.cat((real, torch.ones_like(likeliest)), 1)
+    for generated in found:
+        assert torch.equal(generated, tokens)
+
+
+def test_peft_asks_stock_models_without_attention_for_their_heads() -> None:
+    """So it is no matter of these models: Mamba's configuration names none either, and the way round is the same."""
+    stock = MambaForCausalLM(MambaConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1))
+    for model in (stock, small_model("recurrent", small_tokenizer())):
+        with pytest.raises(ValueError, match="Please specify `num_attention_heads`"):
+            prompt_learner("prompt tuning", model)
+        assert prompt_learner("prompt tuning", model, num_attention_heads=1)

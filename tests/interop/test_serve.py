@@ -9,13 +9,17 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
+from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from tests.forked_python import PATIENCE
 from tests.interop.installed import need
+from tests.interop.small_models import save_small_model
 from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
 
 pytestmark = pytest.mark.slow
@@ -32,13 +36,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: save_trained_model(root, name) for name in TOKENIZERS}
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One server for all models, at a free port; it has ended when the fixture has."""
-    log = tmp_path_factory.mktemp("serve") / "log"
+@contextmanager
+def serving(log: Path, *options: str) -> Iterator[str]:
+    """The address of a server for all models, at a free port; it has ended when the block has."""
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [*COMMAND, "--port", "0", "--host", "127.0.0.1", "--device", "cpu"],
+            [*COMMAND, "--port", "0", "--host", "127.0.0.1", "--device", "cpu", *options],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -48,6 +51,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         server.kill()
         server.wait()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("serve") / "log") as address:
+        yield address
 
 
 def wait_for_address(server: subprocess.Popen[bytes], log: Path) -> str:
@@ -65,7 +74,7 @@ class Client:
     def __init__(self, address: str, model: str):
         import openai
 
-        self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=120)
+        self.api = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=PATIENCE)
         self.options: dict[str, Any] = {"model": model, "max_tokens": MOST, "temperature": 0}
 
     def complete(self, prompt: str) -> tuple[str, int]:
@@ -130,3 +139,94 @@ def test_two_clients_get_what_generate_gives(name: str, folders: dict[str, str],
         list(pool.map(ask, (0, 1)))
     # Words are parted by single blanks, and the answer ends where the model ends it.
     assert [text for text, _ in answered[: len(TEXTS)]] == [" ".join(text.split()[3:]) for text in TEXTS]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_stop_strings(name: str, folders: dict[str, str], address: str) -> None:
+    """The answer ends with the string, at the first place where the text has it; OpenAI's own leaves the string out."""
+    client = Client(address, folders[name])
+    whole, tokens = client.complete("the cat")
+    stop = "on the"
+    assert stop in whole
+    expected = whole[: whole.index(stop) + len(stop)]
+    for given in (stop, ["nowhere", stop]):
+        client.options["stop"] = given
+        for ask in (client.complete, client.complete_in_pieces):
+            text, fewer = ask("the cat")
+            assert (text, fewer < tokens) == (expected, True)
+    answered, _ = client.chat(chat(user=question(TEXTS[0])))
+    assert answered == "on the"
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Ours and one of transformers, of 16 positions; and a vocabulary without an unknown word."""
+    root = tmp_path_factory.mktemp("limited")
+    save_small_model(root / "ours", "gpt1", max_position_embeddings=16)
+    tokenizer = AutoTokenizer.from_pretrained(root / "ours")
+    ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    stock = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_positions=16, n_embd=8, n_layer=1, n_head=1, **ids))
+    stock.save_pretrained(root / "stock"), tokenizer.save_pretrained(root / "stock")
+    closed = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
+    NGramForCausalLM.fit(TEXTS, closed, order=2, smoothing="add_alpha").save_pretrained(root / "closed")
+    closed.save_pretrained(root / "closed")
+    return {name: str(root / name) for name in ("ours", "stock", "closed")}
+
+
+def refusal(client: Client, prompt: str, **options: Any) -> tuple[int, str]:
+    import openai
+
+    with pytest.raises(openai.APIStatusError) as caught:
+        client.api.completions.create(prompt=prompt, **client.options | options)
+    return caught.value.status_code, caught.value.response.text
+
+
+def test_what_a_model_refuses_is_the_requests_fault(limited: dict[str, str], address: str) -> None:
+    import openai
+
+    client, long = Client(address, limited["ours"]), "the cat " * 20
+    assert client.complete("the cat")[1] == MOST
+    status, reason = refusal(client, long)
+    assert (status, "positions 0 to 15" in reason) == (400, True)
+    # While it streams, the status is sent already: an error ends the stream.
+    with pytest.raises(openai.APIError) as caught:
+        client.complete_in_pieces(long)
+    assert "positions 0 to 15" in str(caught.value.body)
+    assert refusal(client, "the cat", max_tokens=0) == (
+        400,
+        '{"detail":"`max_new_tokens` must be greater than 0, but is 0."}',
+    )
+    assert refusal(client, "the cat", stop="")[0] == 400
+    status, reason = refusal(Client(address, limited["closed"]), "the zebra")
+    assert (status, "'zebra' is not in the vocabulary" in reason) == (400, True)
+    # transformers' own: what torch says of a model that is none of ours is an error of the server.
+    assert refusal(Client(address, limited["stock"]), long) == (500, "Internal Server Error")
+
+
+def test_a_chat_is_cut_where_asked_to(limited: dict[str, str], address: str) -> None:
+    """`--chat-template-kwargs` of the command does the same for all requests."""
+    client = Client(address, limited["ours"])
+    client.options["extra_body"] = {"chat_template_kwargs": {"truncation": True, "max_length": 12}}
+    _, tokens = client.chat(chat(user="the cat " * 20))
+    assert 1 <= tokens <= 5  # 16 can be read, and the last one is not
+
+
+def test_continuous_batching(folders: dict[str, str], limited: dict[str, str], tmp_path: Path) -> None:
+    """For models of keys and values; the others say so. transformers' own: it takes no notice of `stop`."""
+    with serving(tmp_path / "log", "--continuous-batching", "--cb-num-blocks", "40") as address:
+        client = Client(address, folders["self_attention"])
+        prompts = ["", "the", *map(question, TEXTS)]
+        with ThreadPoolExecutor(3) as pool:
+            answers = list(pool.map(client.complete, prompts))
+        assert answers == alone(folders["self_attention"], prompts)
+        client.options["stop"] = "on"
+        assert client.complete("the cat")[0] == "sat on the mat ."
+        for name in ("recurrent", "feed_forward", "ngram"):
+            status, reason = refusal(Client(address, folders[name]), "the cat")
+            assert (status, "has no keys and values" in reason) == (400, True)
+        # What the model cannot read is refused, and the next request is served.
+        client = Client(address, limited["ours"])
+        status, reason = refusal(client, "the cat " * 20)
+        assert (status, "longer than Gpt1ForCausalLM can read, 16 tokens" in reason) == (400, True)
+        assert client.api.completions.create(prompt="the cat", model=limited["ours"]).usage.completion_tokens <= 14
+        assert client.complete("the cat")[1] == MOST

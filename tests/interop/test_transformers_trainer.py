@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, DataCollatorForLanguageModeling, Trainer, TrainingArguments, set_seed
+from transformers import (
+    AutoModelForCausalLM,
+    DataCollatorForLanguageModeling,
+    DataCollatorWithFlattening,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
 
 from hf_lecture_models import NGramForCausalLM
 from tests.interop.small_models import TEXTS, count_tokens, ids_of, small_model, small_tokenizer
@@ -116,6 +123,42 @@ def test_smoothed_labels_are_those_of_the_next_token(name: str, tmp_path: Path) 
         logits = model(batch["input_ids"], batch["attention_mask"]).logits[:, :-1].flatten(0, 1)
     expected = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:].flatten(), label_smoothing=0.1)
     torch.testing.assert_close(loss, expected)
+
+
+NO_DROPOUT: dict[str, dict[str, Any]] = {
+    "gpt1": {"dropout": 0.0, "embedding_dropout": 0.0, "attention_dropout": 0.0},
+    **{kind: {"position_encoding": kind, "dropout": 0.0} for kind in ("sinusoidal", "learned", "relative", "alibi")},
+}
+
+
+@pytest.mark.parametrize("kind", NO_DROPOUT)
+def test_flattened_batches_train_as_padded_ones(kind: str, tmp_path: Path) -> None:
+    """The same weights after the same steps, to which each text gives what it gives alone."""
+    tokenizer = small_tokenizer()
+    tokenizer.padding_side = "right"
+    name, fields, weights, losses = "gpt1" if kind == "gpt1" else "self_attention", NO_DROPOUT[kind], [], []
+    collators = [None, DataCollatorWithFlattening(), DataCollatorWithFlattening(return_flash_attn_kwargs=True)]
+    for number, collator in enumerate(collators):
+        set_seed(0)
+        model = small_model(name, tokenizer, **fields)
+        changes = {"optim": "sgd", "learning_rate": 0.5, "max_steps": 3, "seed": 3, "remove_unused_columns": False}
+        run = trainer(model, tmp_path / str(number), tokenizer, **changes)
+        run.data_collator = collator or run.data_collator
+        run.train()
+        weights.append(model.state_dict())
+        losses.append(run.evaluate()["eval_loss"])
+    for key, value in weights[0].items():
+        for flattened in weights[1:]:
+            torch.testing.assert_close(flattened[key], value, rtol=0, atol=1e-6)
+    assert losses == [pytest.approx(losses[0], rel=1e-5)] * 3
+
+
+@pytest.mark.parametrize("name", ["feed_forward", "recurrent"])
+def test_flattened_batches_are_refused_where_a_state_would_run_on(name: str, tmp_path: Path) -> None:
+    run = trainer(small_model(name, small_tokenizer()), tmp_path, small_tokenizer())
+    run.data_collator = DataCollatorWithFlattening()
+    with pytest.raises(TypeError, match="takes no argument position_ids"):
+        run.train()
 
 
 def test_an_ngram_is_evaluated_but_not_trained(tmp_path: Path) -> None:

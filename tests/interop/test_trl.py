@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,49 @@ def test_supervised_fine_tuning(name: str, given: str, data: str, tmp_path: Path
     assert same_logits(trainer.model, tmp_path / "saved")
 
 
+PACKED = {"padding_free": {"padding_free": True, "max_length": None}, "packing": {"packing": True, "max_length": 16}}
+
+
+@pytest.mark.filterwarnings("ignore")  # trl knows only flash attention to keep packed texts apart
+@pytest.mark.parametrize("how", PACKED)
+@pytest.mark.parametrize("kind", ["gpt1", "sinusoidal", "learned", "relative", "alibi"])
+def test_packed_texts(kind: str, how: str, tmp_path: Path) -> None:
+    """Each batch is one row of several texts, and its loss that of the texts apart."""
+    name = "gpt1" if kind == "gpt1" else "self_attention"
+    path = save_small_model(tmp_path / "model", name, **({} if kind == "gpt1" else {"position_encoding": kind}))
+    trainer = trl.SFTTrainer(
+        path,
+        trl.SFTConfig(output_dir=str(tmp_path / "run"), **OPTIONS | PACKED[how]),
+        train_dataset=datasets.Dataset.from_list(rows("plain text")),
+    )
+    batch = next(iter(trainer.get_train_dataloader()))
+    begins = [*(batch["position_ids"][0] == 0).nonzero().flatten().tolist(), batch["input_ids"].shape[1]]
+    assert batch["input_ids"].shape[0] == 1
+    assert len(begins) > 3
+    model = AutoModelForCausalLM.from_pretrained(path)
+    with torch.no_grad():
+        found, total, count = model(**batch).loss, 0.0, 0
+        for begin, end in pairwise(begins):
+            text = batch["input_ids"][:, begin:end]
+            total += model(text, labels=text, num_items_in_batch=1).loss.item()
+            count += text.shape[1] - 1
+    assert found.item() == pytest.approx(total / count, rel=1e-5)
+    trainer.train()
+    assert losses(trainer)[-1] < 0.9 * losses(trainer)[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("how", PACKED)
+def test_packed_texts_are_refused_where_a_state_would_run_on(how: str, tmp_path: Path) -> None:
+    trainer = trl.SFTTrainer(
+        save_small_model(tmp_path / "model", "recurrent"),
+        trl.SFTConfig(output_dir=str(tmp_path / "run"), **OPTIONS | PACKED[how]),
+        train_dataset=datasets.Dataset.from_list(rows("plain text")),
+    )
+    with pytest.raises(TypeError, match="takes no argument .*position_ids"):
+        trainer.train()
+
+
 @pytest.mark.parametrize("given", ["path", "object"])
 @pytest.mark.parametrize("name", MODELS)
 def test_preferences(name: str, given: str, tmp_path: Path) -> None:
@@ -102,6 +146,30 @@ def test_preferences(name: str, given: str, tmp_path: Path) -> None:
     assert all(torch.equal(value, before[key]) for key, value in trainer.ref_model.state_dict().items())
     trainer.save_model(str(tmp_path / "saved"))
     assert same_logits(trainer.model, tmp_path / "saved")
+
+
+@pytest.mark.parametrize("kind", [*MODELS, "feed_forward"])
+def test_preferences_of_a_trained_model_with_dropout(kind: str, tmp_path: Path) -> None:
+    """It starts from ln 2: what trl switches off is all the dropout that there is."""
+    rates = ("dropout", "embedding_dropout", "attention_dropout") if kind == "gpt1" else ("dropout",)
+    path = save_small_model(tmp_path / "model", kind, **dict.fromkeys(rates, 0.5))
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(path), AutoTokenizer.from_pretrained(path)
+    batch = tokenizer(TEXTS, return_tensors="pt", padding=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss = model.train()(**batch, labels=batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)).loss
+        loss.backward()
+        optimizer.step()
+    model.save_pretrained(path)
+    changes = {"max_steps": 1, "gradient_checkpointing": kind != "feed_forward"}  # which has a single layer
+    trainer = trl.DPOTrainer(
+        path,
+        args=trl.DPOConfig(output_dir=str(tmp_path / "run"), **OPTIONS | changes),
+        train_dataset=datasets.Dataset.from_list(PAIRS),
+    )
+    trainer.train()
+    assert losses(trainer)[0] == pytest.approx(0.693147, abs=1e-5)
 
 
 def run_trl(command: str, folder: Path, data: list[dict[str, Any]], *options: str) -> Path:

@@ -11,13 +11,22 @@ from transformers.activations import ACT2FN
 from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("relu", "relu"), ("gelu", "gelu_new"), ("silu", "silu")])
-def test_values_and_gradients_are_transformers(ours: str, theirs: str) -> None:
+@pytest.mark.parametrize("name", ["relu", "gelu", "gelu_new", "silu"])
+def test_values_and_gradients_are_transformers(name: str) -> None:
+    """Under the same names."""
     x = torch.linspace(-8, 8, 201, requires_grad=True)
-    found, expected = ACTIVATIONS[ours]()(x), ACT2FN[theirs](x)
+    found, expected = ACTIVATIONS[name]()(x), ACT2FN[name](x)
     assert_close(found, expected, rtol=1e-5, atol=1e-6)
     gradients = [torch.autograd.grad(y.square().sum(), x)[0] for y in (found, expected)]
     assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
+def test_gelu_is_that_of_the_slide() -> None:
+    """x Φ(x), R:878; the tanh form is another function."""
+    x = torch.linspace(-4, 4, 81, dtype=torch.float64)
+    exact = x * torch.distributions.Normal(0.0, 1.0).cdf(x)
+    assert_close(ACTIVATIONS["gelu"]()(x), exact, rtol=0, atol=1e-7)
+    assert 4e-4 < (ACTIVATIONS["gelu_new"]()(x) - exact).abs().max() < 4.8e-4
 
 
 def test_swish_starts_as_silu_and_its_beta_learns() -> None:

@@ -32,7 +32,7 @@ def positions(length: int) -> torch.Tensor:
 @pytest.mark.parametrize("width", [2, 12, 64])
 def test_sinusoids_equal_the_formula(width: int) -> None:
     words = torch.randn(2, 50, width)
-    placed, bias = SinusoidalPositions(width)(words, positions(50), positions(50))
+    placed, bias = SinusoidalPositions(width)(words, positions(50), positions(50)[:, None])
     assert bias is None
     table = torch.empty(50, width, dtype=torch.float64)
     for t in range(50):
@@ -44,7 +44,7 @@ def test_sinusoids_equal_the_formula(width: int) -> None:
 
 def test_sinusoids_are_marians_in_another_order() -> None:
     """transformers puts all sines first."""
-    placed, _ = SinusoidalPositions(16)(torch.zeros(1, 40, 16), positions(40), positions(40))
+    placed, _ = SinusoidalPositions(16)(torch.zeros(1, 40, 16), positions(40), positions(40)[:, None])
     theirs = MarianSinusoidalPositionalEmbedding(40, 16)
     weight = theirs.create_weight() if hasattr(theirs, "create_weight") else theirs.weight
     assert_close(torch.cat((placed[0, :, ::2], placed[0, :, 1::2]), -1), weight.detach(), rtol=0, atol=1e-5)
@@ -53,7 +53,7 @@ def test_sinusoids_are_marians_in_another_order() -> None:
 def test_sinusoids_have_no_end_and_no_memory() -> None:
     encoding = SinusoidalPositions(8)
     far = torch.tensor([[0, 1_000_000]])
-    placed, _ = encoding(torch.zeros(1, 2, 8), far, far)
+    placed, _ = encoding(torch.zeros(1, 2, 8), far, far[:, None])
     assert placed[0, 1, 1].item() == pytest.approx(math.cos(1e6), abs=0.05)
     assert not list(encoding.parameters())
     assert not list(encoding.buffers())
@@ -62,12 +62,12 @@ def test_sinusoids_have_no_end_and_no_memory() -> None:
 # Learned positions
 
 
-def test_learned_positions_end() -> None:
-    encoding, words = LearnedPositions(5, 4), torch.zeros(1, 2, 4)
-    last = torch.tensor([[3, 4]])
-    assert torch.equal(encoding(words, last, positions(5))[0], encoding.embed_positions.weight[None, 3:])
-    with pytest.raises(ValueError, match=r"position 5; .*max_position_embeddings=5"):
-        encoding(words, last + 1, positions(6))
+def test_learned_positions_are_rows_of_a_table() -> None:
+    """Whose end `bounded_positions` watches (tests/layers/test_token_positions.py)."""
+    encoding, words = LearnedPositions(5, 4), torch.ones(1, 2, 4)
+    placed, bias = encoding(words, torch.tensor([[4, 3]]), positions(5)[:, None])
+    assert bias is None
+    assert torch.equal(placed, 1 + encoding.embed_positions.weight[None, [4, 3]])
 
 
 # Relative positions
@@ -85,7 +85,7 @@ def test_buckets_equal_t5s(buckets: int, farthest: int) -> None:
 def test_relative_bias_is_the_buckets_number_of_each_head() -> None:
     encoding = RelativePositions(3, 8, 16)
     words = torch.randn(2, 4, 6)
-    placed, bias = encoding(words, positions(20)[:, -4:], positions(20))
+    placed, bias = encoding(words, positions(20)[:, -4:], positions(20)[:, None])
     assert placed is words
     assert bias.shape == (1, 3, 4, 20)
     for head, query, key in ((0, 0, 16), (2, 3, 2), (1, 1, 17)):
@@ -102,7 +102,7 @@ def test_alibi_equals_blooms_up_to_a_constant_per_row(heads: int) -> None:
     mask = torch.tensor([[1] * 12, [0] * 5 + [1] * 7])
     theirs = build_alibi_tensor(mask, heads, torch.float32).view(2, heads, 1, 12)
     where = token_positions(torch.zeros(2, 12, 4), mask)
-    _, bias = AlibiPositions(heads)(torch.zeros(2, 12, 4), where, where)
+    _, bias = AlibiPositions(heads)(torch.zeros(2, 12, 4), where, where[:, None])
     assert bias.shape == (2, heads, 12, 12)
     real = mask.bool()
     for row in range(2):

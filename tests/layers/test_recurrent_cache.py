@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from safetensors.torch import load, save
@@ -32,8 +34,8 @@ def rows_of(cache: RecurrentCache) -> list[list[float]]:
     ids=["reorder", "select", "repeat"],
 )
 def test_all_tensors_of_all_layers_change(change, expected) -> None:
-    cache, other = filled(), filled()
-    other.states = list(cache.states)  # shares the tensors
+    cache = filled()
+    other = RecurrentCache.from_states(cache.states, 7)  # shares the tensors
     change(cache)
     assert rows_of(cache) == [expected] * 3
     assert cache.get_seq_length() == 7
@@ -46,9 +48,30 @@ def test_empty_cache() -> None:
     cache.reorder_cache(torch.tensor([0]))
     assert (len(cache), cache.get_seq_length(), cache.batch_size, cache.states) == (2, 0, -1, [None, None])
     assert cache.get_max_length() == -1
-    assert cache.get_mask_sizes(3) == (3, 0)
+    assert cache.get_mask_sizes(3, 0) == (3, 0)
     assert not cache.is_compileable
     assert not cache.is_croppable
+
+
+def test_it_reads_as_any_cache() -> None:
+    """Other programs count and visit `layers`, and ask each for its length."""
+    cache = filled()
+    assert len(cache) == len(cache.layers) == len(cache.states) == 2
+    assert [layer.get_seq_length() for layer in cache.layers] == [cache.get_seq_length(index) for index in (0, 1)]
+    assert [cache.get_seq_length(), cache.seen_tokens, cache.get_max_length(), cache.get_query_offset()] == [
+        7,
+        7,
+        -1,
+        7,
+    ]
+    assert cache.get_mask_sizes(3, 1) == (10, 0)
+    assert (cache.is_sliding, cache.is_linear, cache.is_dummy) == ([False] * 2,) * 3
+    assert not any((cache.is_compileable, cache.is_croppable, cache.is_initialized, cache.is_recording_past(0)))
+    with pytest.raises(TypeError, match="holds no keys and values"):
+        cache.update(torch.ones(3, 1, 1, 2), torch.ones(3, 1, 1, 2), 0)
+    copied = copy.deepcopy(cache)
+    copied.reset()
+    assert rows_of(cache) == [[0, 1, 2]] * 3
 
 
 def test_reset_forgets_everything() -> None:

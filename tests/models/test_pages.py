@@ -37,3 +37,25 @@ def test_a_card_finds_title_text_and_deviations(page: Path) -> None:
     assert re.match(r"[A-Z]", text), "the first paragraph is prose"
     code = page.with_name(f"modeling_{page.parent.name}.py").read_text(encoding="utf-8")
     assert re.search(r"^Deviations:(\n *- | none\.?$)", ast.get_docstring(ast.parse(code)) or "", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
+def test_a_page_begins_with_plain_words(page: Path) -> None:
+    """After papers and slides, before any equation: what it is, does and costs, when to use it, where it is shown."""
+    parts = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert "    " not in parts[0], "an equation before the words"
+    title, _, words = parts[1].partition("\n\n")
+    assert title == "Read this first"
+    assert 5 <= len(words.strip().splitlines()) <= 7
+    assert "predict" in words or "class" in words
+    assert re.search(r"WikiText-2|SST", words), "what it can do"
+    assert "CPU" in words or "an hour" in words, "what it costs"
+    assert "Use it " in words
+    assert re.search(r"In the lecture:\s[RNY]", words)
+
+
+def test_papers_are_cited_without_excuses() -> None:
+    package = PAGES[0].parents[2]
+    for path in [*package.rglob("*.py"), *package.rglob("*.md"), *package.parent.glob("docs/*.md")]:
+        text = " ".join(path.read_text(encoding="utf-8").split())
+        assert not re.search(r"from memory\b|could not be opened|second-hand", text), path

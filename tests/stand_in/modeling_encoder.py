@@ -19,6 +19,7 @@ from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHea
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.layers.inputs import input_vectors, padding_mask
 
 
 @strict
@@ -67,11 +68,12 @@ class EncoderModel(EncoderPreTrainedModel):
         inputs_embeds: Tensor | None = None,
         **kwargs: bool,
     ) -> BaseModelOutput:
-        words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         if token_type_ids is None:
             token_type_ids = words.new_zeros(words.shape[:2], dtype=torch.long)
-        real = torch.ones_like(token_type_ids) if attention_mask is None else attention_mask
-        hidden, _ = self.block(words + self.embed_types(token_type_ids), real.bool())
+        real = padding_mask(attention_mask, words)
+        real = torch.ones_like(token_type_ids, dtype=torch.bool) if real is None else real
+        hidden, _ = self.block(words + self.embed_types(token_type_ids), real)
         return BaseModelOutput(last_hidden_state=hidden)
 
 

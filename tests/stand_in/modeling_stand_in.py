@@ -16,9 +16,10 @@ from transformers.modeling_outputs import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.heads.losses import cross_entropy
+from hf_lecture_models.base.heads.losses import cross_entropy, next_token_labels
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
-from hf_lecture_models.base.scoring import CausalLMMixin
+from hf_lecture_models.base.scoring import score_from_logits
+from hf_lecture_models.layers.inputs import input_vectors, padding_mask
 
 
 @strict
@@ -40,6 +41,8 @@ class StandInOutput(ModelOutput):
     loss: Tensor | None = None
     logits: Tensor | None = None
     past_key_values: Any = None
+    hidden_states: Any = None
+    attentions: Any = None
 
 
 class StandInCache:
@@ -55,7 +58,7 @@ class StandInCache:
         self.state = self.state.index_select(0, beam_idx)
 
 
-class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin):
+class StandInForCausalLM(LecturePreTrainedModel, GenerationMixin):
     config: StandInConfig
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
@@ -87,9 +90,9 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
         logits_to_keep: int | Tensor = 0,
         **kwargs: Any,
     ) -> StandInOutput:
-        kwargs = given_arguments(self, kwargs, frozenset({"num_items_in_batch"}))
+        kwargs = given_arguments(self, kwargs, frozenset({"num_items_in_batch", "shift_labels"}))
+        embedded = input_vectors(self.embed_tokens, input_ids, None) * self.scale
         real = self.real_tokens(input_ids, attention_mask)
-        embedded = self.embed_tokens(input_ids) * self.scale
         state = torch.zeros_like(embedded[:, 0]) if past_key_values is None else past_key_values.state
         states = []
         for position, embedding in enumerate(embedded.unbind(dim=1)):
@@ -100,20 +103,22 @@ class StandInForCausalLM(CausalLMMixin, LecturePreTrainedModel, GenerationMixin)
             state = torch.where(real[:, position, None], new, state)
             states.append(state)
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
-        logits = self.lm_head(torch.stack(states, dim=1)[:, kept])
-        if labels is not None:
+        logits, loss = self.lm_head(torch.stack(states, dim=1)), None
+        targets = next_token_labels(labels, kwargs.get("shift_labels"), real.shape, self.config.vocab_size)
+        if targets is not None:
             # The first token of a row follows nothing, wherever padding has put it.
-            labels = labels.masked_fill(real.cumsum(dim=1) <= 1, -100)
-        loss = (
-            None if labels is None else cross_entropy(logits[:, :-1], labels[:, 1:], kwargs.get("num_items_in_batch"))
-        )
+            targets = targets.masked_fill(real.cumsum(dim=1) == 0, -100)
+            loss = cross_entropy(logits, targets, kwargs.get("num_items_in_batch"))
         seen = input_ids.shape[1] + (0 if past_key_values is None else past_key_values.get_seq_length())
-        return StandInOutput(loss, logits, StandInCache(state, seen) if use_cache else None)
+        return StandInOutput(loss, logits[:, kept], StandInCache(state, seen) if use_cache else None)
+
+    @torch.no_grad()
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        return score_from_logits(self, input_ids, attention_mask)
 
     def step(self, embedding: Tensor, state: Tensor) -> Tensor:
         return getattr(torch, self.config.activation)(embedding + self.recurrent(state))
 
     def real_tokens(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        if attention_mask is None:
-            return torch.ones_like(input_ids, dtype=torch.bool)
-        return attention_mask[:, -input_ids.shape[1] :].bool()
+        mask = padding_mask(attention_mask, input_ids[..., None])
+        return torch.ones_like(input_ids, dtype=torch.bool) if mask is None else mask

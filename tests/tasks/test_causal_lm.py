@@ -76,10 +76,27 @@ def test_accumulated_streams_train_as_one_batch(tmp_path, tokenizer):
     assert losses[1] == pytest.approx(losses[0], rel=1e-3)
 
 
-def test_other_training_data_are_refused_on_resume(tmp_path, tokenizer):
-    run(tmp_path, tokenizer, layout="stream")
-    with pytest.raises(ValueError, match="training data or the tokenizer differ"):
-        run(tmp_path, tokenizer, texts=TEXTS[1:], layout="stream", resume=True)
+@pytest.mark.parametrize("layout", ["stream", "blocks", "texts"])
+def test_a_run_is_not_resumed_on_other_data(tmp_path, tokenizer, layout):
+    run(tmp_path, tokenizer, layout=layout)
+    before = contents(tmp_path)
+    swapped = [*TEXTS[:-2], TEXTS[-1], TEXTS[-2]]
+    with pytest.raises(ValueError, match="cannot resume: the training data changed since the run was started"):
+        run(tmp_path, tokenizer, texts=swapped, layout=layout, resume=True)
+    # The same words, counted otherwise: the shapes are those of the run.
+    retrained = WordTokenizer.train(["sits runs " * 50, *TEXTS], progress=False)
+    assert len(retrained) == len(tokenizer)
+    with pytest.raises(ValueError, match="cannot resume: the tokenizer changed"):
+        run(tmp_path, retrained, layout=layout, resume=True)
+    model, texts = model_for(tokenizer), HELD_OUT[:1]
+    with pytest.raises(ValueError, match="cannot resume: the validation data changed"):
+        train_causal_lm(model, tokenizer, TEXTS, texts, tmp_path, recipe(layout=layout), resume=True, quiet=True)
+    assert contents(tmp_path) == before
+    run(tmp_path, tokenizer, layout=layout, resume=True)
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_no_text_and_a_foreign_tokenizer_are_refused(tmp_path, tokenizer):
@@ -161,6 +178,43 @@ def test_a_streamed_run_resumes_to_the_same_bits(tmp_path, tokenizer, streamed):
     with pytest.warns(UserWarning, match="passed over"):
         model = start("cut", seed=5, resume=True)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
+
+
+def test_a_streamed_run_is_not_resumed_on_other_data(tmp_path, tokenizer, streamed):
+    def start(tokenizer=tokenizer, validation_texts=HELD_OUT, **fields):
+        chosen = recipe(**streamed | fields)
+        texts, model = CausalLM().read(chosen, "train"), model_for(tokenizer)
+        folder, resume = tmp_path / "run", (tmp_path / "run").exists()
+        train_causal_lm(model, tokenizer, texts, validation_texts, folder, chosen, resume=resume, quiet=True)
+
+    start()
+    before = contents(tmp_path / "run")
+    with pytest.raises(ValueError, match="cannot resume: the tokenizer changed"):
+        start(WordTokenizer.train(["sits runs " * 50, *TEXTS], progress=False))
+    with pytest.raises(ValueError, match="cannot resume: the validation data changed"):
+        start(validation_texts=HELD_OUT[:1])
+    path = tmp_path / "a.txt"
+    text = path.read_text()
+    path.write_text(text[:-3] + "cat")  # of the same size, in the last line
+    with pytest.raises(ValueError, match="cannot resume: the training data changed"):
+        start()
+    path.write_text(text)
+    assert contents(tmp_path / "run") == before
+    start()
+
+
+def test_a_streamed_set_of_ones_own_is_known_by_its_first_texts(tmp_path, tokenizer, streamed):
+    datasets = pytest.importorskip("datasets")
+    chosen = recipe(**streamed | {"train_files": []})
+
+    def start(texts, **options):
+        data = datasets.Dataset.from_dict({"text": texts}).to_iterable_dataset()
+        train_causal_lm(model_for(tokenizer), tokenizer, data, None, tmp_path, chosen, quiet=True, **options)
+
+    start(TEXTS)
+    start(TEXTS, resume=True)
+    with pytest.raises(ValueError, match="cannot resume: the training data changed"):
+        start([*TEXTS[:-1], "the cat"], resume=True)
 
 
 def test_a_shuffled_stream_starts_again_and_needs_max_steps(tmp_path, tokenizer, streamed):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hf_lecture_models.tasks import metrics
+from tests.forked_python import PATIENCE
 
 FOLDER = Path(metrics.__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
@@ -41,7 +42,7 @@ def test_modules_load_by_path_in_a_process_that_knows_nothing_else(tmp_path: Pat
         env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_MODULES_CACHE": str(tmp_path / "modules")},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert len(done.stdout.splitlines()) == len(NAMES) >= 2

@@ -105,7 +105,7 @@ def test_the_other_tie_rule_takes_the_largest_pair():
 
 
 @pytest.mark.parametrize("tie_break", ["lexicographic", "reverse_lexicographic"])
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(texts=CORPORA, limit=st.integers(0, 12))
 def test_merges_of_words_are_those_of_a_naive_trainer(tie_break, texts, limit):
     texts = [*texts, "a"]
@@ -126,7 +126,6 @@ def test_merges_of_words_are_those_of_a_naive_trainer(tie_break, texts, limit):
 
 
 @pytest.mark.parametrize("tie_break", ["lexicographic", "reverse_lexicographic"])
-@settings(deadline=None)
 @given(texts=CORPORA, limit=st.integers(0, 12))
 def test_merges_of_bytes_are_those_of_a_naive_trainer(tie_break, texts, limit):
     texts = [*texts, "a"]
@@ -236,7 +235,7 @@ BYTES = train(TEXTS, merges=12, form="bytes")
 FORMS = {"words": WORDS, "bytes": BYTES}
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(ANY_TEXT)
 def test_bytes_come_back_exactly(text):
     ids = BYTES(text, split_special_tokens=True).input_ids
@@ -245,7 +244,7 @@ def test_bytes_come_back_exactly(text):
     assert BYTES.decode(ids, skip_special_tokens=True) == text
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.lists(st.text(st.sampled_from("abcdefghnostuw</w>né>k"), min_size=1)), st.sampled_from([" ", "\n", " \u3000"])
 )
@@ -257,7 +256,6 @@ def test_known_words_come_back_joined_by_one_space(words, space):
     assert WORDS.decode(ids, skip_special_tokens=True) == " ".join(known)
 
 
-@settings(deadline=None)
 @given(ANY_TEXT)
 def test_any_text_can_be_encoded(text):
     encoding = WORDS(text, split_special_tokens=True, add_special_tokens=False, return_offsets_mapping=True)
@@ -336,7 +334,6 @@ def test_a_corpus_of_one_long_word_is_trained(form):
 
 @pytest.mark.parametrize("tokenizer", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("pyarrow", [True, False])
-@settings(deadline=None)
 @given(texts=st.lists(ANY_TEXT | st.sampled_from(TEXTS), max_size=5))
 def test_encode_corpus_gives_the_ids_of_the_tokenizer(tokenizer, pyarrow, texts):
     with pytest.MonkeyPatch.context() as patch:

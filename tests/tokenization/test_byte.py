@@ -2,7 +2,7 @@
 """ByteTokenizer: ids are bytes, texts come back exactly, offsets count characters."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import AutoTokenizer
@@ -15,7 +15,6 @@ TOKENIZER = ByteTokenizer()
 TEXTS = st.text() | st.text(st.sampled_from("a\0\n \x1f\x85é\u200d👩語\u05d0<s>/"))
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_every_text_comes_back_exactly(text):
     ids = TOKENIZER(text, split_special_tokens=True).input_ids
@@ -23,7 +22,6 @@ def test_every_text_comes_back_exactly(text):
     assert TOKENIZER.decode(ids, skip_special_tokens=True) == text
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_offsets_count_characters(text):
     encoding = TOKENIZER(text, split_special_tokens=True, add_special_tokens=False, return_offsets_mapping=True)

@@ -5,7 +5,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, TokenizersBackend
 
@@ -89,7 +89,6 @@ def test_lists_of_characters_are_checked(characters):
 # Encoding and decoding
 
 
-@settings(deadline=None)
 @given(ANY_TEXT)
 def test_every_text_comes_back_exactly(text):
     for tokenizer in (TOKENIZER, BYTES_ONLY, CharTokenizer.from_characters(sorted(set(text)))):
@@ -99,7 +98,6 @@ def test_every_text_comes_back_exactly(text):
         assert tokenizer.decode(ids, skip_special_tokens=True) == text
 
 
-@settings(deadline=None)
 @given(ANY_TEXT)
 def test_a_character_is_one_token_or_its_bytes_in_its_place(text):
     encoding = TOKENIZER(text, split_special_tokens=True, add_special_tokens=False, return_offsets_mapping=True)
@@ -139,7 +137,6 @@ def test_a_long_text():
     assert TOKENIZER.decode(ids, skip_special_tokens=True) == text
 
 
-@settings(deadline=None)
 @given(st.lists(ANY_TEXT, max_size=5))
 def test_encode_corpus_gives_the_ids_of_the_tokenizer(texts):
     assert TOKENIZER.is_unmodified()

@@ -9,7 +9,7 @@ from unicodedata import category
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers.normalizers import Lowercase
 from transformers import TokenizersBackend
@@ -33,7 +33,6 @@ def by_the_tokenizer(tokenizer, texts):
 
 @pytest.mark.parametrize("tokenizer", [WORD, ByteTokenizer(), GENERIC], ids=["words", "bytes", "any"])
 @pytest.mark.parametrize("pyarrow", [True, False])
-@settings(deadline=None)
 @given(texts=TEXTS)
 def test_ids_are_those_of_the_tokenizer(tokenizer, pyarrow, texts):
     with pytest.MonkeyPatch.context() as patch:

@@ -6,7 +6,7 @@ from unicodedata import category
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
@@ -38,7 +38,6 @@ def test_every_code_point_splits_as_in_rust():
     assert splitting.split_words(text.replace(separators, "")) == [word.replace(separators, "") for word in words]
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_both_paths_give_the_words_of_rust(texts):
     expected = [rust_words(text) for text in texts]

@@ -113,7 +113,7 @@ def class_by_hand(word):
     return "hyphenated" if sum(alphanumeric) > 1 else None
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(
     st.text(st.sampled_from("aZ9-.s" + "thnd") | st.sampled_from(string.printable[:94] + "éÉßж漢")).filter(split_words)
 )
@@ -129,7 +129,6 @@ def test_class_tokens_are_no_unknown_words_themselves():
 # The patterns
 
 
-@settings(deadline=None)
 @given(
     st.sets(
         st.text(st.sampled_from("abA1.*(|[\\^$ \n") | st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1
@@ -144,7 +143,6 @@ def test_a_trie_matches_its_words_and_nothing_else(words):
         assert (whole.normalize_str(word), shallow.normalize_str(word)) == (expected, expected)
 
 
-@settings(deadline=None)
 @given(st.sets(st.sampled_from(WORDS) | st.text(min_size=1, max_size=5)), TEXTS)
 def test_only_unknown_words_are_rewritten(vocabulary, texts):
     normalizer = class_normalizer(vocabulary)
@@ -175,7 +173,6 @@ def test_large_vocabularies_and_long_words():
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("pyarrow", [True, False])
-@settings(deadline=None)
 @given(texts=TEXTS)
 def test_the_path_for_corpora_gives_the_tokenizers_ids(policy, pyarrow, texts):
     tokenizer = TOKENIZERS[policy]
@@ -246,7 +243,7 @@ def test_an_added_word_is_itself_and_takes_no_others_in(new, tmp_path):
         assert same.convert_tokens_to_ids("Oslo") == len(same) - 1
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(text=st.sampled_from(WORDS) | TEXTS.map(" ".join))
 def test_spelled_text_comes_back_up_to_white_space(text):
     tokenizer = TOKENIZERS["spelled"]

@@ -6,7 +6,7 @@ import errno
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, TokenizersBackend
 
@@ -51,7 +51,6 @@ def test_the_order_of_the_texts_does_not_matter(tokenizer):
     assert WordTokenizer.train(reversed(TEXTS)).get_vocab() == tokenizer.get_vocab()
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("ab <>s\x1c\u3000\xa0é\n")), min_size=1))
 def test_both_paths_count_alike(texts):
     texts = [*texts, "a word"]
@@ -153,7 +152,6 @@ def test_offsets_are_places_in_the_text(tokenizer):
     assert tokenizer(["the", "né"], is_split_into_words=True).word_ids() == [None, 0, 1]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS)), st.sampled_from([" ", "\n", " \u3000\t"]))
 def test_known_words_come_back_joined_by_one_space(words, space):
     ids = KNOWN(space.join(words), split_special_tokens=True).input_ids
@@ -164,7 +162,6 @@ def test_known_words_come_back_joined_by_one_space(words, space):
 KNOWN = WordTokenizer.from_words(WORDS)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_encoded(text):
     ids = KNOWN(text, split_special_tokens=True).input_ids

@@ -70,7 +70,7 @@ def test_a_tokenizer_without_an_end_is_refused():
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=8), st.integers(1, 5), st.integers(1, 7), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_each_token_but_begin_is_predicted_once_in_a_stream(lengths, batch_size, sequence_length, accumulation):
     stream = np.concatenate([[90, *range(10, 10 + n), 91] for n in lengths]).astype(np.int32)
     rows = batch_size * accumulation
@@ -161,13 +161,6 @@ def test_the_order_changes_with_epoch_and_seed_and_not_with_the_global_generator
     assert order(0) == first != order(1)
     assert order(0, epochs=2) != first
     assert sorted(order(0, epochs=2)) == list(range(50))
-
-
-def test_other_data_are_refused_on_resume(tokenizer):
-    stream, _ = token_stream(tokenizer, TEXTS)
-    state = StreamBatches(stream, 1, 3, 0).state_dict()
-    with pytest.raises(ValueError, match="training data or the tokenizer differ"):
-        StreamBatches(stream[:-1], 1, 3, 0).load_state_dict(state)
 
 
 class TextsInMemory(list):

@@ -69,7 +69,18 @@ def swap(path):
     shutil.copy(path.parent.parent / "step-00000001" / path.name, path)
 
 
-DAMAGES = {"missing": lambda path: path.unlink(), "halved": halve, "flipped": flip, "swapped": swap}
+def replace_by_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES = {
+    "missing": lambda path: path.unlink(),
+    "halved": halve,
+    "flipped": flip,
+    "swapped": swap,
+    "folder": replace_by_folder,
+}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 from types import SimpleNamespace
 
@@ -137,13 +138,17 @@ class CrashingBatches(ShuffledBatches):
         return super().next_step()
 
 
-def crash_and_resume(folder, crash_at, **fields):
+def crash(folder, crash_at, **fields):
     chosen = recipe(**fields)
     evaluation = Evaluation(distance, "distance")
     crashing = CrashingBatches(len(POINTS), collate, chosen.batch_size, chosen.seed)
     crashing.crash_at = crash_at
     with pytest.raises(Crash):
         train(Line(), crashing, chosen, folder, evaluation=evaluation, quiet=True)
+
+
+def crash_and_resume(folder, crash_at, **fields):
+    crash(folder, crash_at, **fields)
     # Other initial weights: everything must come from the checkpoint.
     return run(folder, Line(seed=9), resume=True, **fields)
 
@@ -198,6 +203,56 @@ def test_resume_without_a_checkpoint_starts_and_says_so(tmp_path, capsys):
     assert "1 process(es)" in said
 
 
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def lose_checkpoints(folder):
+    shutil.rmtree(folder / "checkpoints")
+
+
+def lose_all_but_the_model(folder):
+    lose_checkpoints(folder)
+    for path in folder.iterdir():
+        if path.name != "model.safetensors":
+            path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("fields", "crash_at", "lose", "message"),
+    [
+        ({}, None, lose_checkpoints, "holds a finished run of 24 steps, but none of its checkpoints"),
+        ({"early_stopping_patience": 1, "learning_rate": 0}, None, lose_checkpoints, "a finished run of 12 steps"),
+        ({}, (1, 2), lose_checkpoints, "holds a run of 6 steps, but none of its checkpoints"),
+        ({"save_every": 2}, (1, 5), lose_checkpoints, "holds a run of 10 steps, but none of its checkpoints"),
+        ({}, None, lose_all_but_the_model, "holds a model, but no checkpoint of a run"),
+    ],
+)
+def test_what_has_lost_its_checkpoints_is_not_begun_anew_on_resume(tmp_path, fields, crash_at, lose, message):
+    if crash_at is None:
+        run(tmp_path, **fields)
+    else:
+        crash(tmp_path, crash_at, **fields)
+    lose(tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        run(tmp_path, resume=True, **fields)
+    assert contents(tmp_path) == before
+
+
+def test_killed_between_its_first_model_and_its_first_checkpoint_it_begins_anew(tmp_path, monkeypatch):
+    _, expected = run(tmp_path / "straight")
+
+    def killed(*arguments):
+        raise Crash
+
+    with monkeypatch.context() as patch, pytest.raises(Crash):
+        patch.setattr(loop.saved, "write_checkpoint", killed)
+        run(tmp_path / "killed")
+    assert (tmp_path / "killed" / "model.safetensors").exists()
+    assert same(run(tmp_path / "killed", resume=True)[1], expected)
+
+
 def test_a_folder_that_holds_a_run_is_refused_without_resume(tmp_path):
     run(tmp_path)
     with pytest.raises(ValueError, match="add --resume"):
@@ -237,6 +292,18 @@ def test_a_file_in_the_folders_place_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError, match="it is a file"):
         run(tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["run.lock", "recipe.yaml", "training.json", "model.safetensors"])
+def test_a_folder_in_a_files_place_is_named(tmp_path, name):
+    (tmp_path / name).mkdir()
+    if name == "training.json":  # which says that there is a run
+        with pytest.raises(ValueError, match="holds a run"):
+            run(tmp_path)
+        return
+    with pytest.raises(OSError, match=rf"cannot \w+ .*{name}.* a folder"):
+        run(tmp_path)
+    assert not list(tmp_path.rglob("*.partial*"))
 
 
 def test_two_runs_in_one_folder_are_refused(tmp_path):
@@ -335,6 +402,21 @@ def test_a_signal_saves_once_and_stops_cleanly(tmp_path, name, monkeypatch):
     assert handlers == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     _, resumed = run(tmp_path, Line(seed=9), evaluation=None, resume=True)
     assert same(resumed, run(tmp_path / "straight", evaluation=None)[1])
+
+
+def test_a_signal_after_the_last_step_is_not_lost(tmp_path):
+    """Whoever trains several models must not go on to the next one."""
+    steps = []
+
+    def scores(_):
+        steps.append(len(steps))
+        if len(steps) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return {"score": float(len(steps))}
+
+    result, _ = run(tmp_path, evaluation=Evaluation(scores, "score", lower_is_better=False), epochs=2)
+    assert (result.stopped, len(steps)) == ("SIGTERM", 2)
+    assert result.best_metric == 2.0
 
 
 @pytest.mark.parametrize("before", [False, True])

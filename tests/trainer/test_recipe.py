@@ -90,8 +90,12 @@ def test_a_recipe_that_is_not_there_is_named(tmp_path):
 
 
 def test_help_lists_every_field():
-    assert "clip_norm" in describe_fields(CausalLMRecipe)
-    assert "(stream, blocks, texts)" in describe_fields(CausalLMRecipe)
+    described = describe_fields(CausalLMRecipe)
+    assert "clip_norm" in described
+    assert "(stream, blocks, texts) [blocks]" in " ".join(described.split())
+    assert "options of its train() [{type: word}]" in described
+    assert "its configuration [none]" in described
+    assert max(map(len, described.splitlines())) <= 118
 
 
 def test_an_unknown_packaged_recipe_is_named():

@@ -19,6 +19,7 @@ from torch import nn
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.trainer import processes
+from tests.forked_python import PATIENCE
 from tests.trainer.sharded_runs import KINDS, LONG, full_run, mean_loss
 from tests.trainer.small_runs import make_model, small_run, start_processes
 
@@ -97,7 +98,7 @@ def test_killed_it_resumes_to_the_same_bits_and_unsharded_to_the_same_losses(tmp
         return start_processes("tests.trainer.sharded_runs", tmp_path / name, "recurrent_stream", **environment)
 
     def finish(process: Any) -> None:
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err[-4000:]
 
     def interrupt(name: str, how: Callable[[Any], None]) -> None:

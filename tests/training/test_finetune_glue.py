@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,12 @@ from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_lecture_models.hub.card import render_card
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.registry import measure_file
 from tests.forked_python import ForkedPython, run_workers
+from tests.interrupted import start_interrupted
 from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv
 
 SCRIPT = Path(__file__).parents[2] / "training" / "finetune_glue.py"
@@ -78,10 +79,7 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
     options = ["--epochs", "200", "--save_every", "5", "--learning_rate", "0.1", "--keep_checkpoints", "1"]
     command = [*printed_command()[:-2], *options, "--output_dir"]
     in_process(*command[1:], "straight")
-    stopped = ForkedPython(*command, "cut")
-    while stopped.poll() is None and not list(Path("cut/checkpoints").glob("step-*")):
-        time.sleep(0.001)
-    stopped.terminate()
+    stopped = start_interrupted("step", 7, "SIGTERM", *command, "cut")
     out, _ = stopped.communicate()
     assert stopped.returncode == 128 + signal.SIGTERM
     assert "stopped by SIGTERM" in out
@@ -91,6 +89,33 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
     assert first.keys() == second.keys()
     for path, tensors in first.items():
         assert all(torch.equal(tensor, second[path][name]) for name, tensor in tensors.items())
+
+
+def test_a_run_is_not_resumed_on_other_data(place: Path) -> None:
+    new = ["--from_pretrained", "", "--model.hidden_sizes", "[4]"]
+    for name, options, changed in (
+        ("tuned", [], "the training data"),
+        ("new", new, "the tokenizer and the training data"),
+    ):
+        command = [*printed_command()[1:-2], *options, "--output_dir", name]
+        in_process(*command)
+        for path, rows, message in (
+            ("V.tsv", [*ROWS[:5], {**ROWS[5], "label": 1 - ROWS[5]["label"]}], "the validation data"),
+            ("T.tsv", [*ROWS, {"text": "a long and warmer tale", "label": 1}], changed),
+        ):
+            before = Path(path).read_text()
+            write_tsv(Path(path), rows)
+            with pytest.raises(ValueError, match=f"cannot resume: {message} changed since the run was started"):
+                in_process(*command, "--resume")
+            Path(path).write_text(before)
+        assert in_process(*command, "--resume").step == 1
+    tokenizer = Path("FOLDER/tokenizer.json")
+    ids_swapped = re.sub(
+        '"(dull|cold)"', lambda word: {"dull": '"cold"', "cold": '"dull"'}[word[1]], tokenizer.read_text()
+    )
+    tokenizer.write_text(ids_swapped)
+    with pytest.raises(ValueError, match="cannot resume: the tokenizer changed"):
+        in_process(*printed_command()[1:-2], "--output_dir", "tuned", "--resume")
 
 
 @pytest.mark.slow
@@ -142,7 +167,7 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
     [
         (["--task", "sst9"], "task must be one of sst2, sst3, not 'sst9'"),
         (["--from_pretraned", "FOLDER"], "no field from_pretraned; did you mean from_pretrained?"),
-        (["--from_pretrained", "/nowhere/bert"], "there is no folder /nowhere/bert"),
+        (["--from_pretrained", "./nowhere/bert"], "there is no folder ./nowhere/bert"),
         (["--from_pretrained", "."], "the folder . has no config.json"),
         (["--model.model_type", "bert"], "from_pretrained brings its own model; leave model out"),
         (["--train_files", "nowhere.tsv"], "there is no file nowhere.tsv"),
@@ -157,6 +182,10 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
         (["--train_files", "latin.tsv"], "latin.tsv cannot be read as tsv: 'utf-8' codec can't decode"),
         (["--train_files", "header.tsv"], "header.tsv has no row below the names of its columns"),
         (["--from_pretrained", "words"], "the folder words has no tokenizer: save it there by tokenizer.save_pretr"),
+        (
+            ["--from_pretrained", "lstm"],
+            "lstm holds RecurrentForCausalLM, which AutoModelForSequenceClassification can",
+        ),
         (["--from_pretrained", "cut"], "cut: its weights file is damaged or cut off"),
         (["--from_pretrained", "FOLDR"], "there is no folder FOLDR, and HF_HUB_OFFLINE keeps from asking the Hub"),
         (["--from_pretrained", "", "--model.hidden_size", "3"], "no field model.hidden_size in BagOfWordsConfig; did"),
@@ -181,6 +210,9 @@ def test_a_mistake_costs_one_line_and_no_traceback(
         shutil.copytree("FOLDER", name)
     for path in Path("words").glob("tokenizer*"):
         path.unlink()
+    RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1)).save_pretrained("lstm")
+    for path in Path("FOLDER").glob("tokenizer*"):
+        shutil.copy(path, "lstm")
     weights_file = Path("cut/model.safetensors")
     weights_file.write_bytes(weights_file.read_bytes()[:-8])
     with pytest.raises(SystemExit, match=re.escape(message)) as stopped:

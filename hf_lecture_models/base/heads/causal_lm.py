@@ -12,10 +12,11 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
+from hf_lecture_models.layers.masks import is_prepared
 
 
 class CausalLMHead(ModelHead):
@@ -68,16 +69,17 @@ class CausalLMHead(ModelHead):
         **kwargs: Any,
     ) -> CausalLMOutputWithPast:
         """Predict the next token at each position; arguments and outputs are those of the class's docstring."""
-        targets, items = kwargs.pop("shift_labels", None), kwargs.pop("num_items_in_batch", None)
+        shift_labels, items = kwargs.pop("shift_labels", None), kwargs.pop("num_items_in_batch", None)
         inputs = {"attention_mask": attention_mask, "past_key_values": past_key_values, "inputs_embeds": inputs_embeds}
         outputs = self.model(input_ids, **inputs, use_cache=use_cache, return_dict=True, **kwargs)
         hidden, loss = outputs.last_hidden_state, None
         logits = self.lm_head(slice_logits_to_keep(hidden, logits_to_keep))
-        if targets is None and labels is not None:
-            targets = F.pad(labels[:, 1:], (0, 1), value=NOT_COUNTED)
+        targets = next_token_labels(labels, shift_labels, hidden.shape[:2], self.config.vocab_size)
         if targets is not None:
             all_logits = logits if isinstance(logits_to_keep, int) and logits_to_keep == 0 else None
-            loss = self._loss(hidden, all_logits, targets, padding_mask(attention_mask, hidden), items)
+            # A prepared mask says nothing of padding: there, labels do.
+            real = None if is_prepared(attention_mask) else padding_mask(attention_mask, hidden)
+            loss = self._loss(hidden, all_logits, targets, real, items)
         return CausalLMOutputWithPast(
             loss=loss,
             logits=logits,
@@ -110,6 +112,15 @@ class CausalLMHead(ModelHead):
             )
             config.max_length = longest + 1
         return config
+
+    def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        if generation_config.guidance_scale not in (None, 1) and (generation_config.num_beams or 1) > 1:
+            raise ValueError(
+                f"guidance_scale={generation_config.guidance_scale} with num_beams={generation_config.num_beams}: "
+                "transformers keeps the text without the prompt in the order of the first step and mixes the beams up; "
+                "leave one of the two out"
+            )
+        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:

@@ -6,6 +6,8 @@ that of one large batch if every micro-batch divides its sum by the items of the
 to `forward` as `num_items_in_batch`; transformers' Trainer then divides by nothing itself.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -47,34 +49,65 @@ def cross_entropy(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | i
         num_items_in_batch: see `mean_over_items`.
 
     Raises:
-        ValueError: labels of another shape, that are no integers, or of a class that does not exist.
+        ValueError: see `class_labels`.
     """
-    labels = labels.to(logits.device)
-    if labels.shape != logits.shape[:-1]:
-        raise ValueError(
-            f"labels have shape {tuple(labels.shape)}; {tuple(logits.shape[:-1])} is needed, one class for each "
-            f"{logits.shape[-1]} logits"
-        )
-    check_classes(labels, logits.shape[-1])
-    labels = labels.flatten().long()
+    labels = class_labels(labels, logits.shape[:-1], logits.shape[-1]).flatten().to(logits.device)
     total = F.cross_entropy(logits.flatten(0, -2).float(), labels, ignore_index=NOT_COUNTED, reduction="sum")
     return mean_over_items(total, (labels != NOT_COUNTED).sum(), num_items_in_batch)
 
 
-def check_classes(labels: Tensor, num_classes: int) -> None:
-    """Refuse labels that name no class, which a GPU would report as a failed assertion somewhere else.
+def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: str = "labels") -> Tensor:
+    """Labels as int64, each the number of a class (of a token, where these are the classes) or -100.
+
+    Values are looked at on the CPU only, because a GPU would have to be waited for. Its own kernels stop at a label
+    that is out of range ("device-side assert").
+
+    Args:
+        labels: of `shape`, of any integer type.
+        num_classes: one more than the largest label.
+        name: what an error calls them.
 
     Raises:
-        ValueError: a label is no integer, or is neither -100 nor from 0 to `num_classes` - 1.
+        ValueError: labels of another shape, that are no integers, or that name no class.
+
+    >>> class_labels(torch.tensor([1, -100], dtype=torch.int32), (2,), num_classes=3)
+    tensor([   1, -100])
     """
-    if labels.is_floating_point() or labels.dtype == torch.bool:
-        raise ValueError(f"labels are of type {labels.dtype}; classes are integers: give labels.long()")
-    # Tracing cannot ask for values.
-    if torch.compiler.is_compiling() or labels.numel() == 0:
-        return
-    wrong = (labels != NOT_COUNTED) & ((labels < 0) | (labels >= num_classes))
-    if bool(wrong.any()):
+    if labels.shape != torch.Size(shape):
         raise ValueError(
-            f"labels hold {int(labels[wrong][0])}; the model has {num_classes} classes, 0 to {num_classes - 1}, and "
+            f"{name} have shape {tuple(labels.shape)}; {tuple(shape)} is needed, one of {num_classes} classes each"
+        )
+    if labels.is_floating_point() or labels.dtype == torch.bool:
+        raise ValueError(f"{name} are of type {labels.dtype}; classes are integers: give {name}.long()")
+    labels = labels.long()
+    # Tracing cannot ask for values.
+    if torch.compiler.is_compiling() or labels.device.type != "cpu":
+        return labels
+    wrong = labels[((labels < 0) & (labels != NOT_COUNTED)) | (labels >= num_classes)]
+    if wrong.numel():
+        raise ValueError(
+            f"{name} hold {int(wrong[0])}; the model has {num_classes} classes, 0 to {num_classes - 1}, and "
             f"{NOT_COUNTED} is not counted: correct the labels, or build the model with as many classes as they have"
         )
+    return labels
+
+
+def next_token_labels(
+    labels: Tensor | None, shift_labels: Tensor | None, shape: Sequence[int], vocab_size: int
+) -> Tensor | None:
+    """What comes after each position, (batch, seq) int64: `shift_labels` as they are, or `labels` moved by one.
+
+    >>> next_token_labels(torch.tensor([[3, 1, 4]]), None, (1, 3), vocab_size=5)
+    tensor([[   1,    4, -100]])
+
+    Returns:
+        None where neither is given.
+
+    Raises:
+        ValueError: see `class_labels`.
+    """
+    if shift_labels is not None:
+        return class_labels(shift_labels, shape, vocab_size, "shift_labels")
+    if labels is None:
+        return None
+    return F.pad(class_labels(labels, shape, vocab_size)[:, 1:], (0, 1), value=NOT_COUNTED)

@@ -58,7 +58,7 @@ class QuestionAnsweringHead(ModelHead):
             request the `hidden_states` and `attentions` of the base model.
 
         Raises:
-            ValueError: one of the positions without the other, or of another shape.
+            ValueError: one of the positions without the other, of another shape, or negative but not -100.
         """
         outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.qa_outputs(outputs.last_hidden_state)  # (batch, seq, 2)
@@ -110,4 +110,11 @@ def _both(start: Tensor | None, end: Tensor | None, logits: Tensor) -> Tensor:
         if given is None or given.numel() != batch or given.is_floating_point():
             found = "missing" if given is None else f"{given.dtype} of shape {tuple(given.shape)}"
             raise ValueError(f"{name} are {found}; start_positions and end_positions are integers of shape ({batch},)")
+        # As in `class_labels`: tracing and GPUs are not asked for values.
+        if not torch.compiler.is_compiling() and given.device.type == "cpu":
+            wrong = given[(given < 0) & (given != NOT_COUNTED)]
+            if wrong.numel():
+                raise ValueError(
+                    f"{name} hold {int(wrong[0])}; positions count from 0, and {NOT_COUNTED} is not counted"
+                )
     return torch.stack((start.reshape(batch), end.reshape(batch)), dim=1).long().to(logits.device)  # type: ignore[union-attr]

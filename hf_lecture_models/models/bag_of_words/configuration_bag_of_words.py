@@ -17,7 +17,7 @@ class BagOfWordsConfig(LectureConfig):
         vocab_size: number of words, `len(tokenizer)`.
         input_coding: "one_hot", a weight of its own for each word; or "integer", the words' ids as numbers.
         hidden_sizes: widths of the hidden layers; none for the linear model.
-        hidden_act: activation of the hidden layers: "relu", "gelu" (in the tanh form) or "silu".
+        hidden_act: activation of the hidden layers: "relu", "gelu" (exact), "gelu_new" (its tanh form) or "silu".
         dropout: dropout probability in the output of each hidden layer.
         initializer_range: standard deviation of the initial weights; those of the linear model start at 0.
         bos_token_id, eos_token_id, pad_token_id: ids that are no words: they are left out of the bag.
@@ -33,7 +33,7 @@ class BagOfWordsConfig(LectureConfig):
     model_type = "lecture_bag_of_words"
     allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
         "input_coding": ("one_hot", "integer"),
-        "hidden_act": ("relu", "gelu", "silu"),
+        "hidden_act": ("relu", "gelu", "gelu_new", "silu"),
     }
     positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size",)
     dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The bag of words: a text is the sum of its words, in no order; linear, or with hidden layers.
 
-Slides R:146-160 (the model) and R:76-106 (a token as a number or as a vector). Trained by cross-entropy, the linear
+Slides R:146-160 (the model) and R:76-108 (a token as a number or as a vector). Trained by cross-entropy, the linear
 model is logistic regression on word counts. No paper is on the slides; the name is from Harris, "Distributional
-structure", 1954 (from memory).
+structure", 1954.
 
 For the words w_1, ..., w_L of a text X, each coded as τ(w) in R^n,
 
@@ -53,6 +53,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS
+from hf_lecture_models.layers.inputs import check_token_ids, look_up, real_token_mask, token_ids
 from hf_lecture_models.models.bag_of_words.configuration_bag_of_words import BagOfWordsConfig
 
 
@@ -65,6 +66,9 @@ class IntegerCoding(nn.Linear):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """(batch, seq) to (batch, seq, width)."""
+        # Any number would do; a GPU, which would have to be waited for, is not asked.
+        if input_ids.device.type == "cpu":
+            check_token_ids(input_ids, self.vocab_size)
         return super().forward((input_ids / self.vocab_size).to(self.weight.dtype).unsqueeze(-1))
 
 
@@ -79,12 +83,25 @@ class BagOfWordsPreTrainedModel(LecturePreTrainedModel):
     config_class = BagOfWordsConfig
     base_model_prefix = "model"
 
+    def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
+        """As transformers', refused with the integer coding, where no word has a vector of its own."""
+        if self.config.input_coding == "one_hot":
+            return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)
+        padded = kwargs.get("pad_to_multiple_of", args[0] if args else None) is not None
+        if padded or new_num_tokens not in (None, self.config.vocab_size):
+            raise ValueError(
+                "the vocabulary of a model with input_coding='integer' cannot be resized: what a word adds is its id "
+                "over vocab_size; train a new model with vocab_size=len(tokenizer)"
+            )
+        return self.get_input_embeddings()
+
 
 class BagOfWordsModel(BagOfWordsPreTrainedModel):
     """The text's vector: f(X) of the linear model, σ(h_K) of one with hidden layers.
 
-    `forward` reads ids (batch, seq). In `attention_mask` (batch, seq) 1 is a real token; without one, all are real. The
-    configuration's `bos_token_id`, `eos_token_id` and `pad_token_id` are left out either way.
+    `forward` reads ids (batch, seq); a row without tokens is an empty bag. In `attention_mask` (batch, seq) 1 is a real
+    token; without one, all are real. The configuration's `bos_token_id`, `eos_token_id` and `pad_token_id` are left out
+    either way.
 
     It returns `pooler_output` (batch, last hidden size or num_labels), the text's vector, and `last_hidden_state`
     (batch, seq, first hidden size or num_labels), what each token adds to h_1 or f(X), 0 for those left out.
@@ -107,16 +124,14 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: bool
     ) -> BaseModelOutputWithPooling:
         """Add up the words."""
-        is_word = self._is_word(input_ids, attention_mask)
-        words = self.embed_tokens(input_ids).where(is_word.unsqueeze(-1), 0.0)
+        ids = token_ids(input_ids, allow_empty=True)
+        words = look_up(self.embed_tokens, ids).where(self._is_word(ids, attention_mask).unsqueeze(-1), 0.0)
         h = self.bias + words.sum(dim=1)
         return BaseModelOutputWithPooling(last_hidden_state=words, pooler_output=self.hidden_layers(h))
 
     def _is_word(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
         """(batch, seq) bool: the tokens that belong to the text."""
-        if input_ids.dim() != 2:
-            raise ValueError(f"input_ids have shape {tuple(input_ids.shape)}; (batch, seq) is needed")
-        real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
+        real = real_token_mask(input_ids, attention_mask, None)
         ends = self.config.eos_token_id if isinstance(self.config.eos_token_id, list) else [self.config.eos_token_id]
         for token in (self.config.bos_token_id, self.config.pad_token_id, *ends):
             if token is not None:

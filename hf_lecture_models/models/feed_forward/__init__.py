@@ -11,6 +11,10 @@ from hf_lecture_models.models.feed_forward.modeling_feed_forward import (
     FeedForwardPreTrainedModel,
 )
 
-register(FeedForwardConfig, [(AutoModel, FeedForwardModel), (AutoModelForCausalLM, FeedForwardForCausalLM)])
+register(
+    FeedForwardConfig,
+    [(AutoModel, FeedForwardModel), (AutoModelForCausalLM, FeedForwardForCausalLM)],
+    adapters={"c_attn": "hidden_layer", "mlp.c_proj": "hidden_layer"},
+)
 
 __all__ = ["FeedForwardConfig", "FeedForwardForCausalLM", "FeedForwardModel", "FeedForwardPreTrainedModel"]

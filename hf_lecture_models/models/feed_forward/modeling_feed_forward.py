@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The feed-forward language model.
 
-Bengio, Ducharme, Vincent & Jauvin, "A neural probabilistic language model", JMLR 3, 2003, sections 2 and 3.1; Schwenk,
-"Continuous space language models", Computer Speech & Language 21, 2007; Le, Allauzen, Wisniewski & Yvon, "Training
-continuous space language models: some practical issues", EMNLP 2010 (all words started from one vector). Slides
-Y:250-305.
+Bengio, Ducharme, Vincent & Jauvin, "A neural probabilistic language model", JMLR 3, 2003, section 2, equation 1;
+Schwenk, "Continuous space language models", Computer Speech & Language 21, 2007; Le, Allauzen, Wisniewski & Yvon,
+"Training continuous space language models: some practical issues", EMNLP 2010 (all words started from one vector).
+Slides Y:250-309.
 
 With word vectors C(w) and the context of a word, its n - 1 predecessors, nearest first,
 
@@ -32,8 +32,7 @@ Deviations:
 - Before the first word of a row stand as many `<s>` as the context needs; without a `bos_token_id`, zero vectors.
 - Dropout on x and on the hidden layer is younger than the papers.
 - The papers' initial values, learning rates and weight decay are not built in; matrices start normal with standard
-  deviation `initializer_range`, biases at zero (Bengio et al. start b at the unigram log-frequencies, as they report).
-- The papers could not be opened; what is said of them is from memory.
+  deviation `initializer_range`, biases at zero.
 """
 
 from __future__ import annotations
@@ -132,7 +131,8 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
         if self.config.bos_token_id is None:
             return vectors.new_zeros(shape)
         start = torch.full(shape[:2], self.config.bos_token_id, device=vectors.device)
-        return self.embed_tokens(start).to(vectors.dtype)
+        # Past the module's hooks: programs that measure what tokens contribute, or add noise to them, mean the input's.
+        return self.embed_tokens.forward(start).to(vectors.dtype)
 
 
 class FeedForwardForCausalLM(LargeVocabularyLM, CausalLMHead, FeedForwardPreTrainedModel, GenerationMixin):

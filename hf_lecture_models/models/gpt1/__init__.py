@@ -8,7 +8,11 @@ from hf_lecture_models.models.gpt1.configuration_gpt1 import Gpt1Config
 from hf_lecture_models.models.gpt1.conversion_gpt1 import register_official_weights
 from hf_lecture_models.models.gpt1.modeling_gpt1 import Gpt1ForCausalLM, Gpt1Model, Gpt1PreTrainedModel
 
-register(Gpt1Config, [(AutoModel, Gpt1Model), (AutoModelForCausalLM, Gpt1ForCausalLM)])
+register(
+    Gpt1Config,
+    [(AutoModel, Gpt1Model), (AutoModelForCausalLM, Gpt1ForCausalLM)],
+    adapters={"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"},
+)
 for model_class in (Gpt1Model, Gpt1ForCausalLM):
     register_official_weights(model_class)
 

@@ -7,8 +7,8 @@ from huggingface_hub.dataclasses import strict
 
 from hf_lecture_models.base.configuration import LectureConfig
 
-# What the openai-gpt checkpoints call activations that have another name here.
-_FOREIGN_ACTIVATIONS = {"gelu_new": "gelu", "swish": "silu"}
+# What openai-gpt means by the values of its own field `afn`: its "gelu" is the tanh form.
+_OFFICIAL_ACTIVATIONS = {"gelu": "gelu_new", "swish": "silu"}
 
 
 @strict
@@ -25,7 +25,8 @@ class Gpt1Config(LectureConfig):
         num_hidden_layers: number of blocks.
         num_attention_heads: heads per block.
         max_position_embeddings: trained positions, hence the longest input.
-        hidden_act: "gelu" (in the tanh form), "relu" or "silu".
+        hidden_act: "gelu_new" (GELU in the tanh form), "gelu" (exact), "relu" or "silu". Given as `afn`, "gelu" and
+            "swish" are what openai-gpt means by them: "gelu_new" and "silu".
         dropout: dropout probability in what attention and feed-forward network add to the state.
         embedding_dropout: dropout probability in the sum of word and position vectors.
         attention_dropout: dropout probability in the attention weights.
@@ -56,7 +57,7 @@ class Gpt1Config(LectureConfig):
         "attn_pdrop": "attention_dropout",
         "layer_norm_epsilon": "layer_norm_eps",
     }
-    allowed_values = {"hidden_act": ("gelu", "relu", "silu")}
+    allowed_values = {"hidden_act": ("gelu_new", "gelu", "relu", "silu")}
     positive_fields = (
         "vocab_size",
         "hidden_size",
@@ -73,7 +74,7 @@ class Gpt1Config(LectureConfig):
     num_hidden_layers: int = 12
     num_attention_heads: int = 12
     max_position_embeddings: int = 512
-    hidden_act: str = "gelu"
+    hidden_act: str = "gelu_new"
     dropout: float | int = 0.1
     embedding_dropout: float | int = 0.1
     attention_dropout: float | int = 0.1
@@ -86,8 +87,8 @@ class Gpt1Config(LectureConfig):
     eos_token_id: int | list[int] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
-        if kwargs.get("model_type") in self.foreign_model_types and "afn" in kwargs:
-            kwargs["afn"] = _FOREIGN_ACTIVATIONS.get(kwargs["afn"], kwargs["afn"])
+        if "afn" in kwargs:
+            kwargs["afn"] = _OFFICIAL_ACTIVATIONS.get(kwargs["afn"], kwargs["afn"])
         super().__post_init__(**kwargs)
 
     def check_fields(self) -> None:

@@ -3,7 +3,7 @@
 
 Radford, Narasimhan, Salimans & Sutskever, "Improving language understanding by generative pre-training", 2018,
 sections 3.1 and 4.1; the block is the decoder of Vaswani et al., "Attention is all you need", 2017, without its
-attention to a source. Slides R:1012-1110, Y:490-560.
+attention to a source. Slides R:1007-1080, Y:477-557.
 
 With one-hot tokens u_1, ..., u_T, word vectors W_e and position vectors W_p, in K blocks:
 
@@ -12,19 +12,21 @@ With one-hot tokens u_1, ..., u_T, word vectors W_e and position vectors W_p, in
     P(u_{t+1} | u_1 ... u_t) = softmax(W_e^T h_t)
 
     Attention: o_t = W_o [Σ_{s ≤ t} a_t[s] v_s of each head] + b_o,  a_t = softmax_s(q_t · k_s / √head_dim)
-    FFN(n) = W_2 GELU(W_1 n + b_1) + b_2,  GELU(x) = 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))
+    FFN(n) = W_2 GELU(W_1 n + b_1) + b_2,  GELU(x) = x Φ(x) ≈ 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))
     LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
 
 Dropout acts on h_t before the first block, on the weights a_t, and on what Attention and FFN add.
 
 Deviations:
-- From the slides: the sum of losses on R:1021 leaves out the first word and the end; with `<s>` in front, both count.
+- From the slides: the sum of losses on R:1011 leaves out the first word and the end; with `<s>` in front, both count.
+- From the slides: R:878 has the exact GELU; the published weights were trained with the tanh form, the default here.
 - From the paper: its modified L2 penalty is the optimizer's business (`weight_decay` in a recipe). Its tokenizer is
   transformers' own; any other works.
-- The papers could not be opened; their equations and sections are from memory.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicCache
@@ -71,6 +73,8 @@ class Gpt1PreTrainedModel(LecturePreTrainedModel):
     supports_gradient_checkpointing = True
     _supports_sdpa = True
     _supports_flex_attn = True
+    _supports_attention_backend = True
+    _can_compile_fullgraph = True
     _no_split_modules = ["Gpt1Block"]
     _can_record_outputs = {"hidden_states": Gpt1Block, "attentions": CausalSelfAttention}
     # The causal mask and the positions, which openai-gpt checkpoints hold beside the weights.
@@ -119,18 +123,25 @@ class Gpt1Model(Gpt1PreTrainedModel):
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
-        **kwargs: bool,
+        **kwargs: Any,
     ) -> BaseModelOutputWithPast:
         """Read the sequences; to show attention weights, this call computes attention the eager way."""
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         limit = self.config.max_position_embeddings
-        position_ids = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)
-        hidden = self.dropout(words + self.embed_positions(position_ids))
-        implementation = self.attention_implementation(output_attentions)
-        dropout = self.config.attention_dropout if self.training else 0.0
-        attention = causal_attention(implementation, hidden, attention_mask, past_key_values, dropout=dropout)
+        positions = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)
+        hidden = self.dropout(words + self.embed_positions(positions))
+        block: Any = self.layers[0]
+        attention = causal_attention(
+            self.attention_implementation(output_attentions),
+            hidden,
+            attention_mask,
+            past_key_values,
+            dropout=block.self_attn.dropout.p if self.training else 0.0,
+            position_ids=position_ids,
+            options=kwargs,
+        )
         for layer in self.layers:
             hidden = layer(hidden, attention, past_key_values=past_key_values)
         return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None)

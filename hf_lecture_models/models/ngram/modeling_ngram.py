@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The n-gram language model (Markov 1913, Shannon 1948), with its smoothings.
 
-Slide Y:75-225 (equations 1-3, the art of smoothing). With h the n-1 words before w, and h' = h without its first word:
+Slides Y:88-225 (equations 1-3, the art of smoothing). With h the n-1 words before w, and h' = h without its first word:
 
     P(w_1 ... w_L) = prod_i P(w_i | w_{i-n+1} ... w_{i-1})                               (2)
     P_ML(w | h) = c(hw) / sum_w' c(hw')                                                  (3)
@@ -41,9 +41,9 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
-from hf_lecture_models.layers.inputs import real_token_mask, scored_positions
+from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, scored_positions, token_ids
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
@@ -120,7 +120,7 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        logits_to_keep: int | Tensor | None = None,
+        logits_to_keep: int | Tensor = 0,
         **kwargs: Any,
     ) -> CausalLMOutput:
         """Distribution of the next token at each position.
@@ -130,22 +130,24 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
             attention_mask: (batch, seq), 1 = real token; others are skipped, wherever they are.
             labels: (batch, seq); the loss is the mean of -ln p(`labels[:, t + 1]` | `input_ids[:, :t + 1]`) over labels
                 other than -100 (their sum over `num_items_in_batch`, where that is given).
-            logits_to_keep: the last so many positions (0 = all), or which; left out, all, or with labels none.
+            logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The
+                loss always counts all labels, and needs no logits.
 
         Returns:
-            `logits` (batch, kept, vocab): natural log-probabilities, normalised; None with labels alone. `loss`.
+            `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities, normalised.
+
+        Raises:
+            ValueError: ids or labels outside the vocabulary, or of another type or shape.
         """
-        real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
         kwargs = given_arguments(self, kwargs, _KEYWORDS)
-        words = self._checked(input_ids[real])
+        input_ids = self._checked(input_ids)
+        real = real_token_mask(input_ids, attention_mask, None)
         # The entry at the end stands for "no context", which index -1 finds.
-        contexts = [F.pad(c, (0, 1), value=-1) for c in self.trie.contexts(words, _row_starts(real))]
+        contexts = [F.pad(c, (0, 1), value=-1) for c in self.trie.contexts(input_ids[real], _row_starts(real))]
         # (batch, seq): the last real token up to each position, as an index into the flat words.
         states = (real.flatten().cumsum(0).view_as(real) - 1).masked_fill(real.cumsum(1) == 0, -1)
         loss = self._loss(contexts, states, labels, **kwargs)
-        if loss is not None and logits_to_keep is None:
-            return CausalLMOutput(loss=loss)
-        kept = slice_logits_to_keep(states[..., None], 0 if logits_to_keep is None else logits_to_keep)[..., 0]
+        kept = slice_logits_to_keep(states[..., None], logits_to_keep)[..., 0]
         rows = self.trie.distributions([c[kept.flatten()] for c in contexts], kept.numel())
         return CausalLMOutput(loss=loss, logits=rows.view(*kept.shape, rows.shape[-1]))
 
@@ -158,14 +160,12 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
         shift_labels: Tensor | None = None,
         **kwargs: Any,
     ) -> Tensor | None:
-        if shift_labels is None:
-            if labels is None:
-                return None
-            shift_labels = F.pad(labels[:, 1:], (0, 1), value=NOT_COUNTED)
+        targets = next_token_labels(labels, shift_labels, states.shape, self.config.vocab_size)
+        if targets is None:
+            return None
         # Behind padding on the left, the first real token follows nothing; it is no target in a row without padding.
-        counted = (shift_labels != NOT_COUNTED) & (states >= 0)
-        words = self._checked(shift_labels[counted])
-        log_probs = self.trie.log_probs([c[states[counted]] for c in contexts], words)
+        counted = (targets != NOT_COUNTED) & (states >= 0)
+        log_probs = self.trie.log_probs([c[states[counted]] for c in contexts], targets[counted])
         return mean_over_items(-log_probs.sum(), counted.sum(), num_items_in_batch)
 
     @torch.no_grad()
@@ -175,18 +175,18 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
         It is 0 at the first real token of each row, at `<s>` wherever it stands and at padding, and -inf where the
         probability is 0. Without an `attention_mask`, everything but `pad_token_id` is real.
         """
-        config = self.config
+        config, input_ids = self.config, self._checked(input_ids)
         real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
         scores = torch.zeros(input_ids.shape, dtype=torch.float32, device=input_ids.device)
-        scores[real] = self.trie.score(self._checked(input_ids[real]), _row_starts(real))
+        scores[real] = self.trie.score(input_ids[real], _row_starts(real))
         scored = scored_positions(real, input_ids, config.bos_token_id, config.eos_token_id)
         return scores.masked_fill_(~scored, 0.0)
 
-    def _checked(self, words: Tensor) -> Tensor:
+    def _checked(self, input_ids: Tensor) -> Tensor:
+        ids = token_ids(input_ids)
         # A word outside the vocabulary would be a key of another n-gram.
-        if words.numel() and not 0 <= int(words.min()) <= int(words.max()) < self.config.vocab_size:
-            raise ValueError(f"a token id is outside the model's vocabulary of {self.config.vocab_size}")
-        return words.long()
+        check_token_ids(ids, self.config.vocab_size)
+        return ids
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
@@ -195,15 +195,27 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
     def prepare_inputs_for_generation(  # type: ignore[override]
         self, input_ids: Any, next_sequence_length: int | None = None, attention_mask: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Keep the last order-1 words only: the model has no other state."""
+        """Keep the last order-1 words only: the model has no other state, and knows no positions.
+
+        A Transformer whose assistant the model is hands its own positions on.
+        """
         kwargs.pop("past_key_values", None)
+        kwargs.pop("position_ids", None)
         keep = max(self.config.order - 1, 1)
         if attention_mask is not None:
             # Columns from the end until every row has its order-1 real words.
-            keep = int((attention_mask.flip(1).cumsum(1) < keep).sum(1).max()) + 1
+            keep = int((attention_mask.flip(1).cumsum(1) < keep).any(0).sum()) + 1
             attention_mask = attention_mask[:, -keep:]
         inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
         return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
+
+    def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        if generation_config.guidance_scale not in (None, 1):
+            raise ValueError(
+                f"{type(self).__name__} takes no guidance_scale: guidance subtracts logarithms of probabilities, and "
+                "an n-gram model has words of probability 0"
+            )
+        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
 
     @classmethod
     def from_tables(cls, tables: NGramTables, config: NGramConfig) -> NGramForCausalLM:

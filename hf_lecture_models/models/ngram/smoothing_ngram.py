@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The art of smoothing (slide Y:185-225): from counts to probabilities.
+"""The art of smoothing (slides Y:179-225): from counts to probabilities.
 
 All smoothings have one form. With c(hw) the count of an n-gram, h' the context h without its first word, D a discount:
 

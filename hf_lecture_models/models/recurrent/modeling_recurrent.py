@@ -5,8 +5,8 @@ Elman, "Finding structure in time", Cognitive Science 14, 1990; Mikolov et al., 
 model", Interspeech 2010; Hochreiter & Schmidhuber, "Long short-term memory", Neural Computation 9, 1997, with the
 forget gate of Gers, Schmidhuber & Cummins, Neural Computation 12, 2000; Cho et al., "Learning phrase representations
 using RNN encoder-decoder", EMNLP 2014, section 2.3 (GRU); Sak, Senior & Beaufays, "Long short-term memory recurrent
-neural network architectures for large scale acoustic modeling", Interspeech 2014 (recurrent projection); Zaremba,
-Sutskever & Vinyals, "Recurrent neural network regularization", 2014 (dropout). Slides R:340-670, Y:405-450.
+neural network architectures for large scale acoustic modeling", Interspeech 2014, section 2.3 (recurrent projection);
+Zaremba, Sutskever & Vinyals, "Recurrent neural network regularization", 2014 (dropout). Slides R:344-664, Y:407-442.
 
 With word vectors u_1, ..., u_L, K layers and h_l^0 = u_l:
 
@@ -33,7 +33,6 @@ Deviations:
 - No peephole connections, and no extra forget bias: all recurrent weights and biases start uniform within
   1/sqrt(hidden_size), torch's rule.
 - Elman's and Mikolov's hidden units are logistic; here, as on the slide Y:415, tanh.
-- The papers could not be opened; what is said of them and their sections is from memory and second-hand accounts.
 """
 
 from __future__ import annotations

@@ -11,6 +11,11 @@ from hf_lecture_models.models.self_attention.modeling_self_attention import (
     SelfAttentionPreTrainedModel,
 )
 
-register(SelfAttentionConfig, [(AutoModel, SelfAttentionModel), (AutoModelForCausalLM, SelfAttentionForCausalLM)])
+register(
+    SelfAttentionConfig,
+    [(AutoModel, SelfAttentionModel), (AutoModelForCausalLM, SelfAttentionForCausalLM)],
+    # Not the final norm: with post-LN there is none.
+    adapters={"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"},
+)
 
 __all__ = ["SelfAttentionConfig", "SelfAttentionForCausalLM", "SelfAttentionModel", "SelfAttentionPreTrainedModel"]

@@ -16,7 +16,8 @@ class SelfAttentionConfig(LectureConfig):
         num_hidden_layers: number of blocks.
         num_attention_heads: heads per block.
         intermediate_size: width within the feed-forward networks; None makes it 4 * `hidden_size`.
-        hidden_act: "relu", "gelu" (in the tanh form), "silu" or "swish" (with a trained β in each block).
+        hidden_act: "gelu_new" (GELU in the tanh form), "gelu" (exact), "relu", "silu" or "swish" (with a trained β in
+            each block).
         max_position_embeddings: with "learned" positions, how many there are, hence the longest input. The other
             kinds read longer inputs too; for them it is the window in which texts are evaluated (and what other
             programs take for the longest input): give the length that the model is trained on.
@@ -44,7 +45,7 @@ class SelfAttentionConfig(LectureConfig):
     model_type = "lecture_self_attention"
     keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = {
-        "hidden_act": ("relu", "gelu", "silu", "swish"),
+        "hidden_act": ("gelu_new", "gelu", "relu", "silu", "swish"),
         "position_encoding": ("sinusoidal", "learned", "relative", "alibi"),
         "norm_position": ("pre", "post"),
     }
@@ -65,7 +66,7 @@ class SelfAttentionConfig(LectureConfig):
     num_hidden_layers: int = 4
     num_attention_heads: int = 4
     intermediate_size: int | None = None
-    hidden_act: str = "gelu"
+    hidden_act: str = "gelu_new"
     max_position_embeddings: int = 512
     position_encoding: str = "sinusoidal"
     norm_position: str = "pre"

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The self-attention language model: a causal Transformer with the choices that the slides name.
 
-Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3; slides R:775-912, Y:480-570. Post-LN is theirs;
+Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3; slides R:772-934, Y:477-567. Post-LN is theirs;
 pre-LN and its final norm: Radford et al., "Language models are unsupervised multitask learners", 2019, section 2.3, and
 Xiong et al., "On layer normalization in the Transformer architecture", ICML 2020. The four kinds of positions and their
 papers are in `layers/positions.py`.
@@ -12,11 +12,11 @@ With word vectors w_1, ..., w_T and K blocks:
     post-LN: n = LN_1(h + Attention(h)),  h' = LN_2(n + FFN(n))      h = I_{u-1}, h' = I_u; the norm after the sum
     pre-LN:  n = h + Attention(LN_1(h)),  h' = n + FFN(LN_2(n))      and LN(I_u) in the place of I_u from here on
     P(w_{t+1} | w_1 ... w_t) = softmax(W_o I_K[t] + b_o)
-    or with `layer_mix`:       softmax(W_o Σ_u θ_u I_u[t] + b_o)     u = 0 ... K (slide Y:561)
+    or with `layer_mix`:       softmax(W_o Σ_u θ_u I_u[t] + b_o)     u = 0 ... K (slide Y:563)
 
     Attention: o_t = W [Σ_{s ≤ t} a_t[s] v_s of each head] + b,  a_t = softmax_s(q_t · k_s / √head_dim + bias[t, s])
                bias: -m_head (t - s) (alibi), b_head[bucket(t - s)] (relative) or 0
-    FFN(n) = W_2 φ(W_1 n + b_1) + b_2                                φ: ReLU, GELU, SiLU or Swish_β (slide R:882)
+    FFN(n) = W_2 φ(W_1 n + b_1) + b_2                                φ: GELU, ReLU, SiLU or Swish_β (slides R:878-882)
     LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
 
 Dropout acts on I_0 and on what Attention and FFN add (Vaswani et al. 5.4); not on the weights a_t.
@@ -29,13 +29,14 @@ Deviations:
 - √d before w_t is Vaswani et al.'s (3.4) and on no slide: sinusoids have a fixed size, and word vectors, being the
   output matrix too, start small. The other kinds take w_t as it is.
 - From T5, whose buckets the relative positions are: its scores are not divided by √head_dim; these are.
+- From the slides: R:878 has the exact GELU ("gelu"); the default is its tanh form, as GPT-2's.
 - With pre-LN, the mix is of the normalised I_u, so that θ compares layers of one scale.
-- The papers could not be opened; their equations and sections are from memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +60,7 @@ from hf_lecture_models.layers.positions import (
     RelativePositions,
     SinusoidalPositions,
 )
-from hf_lecture_models.layers.token_positions import token_positions
+from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
 from hf_lecture_models.models.self_attention.configuration_self_attention import SelfAttentionConfig
 
 POSITION_ENCODINGS: dict[str, Callable[[SelfAttentionConfig], nn.Module]] = {
@@ -117,6 +118,8 @@ class SelfAttentionPreTrainedModel(LecturePreTrainedModel):
     supports_gradient_checkpointing = True
     _supports_sdpa = True
     _supports_flex_attn = True
+    _supports_attention_backend = True
+    _can_compile_fullgraph = True
     _no_split_modules = ["PreNormBlock", "PostNormBlock"]
     _can_record_outputs = {"hidden_states": Block, "attentions": CausalSelfAttention}
 
@@ -169,21 +172,30 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
         past_key_values: Cache | None = None,
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
-        **kwargs: bool,
+        **kwargs: Any,
     ) -> BaseModelOutputWithPast:
         """Read the sequences; to show attention weights, this call computes attention the eager way."""
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
-        positions = token_positions(words, attention_mask, past_key_values)
-        hidden, bias = self.position_encoding(words, positions[:, -words.shape[1] :], positions)
+        positions = bounded_positions(words, attention_mask, self.longest_input, position_ids, past_key_values)
+        keys = key_positions(words, positions, attention_mask, past_key_values)
+        hidden, bias = self.position_encoding(words, positions, keys)
         hidden = self.dropout(hidden)
-        implementation = self.attention_implementation(output_attentions)
-        attention = causal_attention(implementation, hidden, attention_mask, past_key_values, bias)
+        attention = causal_attention(
+            self.attention_implementation(output_attentions),
+            hidden,
+            attention_mask,
+            past_key_values,
+            bias,
+            position_ids=position_ids,
+            options=kwargs,
+        )
         states = [hidden]
         for layer in self.layers:
             hidden = layer(hidden, attention, past_key_values=past_key_values)

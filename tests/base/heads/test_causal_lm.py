@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
+from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.utils.generic import find_labels
 
 from hf_lecture_models import (
@@ -52,7 +53,7 @@ def names(model_class: type) -> set[str]:
 def test_the_head_names_the_arguments_of_its_model(model_class: Any) -> None:
     """`generate()` and Trainer read them there: position_ids where the model takes them, and nowhere else."""
     assert names(model_class) == names(model_class.base_model_class) | set(HEAD_ARGUMENTS)
-    assert ("position_ids" in names(model_class)) == (model_class is Gpt1ForCausalLM)
+    assert ("position_ids" in names(model_class)) == (model_class is not RecurrentForCausalLM)
     assert find_labels(model_class) == ["labels"]
     assert "position_ids" not in names(CausalLMHead), "one class's arguments reached the head that all share"
 
@@ -167,3 +168,22 @@ def test_wanted_positions_have_their_scores_and_all_others_zero() -> None:
     assert ((scores != 0) & ~wanted).any()
     assert_close(some, scores.where(wanted, 0.0), rtol=0, atol=1e-6)
     assert (model.score(ids, wanted=torch.zeros_like(wanted)) == 0).all()
+
+
+@torch.no_grad()
+def test_guided_beams_of_transformers_are_mixed_up() -> None:
+    """Why ours refuse them: a stock model's scores of its own beams are not those of what they say.
+
+    Once this fails, transformers moves the unconditional context along with the beams, and the refusal can go.
+    """
+    torch.manual_seed(0)
+    fields = {"n_embd": 12, "n_layer": 2, "n_head": 2, "vocab_size": 32, "initializer_range": 0.5}
+    model = GPT2LMHeadModel(GPT2Config(**fields, bos_token_id=None, eos_token_id=None)).eval()
+    ids = torch.randint(32, (4, 5))
+    options = {"guidance_scale": 2.0, "num_beams": 4, "max_new_tokens": 6, "length_penalty": 0.0, "pad_token_id": 0}
+    found = model.generate(ids, **options, do_sample=False, return_dict_in_generate=True, output_scores=True)
+    scores = torch.zeros(4)
+    for end in range(5, 11):
+        c, u = (model(found.sequences[:, begin:end]).logits[:, -1].log_softmax(-1) for begin in (0, 4))
+        scores += (u + 2.0 * (c - u)).gather(1, found.sequences[:, end, None])[:, 0]
+    assert not torch.allclose(scores, found.sequences_scores, atol=0.1)

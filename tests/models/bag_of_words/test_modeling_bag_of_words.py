@@ -19,7 +19,7 @@ from hf_lecture_models import (
     BagOfWordsModel,
     WordTokenizer,
 )
-from tests.model_tests import ClassifierTests, ModelTests, Tensors, token_inputs
+from tests.model_tests import ClassifierTests, Tensors, TokenTests, token_inputs
 
 SPECIAL = {"bos_token_id": 17, "eos_token_id": 18, "pad_token_id": 19}
 TEXTS = ["a fine film", "fine acting , fine story", "a dull film", "dull , dull and long"]
@@ -31,8 +31,10 @@ def counts(config: BagOfWordsConfig, ids: Tensor) -> Tensor:
     return torch.stack([torch.bincount(row, minlength=config.vocab_size) for row in ids]).float()
 
 
-class BagOfWordsTests(ModelTests):
+class BagOfWordsTests(TokenTests):
     """Not collected by itself: what the classifier and its base model declare in common."""
+
+    empty_rows = True
 
     fields: ClassVar[dict[str, Any]] = {}
     contradictory_configs = ({"hidden_sizes": [4, 0]}, {"dropout": 1.0}, {"hidden_sizes": [], "dropout": 0.1})
@@ -306,9 +308,21 @@ def test_words_can_be_added(tokenizer: Any, fields: dict[str, Any]) -> None:
     assert_close(model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits, before)
 
 
+def test_integers_cannot_be_resized(tokenizer: Any) -> None:
+    """What each word adds would change with the number of words."""
+    model = build(tokenizer, input_coding="integer")
+    for call in ({"new_num_tokens": len(tokenizer) + 1}, {"new_num_tokens": 5}, {"pad_to_multiple_of": 8}):
+        with pytest.raises(ValueError, match="input_coding='integer' cannot be resized: .* train a new model"):
+            model.resize_token_embeddings(**call)
+    for size in (None, len(tokenizer)):
+        assert model.resize_token_embeddings(size) is model.model.embed_tokens
+    assert model.config.vocab_size == len(tokenizer)
+
+
 def test_what_cannot_be_read_is_refused(tokenizer: Any) -> None:
     model = build(tokenizer)
-    with pytest.raises(ValueError, match=r"shape \(3,\); \(batch, seq\)"):
-        model(torch.tensor([3, 1, 4]))
+    mask = torch.ones(1, 2)
+    with pytest.raises(ValueError, match=r"attention_mask has shape \(1, 2\); that of input_ids, \(1, 3\), is needed"):
+        model(torch.tensor([[3, 1, 4]]), attention_mask=mask)
     with pytest.raises(TypeError, match="BagOfWordsModel.* takes no argument token_type_ids"):
         model(torch.tensor([[3, 1]]), token_type_ids=torch.tensor([[0, 1]]))

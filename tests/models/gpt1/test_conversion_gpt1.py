@@ -251,23 +251,26 @@ def test_the_fields_of_the_published_config(tmp_path: Path) -> None:
     found = Gpt1Config.from_pretrained(tmp_path)
     written = {name: value for name, value in found.to_dict().items() if name != "architectures"}
     assert written == {name: value for name, value in expected.to_dict().items() if name != "architectures"}
-    assert (found.n_embd, found.n_positions, found.afn) == (8, 16, "gelu")
+    assert (found.n_embd, found.n_positions, found.afn) == (8, 16, "gelu_new")
 
 
 @pytest.mark.parametrize("theirs", ["gelu", "relu", "silu", "swish"])
 def test_every_activation_of_theirs(tmp_path: Path, inputs: Tensors, theirs: str) -> None:
-    """Their "swish" is SiLU; the Swish of other models here has a trained β."""
+    """Their "gelu" is the tanh form, and their "swish" SiLU; the Swish of other models here has a trained β."""
     model = official(afn=theirs)
     model.save_pretrained(tmp_path)
     ours = Gpt1ForCausalLM.from_pretrained(tmp_path)
-    assert ours.config.hidden_act == {"swish": "silu"}.get(theirs, theirs)
+    assert ours.config.hidden_act == {"swish": "silu", "gelu": "gelu_new"}.get(theirs, theirs)
     found = ours(inputs["input_ids"], inputs["attention_mask"]).logits
     assert_close(at_real(found, inputs), at_real(model(**inputs).logits, inputs), rtol=0, atol=1e-5)
 
 
 def test_other_names_of_activations() -> None:
-    assert Gpt1Config(**PUBLISHED | {"afn": "gelu_new"}).hidden_act == "gelu"
-    with pytest.raises(ValueError, match=r"hidden_act is 'quick_gelu'; it must be one of 'gelu', 'relu', 'silu'"):
+    assert Gpt1Config(**PUBLISHED | {"afn": "gelu_new"}).hidden_act == "gelu_new"
+    assert Gpt1Config(afn="gelu").hidden_act == "gelu_new"
+    assert Gpt1Config(hidden_act="gelu").hidden_act == "gelu"
+    expected = r"hidden_act is 'quick_gelu'; it must be one of 'gelu_new', 'gelu', 'relu', 'silu'"
+    with pytest.raises(ValueError, match=expected):
         Gpt1Config(**PUBLISHED | {"afn": "quick_gelu"})
     with pytest.raises(ValueError, match="hidden_act is 'swish'"):
         Gpt1Config(hidden_act="swish")

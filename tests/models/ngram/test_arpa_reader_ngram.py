@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
@@ -338,14 +338,14 @@ def expect_refused_or_as_kenlm(path: Path, content: bytes) -> None:
         assert_same_log10(log10_of(model, tokenizer, sentence), expected, sentence)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250)
 @given(damaged())
 def test_damaged_files_are_refused_or_read_as_kenlm_does(tmp_path_factory, content):
     expect_refused_or_as_kenlm(tmp_path_factory.getbasetemp() / "damaged.arpa", content)
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20_000)
 @given(damaged())
 def test_many_damaged_files(tmp_path_factory, content):
     expect_refused_or_as_kenlm(tmp_path_factory.getbasetemp() / "damaged.arpa", content)

@@ -53,7 +53,7 @@ def test_reading_back_is_bit_identical(arpa, tmp_path, name):
 log10s = st.floats(min_value=-98, max_value=0, width=32) | st.just(-math.inf) | st.sampled_from([-0.0, -1e-45, -1e-7])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_tables_come_back_bit_identical(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "any.arpa"
@@ -70,7 +70,7 @@ def test_any_tables_come_back_bit_identical(tmp_path_factory, data):
     assert_same_tables(tables, tables_again)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.floats(width=32, allow_nan=False, max_value=0, min_value=-98))
 def test_any_float32_is_spelled_shortly_and_read_back(number):
     from hf_lecture_models.models.ngram.arpa_format_ngram import ArpaLines

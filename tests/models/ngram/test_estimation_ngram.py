@@ -167,7 +167,7 @@ def estimate(texts, order, smoothing, held_out=((0, 1, 2),), **options):
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     texts=st.lists(WORDS, min_size=1, max_size=8),
     order=st.integers(1, 4),

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._dynamo.exc import Unsupported
 from torch.testing import assert_close
 
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.model_tests import ModelTests, RecurrentCacheTests, Tensors, token_inputs
+from tests.model_tests import RecurrentCacheTests, Tensors, TokenTests, token_inputs
 
 WORDS = [f"w{number}" for number in range(28)]
 
@@ -88,6 +89,16 @@ class RecurrentLMTests(RecurrentCacheTests):
 
     def processing_class(self) -> WordTokenizer:
         return WordTokenizer.train([" ".join(WORDS)])
+
+    @pytest.mark.slow
+    @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
+    def test_compiles_in_one_piece(self) -> None:
+        super().test_compiles_in_one_piece()
+
+    @pytest.mark.slow
+    @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
+    def test_loss_without_all_logits_compiles_in_one_piece(self) -> None:
+        super().test_loss_without_all_logits_compiles_in_one_piece()
 
 
 class TestElmanForCausalLM(RecurrentLMTests):
@@ -174,7 +185,7 @@ class TestNoiseContrastiveLstmForCausalLM(RecurrentLMTests):
         return model
 
 
-class RecurrentModelTests(ModelTests):
+class RecurrentModelTests(TokenTests):
     model_class = RecurrentModel
     sequence_inputs = ("input_ids", "attention_mask")
     overfit: ClassVar[dict[str, float]] = {"steps": 300, "learning_rate": 0.05}
@@ -192,6 +203,11 @@ class RecurrentModelTests(ModelTests):
 
     def pipeline_inputs(self) -> list[str]:
         return ["w1 w2 w3", "w4"]
+
+    @pytest.mark.slow
+    @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
+    def test_compiles_in_one_piece(self) -> None:
+        super().test_compiles_in_one_piece()
 
 
 class TestLstmModel(RecurrentModelTests):
@@ -251,6 +267,38 @@ def test_dropout_spares_the_recurrence() -> None:
     assert (first != 0).all(), "dropout reached the state"
     outputs = torch.stack([model(ids(1, 4)).last_hidden_state for _ in range(20)])
     assert 0.4 < (outputs == 0).float().mean() < 0.6
+
+
+def test_dropout_acts_on_the_word_vectors() -> None:
+    """In training a part of them is zero and the rest grows by 1 / (1 - p), whether they are looked up or given."""
+    model, words = build(RecurrentModel, dropout=0.25), ids(20, 10)
+    vectors = model.embed_tokens(words)
+    for given in ({"input_ids": words}, {"inputs_embeds": vectors}):
+        dropped = model.train()(**given, output_hidden_states=True).hidden_states[0]
+        zero = dropped == 0
+        assert 0.2 < zero.float().mean() < 0.3
+        assert_close(dropped, torch.where(zero, 0.0, vectors / 0.75))
+        kept = model.eval()(**given, output_hidden_states=True).hidden_states[0]
+        assert_close(kept, vectors, rtol=0, atol=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell_type", ["elman", "gru", "lstm"])
+def test_compiled_where_torch_can(cell_type: str) -> None:
+    """In pieces around torch's kernels; in one piece, without padding, once torch is told to try."""
+    model, words = build(cell_type=cell_type), ids(2, 5)
+    mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
+    torch.compiler.reset()
+    compiled = torch.compile(model, backend="eager")
+    for given in ({"labels": words}, {"labels": words, "attention_mask": mask, "logits_to_keep": 1}):
+        ours, theirs = compiled(words, **given), model(words, **given)
+        assert_close((ours.loss, ours.logits), (theirs.loss, theirs.logits))
+    torch.compiler.reset()
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    with torch._dynamo.config.patch(allow_rnn=True):
+        for given in ({"labels": words}, {"labels": words, "logits_to_keep": 1}):
+            ours, theirs = compiled(words, **given), model(words, **given)
+            assert_close((ours.loss, ours.logits), (theirs.loss, theirs.logits))
 
 
 def test_a_batch_of_nothing_but_padding() -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
-from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
+from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel, PreTrainedModel
 
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -80,6 +80,8 @@ def feed_forward(config: SelfAttentionConfig, p: Tensors, name: str, x: Tensor) 
     if config.hidden_act == "relu":
         z = z * (z > 0)
     elif config.hidden_act == "gelu":
+        z = z * torch.distributions.Normal(0.0, 1.0).cdf(z)
+    elif config.hidden_act == "gelu_new":
         z = z / 2 * (1 + (math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)).tanh())
     else:
         beta = p[f"{name}.activation.beta"] if config.hidden_act == "swish" else 1.0
@@ -170,7 +172,7 @@ class TestRelativePre(SelfAttentionLMTests):
 
 
 class TestRelativePost(SelfAttentionLMTests):
-    fields = {"position_encoding": "relative", "norm_position": "post"}
+    fields = {"position_encoding": "relative", "norm_position": "post", "hidden_act": "gelu"}
 
 
 class TestAlibiPre(SelfAttentionLMTests):
@@ -414,6 +416,16 @@ def test_post_norm_with_learned_positions_is_gpt1() -> None:
 
 
 @torch.no_grad()
+def test_swish_starts_as_silu() -> None:
+    """Built or loaded from nothing, β is 1 in every block."""
+    config = small(hidden_act="swish", position_encoding="alibi")
+    load = PreTrainedModel.from_pretrained.__func__  # below our own refusal of incomplete checkpoints
+    loaded = load(SelfAttentionForCausalLM, None, config=config, state_dict={})
+    for model in (SelfAttentionForCausalLM(config), loaded):
+        betas = [value.item() for name, value in model.named_parameters() if name.endswith("beta")]
+        assert betas == [1.0] * config.num_hidden_layers
+
+
 def test_the_mix_starts_as_the_last_layer() -> None:
     for norm in ("pre", "post"):
         torch.manual_seed(0)

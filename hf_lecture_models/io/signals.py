@@ -1,0 +1,43 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Signals as exceptions, so that programs remove unfinished files on the way out."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """Within the block Ctrl-C raises KeyboardInterrupt and SIGTERM SystemExit(143), as `raise_signal` does.
+
+    What ignores a signal, such as a shell's background job, goes on ignoring it.
+    """
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _exit}
+    handled = [number for number in handlers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handlers[number]) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def raise_signal(name: str) -> None:
+    """Raise what a signal of this name stands for, where one came; "" or any other word is none.
+
+    >>> raise_signal("early stopping")
+    >>> raise_signal("SIGTERM")
+    Traceback (most recent call last):
+        ...
+    SystemExit: 143
+    """
+    if name == "SIGINT":
+        raise KeyboardInterrupt
+    if name == "SIGTERM":
+        _exit(signal.SIGTERM, None)
+
+
+def _exit(number: int, _: Any) -> None:
+    sys.exit(128 + number)

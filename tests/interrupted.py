@@ -1,0 +1,43 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""A script that a signal reaches at a moment of the test's choice, however busy the machine is.
+
+A test that waits for the moment and then sends the signal comes too late where it has to wait for the processor.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import Literal
+
+from tests.forked_python import ForkedPython
+
+_PROGRAM = """
+import os, runpy, sys
+from hf_lecture_models.io import files
+from hf_lecture_models.trainer import loop
+
+moment, count, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+owner, name = {"step": (loop._Run, "_step"), "save": (files, "_sync_tree")}[moment]
+original, calls = getattr(owner, name), []
+
+def call(first, *others):
+    if moment == "step" or first.name.startswith(".step-"):
+        calls.append(name)
+        if len(calls) == count:
+            os.kill(os.getpid(), number)
+    return original(first, *others)
+
+setattr(owner, name, call)
+sys.argv = sys.argv[4:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def start_interrupted(
+    moment: Literal["step", "save"], count: int, name: str, script: object, *arguments: object
+) -> ForkedPython:
+    """Start a script that gets the signal `name` before its `count`-th step of the optimizer, or in a save.
+
+    In a save: when its `count`-th checkpoint is written, and not yet in its place.
+    """
+    return ForkedPython("-c", _PROGRAM, moment, count, signal.Signals[name].value, script, *arguments)

@@ -1,0 +1,182 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Files and folders that are written whole or not at all: what is synced, what errors say, when signals are heard."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors import SafetensorError
+
+from hf_lecture_models.io import files
+from hf_lecture_models.io.files import staged_file, staged_folder
+
+NO_SPACE = "No space left on device"
+
+
+def names(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_all_is_on_the_disk_before_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    target, synced = tmp_path / "target", []
+    if exists:
+        target.mkdir()
+
+    def fsync(path: Path) -> None:
+        synced.append((path.name, (target / "sub" / "b").exists()))
+
+    monkeypatch.setattr(files, "_fsync", fsync)
+    with staged_folder(target) as stage:
+        (stage / "a").write_text("a")
+        (stage / "sub").mkdir()
+        (stage / "sub" / "b").write_text("b")
+    before = [name for name, in_place in synced if not in_place]
+    assert sorted(before) == sorted(["a", "sub", "b", stage.name])
+    assert before.index("b") < before.index("sub") < before.index(stage.name), "a folder after what it holds"
+    # Then the names themselves.
+    assert [name for name, in_place in synced if in_place] == (["target"] if exists else []) + [tmp_path.name]
+    assert names(target) == {"a", "sub", "sub/b"}
+
+    synced.clear()
+    with staged_file(target / "sub" / "b") as file:
+        file.write_text("new")
+    assert [name for name, _ in synced] == [file.name, "sub"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_folder_in_a_files_place_is_named_and_nothing_moves(tmp_path: Path, kind: str) -> None:
+    other = {"file": Path.mkdir, "folder": Path.touch}[kind]
+    (tmp_path / "target").mkdir()
+    other(tmp_path / "target" / "model.safetensors")
+    before = names(tmp_path)
+    with (
+        pytest.raises(FileExistsError, match=r"cannot write \S*/target/model.safetensors: a f\w+ stands in the place"),
+        staged_folder(tmp_path / "target") as stage,
+    ):
+        (stage / "a").touch()
+        {"file": Path.touch, "folder": Path.mkdir}[kind](stage / "model.safetensors")
+    assert names(tmp_path) == before
+
+
+@pytest.mark.parametrize("stage", [staged_file, staged_folder])
+def test_a_file_in_the_place_of_its_folder_is_named(tmp_path: Path, stage: Callable[[Path], Any]) -> None:
+    (tmp_path / "file").touch()
+    for target in (tmp_path / "file" / "x", tmp_path / "file" / "y" / "x"):
+        with pytest.raises(NotADirectoryError, match=rf"cannot write {target}: {tmp_path}/file"), stage(target):
+            pass
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, NO_SPACE),
+        OSError(errno.ENOSPC, NO_SPACE, "/somewhere/.x.partial/file"),
+        SafetensorError(f"Error while serializing: I/O error: {NO_SPACE} (os error 28)"),
+        Exception(f"{NO_SPACE} (os error 28)"),
+    ],
+    ids=["python", "python with a name", "safetensors", "tokenizers"],
+)
+@pytest.mark.parametrize("stage", [staged_file, staged_folder])
+def test_a_full_disk_is_said_of_the_target(tmp_path: Path, stage: Callable[[Path], Any], error: Exception) -> None:
+    with (
+        pytest.raises(OSError, match=rf"^cannot write {tmp_path}/target: {NO_SPACE}$") as caught,
+        stage(tmp_path / "target") as outer,
+        staged_file(outer.parent / "inner"),
+    ):
+        raise error
+    assert caught.value.errno == errno.ENOSPC
+    assert not names(tmp_path)
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), PermissionError(errno.EACCES, "no"), SafetensorError("bad header")])
+def test_all_other_errors_stay_as_they_are(tmp_path: Path, error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, staged_folder(tmp_path / "target"):
+        raise error
+    assert caught.value is error
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop(number: int, _: Any) -> None:
+    raise Stopped
+
+
+@pytest.fixture(params=["SIGINT", "SIGTERM"])
+def stopping(request: pytest.FixtureRequest) -> Any:
+    """A signal that raises an exception, as programs set it up that tidy up after themselves."""
+    number = signal.Signals[request.param]
+    before = signal.signal(number, stop)
+    yield number
+    assert signal.getsignal(number) is stop, "the handler is put back"
+    signal.signal(number, before)
+
+
+# What is done to a stage, and what is there when a signal comes while it is done.
+MOMENTS = {
+    "tempfile.mkdtemp": {"target", "target/config.json"},
+    "shutil.rmtree": {"target", "target/config.json"},
+    "Path.replace": {"target", "target/a", "target/config.json", "target/sub", "target/sub/b"},
+    "Path.rmdir": {"target", "target/a", "target/config.json", "target/sub", "target/sub/b"},
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_signal_waits_while_a_stage_is_made_moved_or_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopping: int, moment: str
+) -> None:
+    owner, name = moment.split(".")
+    original = getattr(getattr(files, owner), name)
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        if name != "mkdtemp":
+            signal.raise_signal(stopping)
+        done = original(*arguments, **options)
+        signal.raise_signal(stopping)
+        return done
+
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "config.json").write_text("old")
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(getattr(files, owner), name, interrupted)
+        with staged_folder(tmp_path / "target") as stage:
+            (stage / "a").write_text("new")
+            (stage / "sub").mkdir()
+            (stage / "sub" / "b").write_text("new")
+            (stage / "config.json").write_text("new")
+            if name == "rmtree":
+                raise ValueError
+    assert names(tmp_path) == MOMENTS[moment]
+    # All of the old entries, or all of the new ones.
+    contents = {path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert contents == ({"new"} if "target/a" in MOMENTS[moment] else {"old"})
+
+
+def test_a_signal_while_the_block_runs_is_heard_at_once(tmp_path: Path, stopping: int) -> None:
+    for stage in (staged_file, staged_folder):
+        with pytest.raises(Stopped), stage(tmp_path / "target"):
+            signal.raise_signal(stopping)
+            pytest.fail("the block went on")
+        assert not names(tmp_path)
+
+
+def test_other_threads_write_too(tmp_path: Path) -> None:
+    def write() -> None:
+        with staged_file(tmp_path / "x") as stage:
+            stage.write_text(str(os.getpid()))
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+    assert names(tmp_path) == {"x"}

@@ -1,0 +1,640 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Every figure of README, docs and model pages is that of its record.
+
+Records are `benchmarks/results/NAME.json` and the facts of trained recipes, `hub_cards/facts/NAME.json` (the cards
+themselves are rendered from their facts: tests/hub/test_card.py). For each document a function below yields the
+passages that hold measured figures, with the figures filled in from the records; each passage must stand in the
+document, word for word. What is left of the document is searched for figures (decimals, percentages, thousands,
+seconds, minutes, times): none may be left but those in OTHERS, which are no measurements, each with the reason.
+
+After a benchmark was run again, a failing test prints the passage as it must read now.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import blimp, wikitext2_table
+from hf_lecture_models.tokenization.corpus import read_texts
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@cache
+def record(name: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))["results"]
+
+
+@cache
+def facts(name: str) -> Any:
+    return json.loads((ROOT / "hub_cards" / "facts" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def ppl(name: str, part: str = "test") -> str:
+    """Word perplexity of a network trained on WikiText-2."""
+    return f"{record(f'{name}_wikitext2')[part]['word_perplexity']:.1f}"
+
+
+def bits(name: str) -> str:
+    return f"{record(f'{name}_wikitext2')['test']['bits_per_byte']:.4f}"
+
+
+def minutes(name: str) -> str:
+    """CPU minutes of its optimizer steps; of the clock, where CPU time was not recorded."""
+    training = record(f"{name}_wikitext2")["training"]
+    return f"{training.get('step_cpu_seconds', training['step_seconds']) / 60:.0f}"
+
+
+def epochs(name: str) -> str:
+    return f"{record(f'{name}_wikitext2')['validation_curve'][-1]['epoch']:.1f}".removesuffix(".0")
+
+
+def ngram(order: int, smoothing: str, part: str = "test_word_perplexity", alpha: float | None = None) -> str:
+    rows = record("ngram_wikitext2")["rows"]
+    key = (order, smoothing, alpha)
+    (row,) = (row for row in rows if (row["order"], row["smoothing"], row.get("alpha")) == key)
+    return f"{row[part]:.1f}"
+
+
+def accuracy(recipe: str) -> str:
+    return f"{100 * facts(recipe)['results']['accuracy']:.1f} %"
+
+
+def pairs(model: str) -> list[tuple[str, str]]:
+    """ln P of the preferred sentence and of the other, of every pair that this model ranked."""
+    rows = [row for row in record("sentence_pairs")["pairs"] if row["model"] == model]
+    assert rows, model
+    return [(f"{row['log_prob_better']:.1f}", f"{row['log_prob_worse']:.1f}") for row in rows]
+
+
+def large(model: str, precision: str) -> Any:
+    return record("large_vocabulary")[f"throughput, {model}"][precision]
+
+
+def against_torch(kind: str, precision: str) -> float:
+    """Speed of the LSTM with this output layer, as a multiple of torch's with a full softmax."""
+    return large("LSTM, 2 x 512", precision)["times torch, softmax"][kind]
+
+
+def against_torch_adaptive(precision: str) -> str:
+    speeds = large("LSTM, 2 x 512", precision)["tokens per CPU second"]
+    return f"{speeds['adaptive'] / speeds['torch, adaptive']:.2f}"
+
+
+def attention(precision: str, ratio: str) -> str:
+    return f"{record('attention_training')[f'{precision}, dropout 0.0'][ratio]:.2f}"
+
+
+def generation(model: str, batch: int | None = None, context: int | None = None) -> str:
+    """The ratio to GPT-2; the least of all rows without batch and context."""
+    rows = [row for row in record("attention_generation")["rows"] if batch is None or row["batch"] == batch]
+    rows = [row for row in rows if context is None or row["context"] == context]
+    return f"{min(row[f'gpt2 / {model}, steps'] for row in rows):.2f}"
+
+
+def recurrent(shape: str, precision: str) -> str:
+    return f"{record('recurrent_training')[f'{shape}, {precision}']['plain / ours']:.2f}"
+
+
+def sweep(norm: str, kind: str = "sinusoidal", rate: float = 0.001) -> str:
+    key = (norm, kind, rate)
+    (run,) = (r for r in record("position_sweep")["runs"] if (r["norm"], r["kind"], r["learning_rate"]) == key)
+    return f"{run['validation_loss']:.3f}" + (", diverged" if run["diverged"] else "")
+
+
+def diverged(norm: str) -> tuple[int, int]:
+    runs = [run for run in record("position_sweep")["runs"] if run["norm"] == norm]
+    return sum(run["diverged"] for run in runs), len(runs)
+
+
+def window(kind: str, times: int) -> str:
+    return f"{record('extrapolation')['perplexity'][kind][str(times)]['perplexity']:.1f}"
+
+
+def table_row(*cells: Any) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def readme() -> Iterator[str]:
+    quickstart = record("quickstart")
+    yield f"it took {quickstart['seconds']:.0f} seconds"
+    for row in quickstart["rows"]:
+        size = f"{row['parameters']:,}" if row["parameters"] else f"{row['table_entries']:,} n-grams"
+        perplexities = (f"{row[part]['perplexity']:.1f}" for part in ("validation", "test"))
+        yield table_row(
+            row["title"], size, f"{row['seconds']:.2f}", *perplexities, f"{row['test']['bits_per_byte']:.3f}"
+        )
+    yield f"three-way SST: {accuracy('bag_of_words_sst3')} of the test sentences"
+    # KenLM's own figure is held to ours by tests/models/ngram/test_kenlm_ngram.py.
+    best = ngram(5, "modified_kneser_ney")
+    yield (
+        f"order 5, modified Kneser-Ney {best} (KenLM: {best}), Kneser-Ney {ngram(5, 'kneser_ney')}, Jelinek-Mercer "
+        f"{ngram(5, 'jelinek_mercer')}, absolute discounting {ngram(5, 'absolute_discounting')}; order 3, modified "
+        f"Kneser-Ney {ngram(3, 'modified_kneser_ney')}"
+    )
+    name = "feed_forward"
+    yield f"{epochs(name)} epochs in {minutes(name)} CPU minutes: {ppl(name)} (validation {ppl(name, 'valid')})"
+    name, counted = "recurrent", ngram(5, "modified_kneser_ney", "valid_perplexity")
+    yield (
+        f"{epochs(name)} epochs in {minutes(name)} minutes of the clock: {ppl(name)} (validation "
+        f"{ppl(name, 'valid')}; the 5-gram's is {counted})"
+    )
+    name, pieces = "self_attention", "self_attention_bpe"
+    yield (
+        f"{epochs(name)} epochs in {minutes(name)} CPU minutes: {ppl(name)} (validation "
+        f"{ppl(name, 'valid')}); in 8,192 "
+        f"byte pairs, {epochs(pieces)} epochs in {minutes(pieces)}: {ppl(pieces)} per word"
+    )
+    name = "gpt1"
+    yield (
+        f"in 8,192 byte pairs, {epochs(name)} epochs in {minutes(name)} CPU minutes: {ppl(name)} per word (validation "
+        f"{ppl(name, 'valid')})"
+    )
+    yield from (table_row(*row) for row in [wikitext2_table.COLUMNS, *wikitext2_table.make_rows()])
+    grammar = [f"{100 * row['accuracy']:.0f}" for row in record("blimp")["rows"].values()]
+    ngrams, (feed_forward, lstm, *others) = set(grammar[:3]), grammar[3:]
+    others = sorted({feed_forward, *others})
+    assert len(ngrams) == 1
+    yield (
+        f"{ngrams.pop()} % of the pairs for the n-grams, {lstm} % for the LSTM, {' to '.join(others)} % for the others"
+    )
+    slower = [row["ratio"] for row in record("fusion")["rows"]]
+    yield f"({min(slower):.1f} to {max(slower):.1f} times the time)"
+    yield from sentence_pairs_of_the_readme()
+    yield from speed_of_the_readme()
+
+
+def sentence_pairs_of_the_readme() -> Iterator[str]:
+    words, characters = pairs("words of WikiText-2, 5-gram"), pairs("characters of WikiText-2, 6-gram")
+    words += pairs("words of all captions, 5-gram")
+    characters += pairs("characters of 5,000 captions, 6-gram")
+    verdicts = ["disagrees", "disagrees", "the slide leaves it open", "a tie", "a tie"]
+    agree = [": agrees", ": disagrees", "", ": agrees", ": agrees"]
+    for word, verdict, character, agrees in zip(words, verdicts, characters, agree, strict=True):
+        assert (verdict == "a tie") == (word[0] == word[1])
+        assert agrees == "" or (agrees == ": agrees") == (float(character[0]) > float(character[1]))
+        yield f"| {word[0]}, {word[1]}: {verdict} | {character[0]}, {character[1]}{agrees} |"
+    counts = record("sentence_pairs")["occurrences"]
+    assert counts["grey tape"] == counts["lighthouse keeper"] == counts["a lighthouse"] == 0
+    yield f'"a light" does, {counts["a light"]} times'
+    (better, worse), _ = pairs("characters of all 29,000 captions, 6-gram")
+    yield f"after all 29,000 captions dansés is level with dansé ({worse}, {better})"
+
+
+def speed_of_the_readme() -> Iterator[str]:
+    estimation, scoring = record("ngram_estimation"), record("ngram_scoring")
+    ratios, speeds = scoring["ratios"], scoring["tokens_per_cpu_s"]
+    padded = [speeds["ids, batches of 256 rows"] / speeds[f"kenlm {kind}"] for kind in ("trie", "probing")]
+    yield f"| KenLM's `lmplz` | {estimation['5']['speed_ratio']:.2f} ({estimation['3']['speed_ratio']:.2f}) |"
+    yield f"| {ratios['kenlm trie']:.2f}; {ratios['kenlm probing']:.2f} ({padded[0]:.2f}; {padded[1]:.2f}) |"
+    yield f"| `kenlm`, probing, one query a word | {scoring['distribution_ratio']:.0f} |"
+    both = ("float32", "bf16 autocast")
+    small, medium = ([recurrent(shape, kind) for kind in both] for shape in RECURRENT_SHAPES)
+    yield f"| plain `torch.nn.LSTM` loop | {small[0]} ({small[1]}) |"
+    yield f"| the same, 2 × 512, 8 k words | | {medium[0]} ({medium[1]}) |"
+    for precision, passage in zip(both, ("torch's LSTM with a full softmax", "the same, bf16 |"), strict=True):
+        times = {kind: against_torch(kind, precision) for kind in ("adaptive", "noise_contrastive")}
+        yield f"{passage} | {times['adaptive']:.2f} ({times['noise_contrastive']:.2f}) |"
+    yield f"torch's adaptive softmax | {against_torch_adaptive(both[0])} ({against_torch_adaptive(both[1])}) |"
+    for peer, first in (("openai-gpt", "8 k tokens, float32 | transformers' `openai-gpt`"), ("gpt2", "`gpt2`")):
+        yield f"{first} | {attention(both[0], f'{peer} / gpt1')} ({attention(both[0], f'{peer} / self_attention')}) |"
+        yield (
+            f"the same, bf16 | | {attention(both[1], f'{peer} / gpt1')} "
+            f"({attention(both[1], f'{peer} / self_attention')}) |"
+        )
+    for passage, where in (
+        ("`generate()` with them after 64 tokens, batch 1 | transformers' `gpt2`", (1, 64)),
+        ("the same after 900 tokens, batch 16 |", (16, 900)),
+        ("the least of all lengths, batch 1 and 16 |", ()),
+    ):
+        yield f"{passage} | {generation('gpt1', *where)} ({generation('self_attention', *where)}) |"
+    words, pieces = record("bpe_training")["words"], record("bpe_training")["bytes"]
+    yield f"| {words['train_speed_ratio']:.2f} ({pieces['train_speed_ratio']:.2f}); " + (
+        f"{words['encode_speed_ratio']:.1f} ({pieces['encode_speed_ratio']:.1f}) |"
+    )
+    first, *_, last = record("recurrent_generation")["LSTM 2 x 512"]
+    speed = "bare loop: tokens per CPU second"
+    yield f"keeps {first['KiB of state']:.0f} KiB of state (2 × 512)"
+    yield f"{first[speed]} tokens per second after 16 tokens, {last[speed]} after {last['context']:,}"
+
+
+RECURRENT_SHAPES = ("WikiText-2: 2 x 200, 33 k words", "2 x 512, 8 k words")
+
+
+def lecture_map() -> Iterator[str]:
+    yield f"[three-way SST](../hub_cards/bag_of_words_sst3.md): {accuracy('bag_of_words_sst3')} of the test sentences"
+    yield f"[SST-2](../hub_cards/bag_of_words_sst2.md): {accuracy('bag_of_words_sst2')} of the validation set"
+    (grey, great), *_ = pairs("words of WikiText-2, 5-gram")
+    (grey_letters, great_letters), *_ = pairs("characters of WikiText-2, 6-gram")
+    yield f"{grey} and {great} by a 5-gram of words, {grey_letters} and {great_letters} by a 6-gram of characters"
+    yield (
+        f"where ape is `<unk>` ({great} against {grey}), and loses over characters ({great_letters} against "
+        f"{grey_letters})"
+    )
+    (danse, danses), (_, dansee) = pairs("characters of 5,000 captions, 6-gram")
+    yield f"of the characters of 5,000 captions: {danse}, {danses}, {dansee}"
+    slower = [row["ratio"] for row in record("fusion")["rows"]]
+    yield f"{min(slower):.2f} to {max(slower):.2f} times the time"
+    yield f"[LSTM on WikiText-2](../hub_cards/recurrent_wikitext2.md): test perplexity {ppl('recurrent')}"
+    yield f"validation perplexity {ppl('recurrent', 'valid')}"
+    yield f"{recurrent(RECURRENT_SHAPES[0], 'float32')} times as fast as a plain loop over `torch.nn.LSTM`"
+    first, *_, last = record("recurrent_generation")["LSTM 2 x 512"]
+    speed = "bare loop: tokens per CPU second"
+    yield f"{first['KiB of state']:.0f} KiB for 2 × 512"
+    yield f"{first[speed]} tokens a second after 16 tokens, {last[speed]} after {last['context']:,}"
+    words, pieces = record("bpe_training")["words"], record("bpe_training")["bytes"]
+    learning = (
+        f"[learning {record('bpe_training')['vocab_size']:,} byte pairs](../benchmarks/results/bpe_training.json):"
+    )
+    yield (
+        f"{learning} as fast as `tokenizers` ({words['train_speed_ratio']:.2f}); encoding "
+        f"{words['encode_speed_ratio']:.1f} times"
+    )
+    yield (
+        f"{learning} {words['train_speed_ratio']:.2f} of `tokenizers`' speed, of bytes "
+        f"{pieces['train_speed_ratio']:.2f}"
+    )
+    losses = ", ".join(
+        f"{kind} {sweep('pre', kind.lower())}" for kind in ("sinusoidal", "learned", "relative", "ALiBi")
+    )
+    yield f"validation loss with pre-LN: {losses}"
+    (pre, all_pre), (post, all_post) = diverged("pre"), diverged("post")
+    yield f"{pre} of {all_pre} pre-LN runs diverged, {post} of {all_post} post-LN runs did"
+    yield f"{ppl('self_attention')} after {epochs('self_attention')} epochs"
+    yield f"{ppl('recurrent')} after {epochs('recurrent')}"
+    yield f"](../hub_cards/self_attention_wikitext2.md): test perplexity {ppl('self_attention')}"
+    yield f"](../hub_cards/gpt1_wikitext2.md): test perplexity {ppl('gpt1')} per word"
+    yield f"[GPT-1's blocks](../benchmarks/results/gpt1_wikitext2.json): {bits('gpt1')} bits per byte"
+    yield f"{attention('float32', 'openai-gpt / gpt1')} times as fast as transformers' `openai-gpt`"
+    grammar = {name: f"{100 * row['accuracy']:.1f}" for name, row in record("blimp")["rows"].items()}
+    yield (
+        f"{grammar['5-gram, modified Kneser-Ney']} % of the pairs for the 5-gram, {grammar['LSTM, 2 x 200']} "
+        "% for the LSTM"
+    )
+    yield f"{record('ngram_estimation')['5']['speed_ratio']:.2f} times as fast as `lmplz`"
+    ratios = record("ngram_scoring")["ratios"]
+    yield f"{ratios['kenlm trie']:.2f} times as fast as `kenlm`'s trie, {ratios['kenlm probing']:.2f} of its hash table"
+    yield (
+        f"order 5: modified Kneser-Ney {ngram(5, 'modified_kneser_ney')}, Kneser-Ney {ngram(5, 'kneser_ney')}, linear "
+        f"interpolation {ngram(5, 'jelinek_mercer')}, absolute discounting "
+        f"{ngram(5, 'absolute_discounting')}; order 2: +1 "
+        f"{ngram(2, 'add_alpha', alpha=1.0)}, +0.001 {ngram(2, 'add_alpha', alpha=0.001)}"
+    )
+    yield f"test perplexity {ppl('feed_forward')}, the 5-gram's is {ngram(5, 'modified_kneser_ney')}"
+    rare = {
+        name: model["input"]["1"]["context cosine"]
+        for name, model in record("feed_forward_neighbours")["models"].items()
+    }
+    assert rare["free"] == record("feed_forward_neighbours")["random words"]["1"]["context cosine"]
+    yield f"words seen once: {rare['one vector']} from one vector, {rare['free']} free, as random words"
+    yield (
+        f"{against_torch('adaptive', 'float32'):.2f} times the speed of torch's full "
+        f"softmax, {against_torch_adaptive('float32')} of torch's own adaptive softmax"
+    )
+    alibi, relative, sinusoidal = (
+        [window(kind, times) for times in (1, 8)] for kind in ("alibi", "relative", "sinusoidal")
+    )
+    assert alibi[0] == alibi[1]
+    yield (
+        f"ALiBi {alibi[0]} as before, relative {relative[0]} to {relative[1]}, sinusoidal {sinusoidal[0]} to "
+        f"{sinusoidal[1]}"
+    )
+    yield f"`generate()` after 64 tokens: {generation('gpt1', 1, 64)} times as fast as transformers' `gpt2`"
+    yield f"in a batch of 16 after 256 tokens {generation('gpt1', 16, 256)}"
+    yield f"{bits('self_attention_bpe')} bits per byte, in words [{bits('self_attention')}]"
+
+
+def neighbours() -> Iterator[str]:
+    results = record("feed_forward_neighbours")
+    models, chance = results["models"], results["random words"]
+    for row in results["tables"]["input"]:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        if cells[1] in ("free", "one vector"):
+            yield row
+    bands = list(chance)
+    alike = ("free", "equal", "one vector", "tied")
+    for band in bands:
+        digits = 2 if band in bands[:2] else 3
+        found = [chance[band]["context cosine"], *(models[name]["input"][band]["context cosine"] for name in alike)]
+        cells = [f"{value:.{digits}f}" for value in found]
+        words = models["free"]["input"][band]["words"]
+        best = max(found[1:])
+        if band not in bands[:1]:
+            cells = [f"**{cell}**" if value == best else cell for cell, value in zip(cells, found, strict=True)]
+        yield table_row(f"{band} ({words} words)" if band == bands[0] else f"{band} ({words})", *cells)
+        shares = []
+        for share in ("same form", "rare"):
+            of = [chance[band][share], *(models[name]["input"][band][share] for name in ("free", "one vector", "tied"))]
+            shares += [f"{100 * value:.0f} %" for value in of]
+        yield table_row(band, *shares)
+    yield table_row(
+        "validation perplexity (first quarter of the lines)",
+        *(f"{models[name]['validation_perplexity']:.1f}" for name in alike),
+    )
+    yield table_row("parameters", *(f"{models[name]['parameters']:,}" for name in alike))
+    yield f"mean cosine {models['one vector']['input']['1']['similarity']:.4f} for words that occur once"
+
+
+def blimp_page() -> Iterator[str]:
+    yield from blimp.table(record("blimp")["rows"]).splitlines()
+
+
+def benchmarks_page() -> Iterator[str]:
+    results = record("position_sweep")
+    yield (
+        f"{results['vocabulary']:,} byte pairs, {results['steps']} steps of {results['batch_size']} × "
+        f"{results['sequence_length']}"
+    )
+    yield f"give {results['unigram_loss']:.3f}"
+    for norm in ("pre", "post"):
+        yield table_row(f"{norm}-LN", *(sweep(norm, kind) for kind in ("sinusoidal", "learned", "relative", "alibi")))
+        yield table_row(f"{norm}-LN", *(sweep(norm, rate=rate) for rate in (0.0003, 0.001, 0.003, 0.01, 0.03)))
+    (pre, all_pre), (post, all_post) = diverged("pre"), diverged("post")
+    assert pre == 0
+    yield f"None of the {all_pre} pre-LN runs diverged, {post} of the {all_post} post-LN runs did"
+    for kind in ("sinusoidal", "relative", "alibi"):
+        yield table_row(kind.replace("alibi", "ALiBi"), *(window(kind, times) for times in (1, 2, 4, 8)))
+    yield table_row("learned", window("learned", 1), "the table ends")[:-2]
+    for precision, name in (("float32", "float32"), ("bf16 autocast", "bf16")):
+        speeds = large("LSTM, 2 x 512", precision)["tokens per CPU second"]
+        with_ratio = {kind: f"{speeds[kind]:,} ({against_torch(kind, precision):.2f})" for kind in speeds}
+        with_ratio["torch, softmax"] = f"{speeds['torch, softmax']:,}"
+        kinds = ("softmax", "adaptive", "noise_contrastive", "torch, softmax", "torch, adaptive")
+        yield table_row(f"LSTM, 2 × 512, {name}", *(with_ratio[kind] for kind in kinds))
+        yield feed_forward_speeds(precision, name)
+    yield from large_vocabulary_curves()
+
+
+def feed_forward_speeds(precision: str, name: str) -> str:
+    speeds, ratios = (large("feed-forward, order 5, 512 units", precision)[key] for key in SPEED_AND_RATIO)
+    rest = " | ".join(f"{speeds[kind]:,} ({ratios[kind]:.2f})" for kind in ("adaptive", "noise_contrastive"))
+    return f"| feed-forward, order 5, 512 units, {name} | {speeds['softmax']:,} | {rest} |"
+
+
+SPEED_AND_RATIO = ("tokens per CPU second", "times softmax")
+
+
+def large_vocabulary_curves() -> Iterator[str]:
+    for model, key, exact in (
+        ("LSTM, 2 × 200", "perplexity, LSTM, 2 x 200, bf16 autocast", True),
+        ("feed-forward, order 5", "perplexity, feed-forward, order 5, 200 units, bf16 autocast", False),
+    ):
+        cells = []
+        for kind, curve in record("large_vocabulary")[key].items():
+            shown = [point for point in curve["points"] if round(point["cpu_s"]) in ((40, 120) if exact else (30, 180))]
+            if kind == "softmax":
+                shown = curve["points"][-1:]
+            cell = ", ".join(f"{point['perplexity']:.1f} after {point['cpu_s']:.0f} s" for point in shown)
+            if kind != "softmax":
+                cell += (
+                    f": {curve['times_faster']:.1f} times" if exact else f": at least {curve['times_faster']:.0f} times"
+                )
+            cells.append(cell)
+        yield table_row(model, *cells)
+
+
+def page(name: str) -> Callable[[], Iterator[str]]:
+    return {
+        "bag_of_words": bag_of_words_page,
+        "ngram": ngram_page,
+        "feed_forward": feed_forward_page,
+        "recurrent": recurrent_page,
+        "self_attention": self_attention_page,
+        "gpt1": gpt1_page,
+    }[name]
+
+
+def bag_of_words_page() -> Iterator[str]:
+    yield (
+        f"{accuracy('bag_of_words_sst3')} of three-way SST's test sentences and "
+        f"{accuracy('bag_of_words_sst2')} of SST-2's "
+        "validation set"
+    )
+
+
+def ngram_page() -> Iterator[str]:
+    fitted = ngram(5, "modified_kneser_ney", "fit_cpu_s")
+    yield f"two million words take {fitted} CPU seconds"
+    yield (
+        f"a test perplexity of {ngram(5, 'modified_kneser_ney')} on WikiText-2, where the LSTM has "
+        f"{ppl('recurrent')} after "
+        "an hour"
+    )
+    assert minutes("recurrent") == "60"
+
+
+def feed_forward_page() -> Iterator[str]:
+    name = "feed_forward"
+    counted = ngram(5, "modified_kneser_ney")
+    yield f"test perplexity {ppl(name)} on WikiText-2 after {minutes(name)} CPU minutes (the 5-gram: {counted})"
+    times = []
+    for precision in ("float32", "bf16 autocast"):
+        ratios = large("feed-forward, order 5, 512 units", precision)["times softmax"]
+        times += [ratios["adaptive"], ratios["noise_contrastive"]]
+    curves = record("large_vocabulary")["perplexity, feed-forward, order 5, 200 units, bf16 autocast"]
+    sooner = min(curves[kind]["times_faster"] for kind in ("adaptive", "noise_contrastive"))
+    yield (
+        f"a training step is {min(times):.2f} to {max(times):.2f} times as fast, and the full softmax's "
+        "perplexity is there "
+        f"at least {sooner:.0f} times sooner"
+    )
+
+
+def recurrent_page() -> Iterator[str]:
+    counted = ngram(5, "modified_kneser_ney")
+    yield f"test perplexity {ppl('recurrent')} on WikiText-2 after an hour on one core (the 5-gram: {counted})"
+    kinds, precisions = ("adaptive", "noise_contrastive"), ("float32", "bf16 autocast")
+    times = [against_torch(kind, precision) for kind in kinds for precision in precisions]
+    curves = record("large_vocabulary")["perplexity, LSTM, 2 x 200, bf16 autocast"]
+    there = [f"{curves[kind]['cpu_s_to_the_last_of_softmax']:.0f}" for kind in kinds]
+    yield (
+        f"{min(times):.2f} to {max(times):.2f} times as fast as torch's LSTM with a full softmax (beside "
+        "torch's with torch's "
+        f"adaptive softmax ours makes {against_torch_adaptive('float32')} times its tokens in float32, "
+        f"{against_torch_adaptive('bf16 autocast')} in bf16), and the perplexity that the full softmax reaches in "
+        f"{curves['softmax']['points'][-1]['cpu_s']:.0f} CPU seconds is there after {there[0]} (adaptive) and "
+        f"{there[1]}"
+    )
+
+
+def self_attention_page() -> Iterator[str]:
+    name = "self_attention"
+    yield (
+        f"test perplexity {ppl(name)} on WikiText-2 after {minutes(name)} CPU minutes, as good as the LSTM's "
+        f"{ppl('recurrent')}"
+    )
+    assert 2 * float(epochs(name)) == float(epochs("recurrent")), "half of its reading"
+    loss = float(window("relative", 8)) / float(window("relative", 1)) - 1
+    yield f"ALiBi stays level, T5's biases lose {100 * loss:.0f} % of perplexity"
+
+
+def gpt1_page() -> Iterator[str]:
+    yield f"trained anew for {minutes('gpt1')} CPU minutes on WikiText-2"
+    yield f"a test perplexity of {ppl('gpt1')} per word (in byte pairs)"
+
+
+PAGES = "hf_lecture_models/models/{}/README.md"
+MODELS = sorted(path.parent.name for path in (ROOT / "hf_lecture_models" / "models").glob("*/README.md"))
+PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
+    "README.md": readme,
+    "docs/lecture_map.md": lecture_map,
+    "docs/neighbours.md": neighbours,
+    "docs/blimp.md": blimp_page,
+    "benchmarks/README.md": benchmarks_page,
+    **{PAGES.format(name): page(name) for name in MODELS},
+}
+
+# Figures that are no measurement of ours, or whose record is the code: passage and reason.
+OTHERS: dict[str, dict[str, str]] = {
+    "README.md": {
+        "Python 3.11 or later": "a version",
+        "Python 3.11.7": "the version of the record: see test_the_quickstart_names_its_python",
+        "Apache-2.0": "a licence",
+        "vocabulary 33,280 with special tokens (BPE: 8,192)": "sizes set by the recipes",
+        "at most 40 CPU minutes": "a bound, checked by test_the_networks_took_at_most_forty_minutes",
+        "chance is 50 %": "of two sentences",
+        "29,000 French captions": "lines of the file",
+        "the first 5,000 captions": "benchmarks.sentence_pairs.CAPTIONS",
+    },
+    "docs/lecture_map.md": {
+        "4 times as wide inside": "the slide's expansion factor",
+        "at 33,280 words": "size of the vocabulary",
+    },
+    "docs/neighbours.md": {
+        "325,943 words, 19,296 different ones, of which 5,596 occur once": (
+            "checked by test_the_first_sixth_of_wikitext_2"
+        ),
+        "0.003 to 0.005 up to 9 occurrences, up to 0.01 and 0.02 in the next two bands, 0.05 in the first row": (
+            "checked by test_standard_errors_of_the_neighbours"
+        ),
+        "at most 5 times": "the definition of rare",
+        "900,350 times": "the slide's figure",
+        "have 0.6 in the lower bands": "checked by test_standard_errors_of_the_neighbours",
+    },
+    "docs/blimp.md": {"67,000 pairs": "size of BLiMP"},
+    "benchmarks/README.md": {
+        "windows of 1, 2, 4, 8 times": "options",
+        "67,000 minimal pairs": "size of BLiMP",
+        "| learning rate 0.001 |": "an option",
+        "| sinusoidal | 0.0003 | 0.001 | 0.003 | 0.01 | 0.03 |": "options",
+        "it learns at 0.001": "the recipe's",
+        "the pre-LN models at 0.001": "an option",
+        "| | 128 | 256 | 512 | 1,024 |": "options",
+        "the 33,280 words": "size of the vocabulary",
+        "constant rate 0.003": "an option",
+        "dropout of 0.2": "the recipe's",
+    },
+    PAGES.format("feed_forward"): {"at 33,280 words": "size of the vocabulary"},
+    PAGES.format("gpt1"): {"0.1 each in the paper": "the paper's", "up to 1,024 positions": "a limit in the code"},
+    PAGES.format("ngram"): {"0.5, 1 and 1.5 serve": "constants of the code"},
+    PAGES.format("recurrent"): {
+        "At 33,000 words": "an example of a size",
+        "700 × 33,000 numbers": "an example of a size",
+        "the first 10,000 texts": "a constant of the code",
+        "at 33,280 words": "size of the vocabulary",
+    },
+}
+
+_UNITS = r"(?:CPU |tokens |of the |)(?:seconds|minutes|times|per second)\b"
+FIGURE = re.compile(
+    r"(?<![\w.,:/-])[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)"  # thousands
+    r"|(?<![\w.:/-])[-+]?\d+\.\d+(?!\w|\.\d)"  # decimals, but no sections such as 3.2.3
+    rf"|(?<![\w.])\d+(?= %| {_UNITS})"
+)
+
+
+def normalise(text: str) -> str:
+    return " ".join(text.split())
+
+
+def without_code(text: str) -> str:
+    """The document without its examples and commands, which other tests run, and without the targets of links."""
+    text = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = "\n".join(line for line in text.splitlines() if not re.match(r" {4,}\S", line))
+    text = re.sub(r"`[^`]*`", "``", text)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+@pytest.mark.parametrize("document", PASSAGES)
+def test_passages_are_their_records(document: str) -> None:
+    text = normalise((ROOT / document).read_text(encoding="utf-8"))
+    missing = [passage for passage in PASSAGES[document]() if normalise(passage) not in text]
+    assert not missing, f"{document} must read:\n" + "\n".join(missing)
+
+
+@pytest.mark.parametrize("document", PASSAGES)
+def test_no_other_figures(document: str) -> None:
+    text = normalise(without_code((ROOT / document).read_text(encoding="utf-8")))
+    passages = [normalise(without_code(passage)) for passage in PASSAGES[document]()]
+    others = [normalise(passage) for passage in OTHERS.get(document, {})]
+    assert not [passage for passage in others if passage not in text], "no longer in the document"
+    for passage in sorted({*passages, *others}, key=len, reverse=True):
+        text = text.replace(passage, " ¦ ")
+    left = [text[max(0, match.start() - 60) : match.end() + 30] for match in FIGURE.finditer(text)]
+    assert not left, f"{document}: no record stands behind these figures:\n" + "\n".join(left)
+
+
+# Documents whose figures are defaults and versions of other programs (tests/interop holds them to it).
+NO_MEASUREMENTS = {"docs/clients.md"}
+
+
+def test_every_document_is_looked_at() -> None:
+    paths = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
+    paths += [ROOT / PAGES.format(name) for name in MODELS]
+    found = {
+        path.relative_to(ROOT).as_posix() for path in paths if FIGURE.search(without_code(path.read_text("utf-8")))
+    }
+    assert found - NO_MEASUREMENTS <= {*PASSAGES}, "documents with figures that no function above looks at"
+
+
+def test_the_networks_took_at_most_forty_minutes() -> None:
+    for name in ("feed_forward", "self_attention", "self_attention_bpe", "gpt1"):
+        assert float(minutes(name)) <= 40
+    assert minutes("recurrent") == "60", "an hour of the clock"
+
+
+def test_the_quickstart_names_its_python() -> None:
+    path = ROOT / "benchmarks" / "results" / "quickstart.json"
+    python = json.loads(path.read_text(encoding="utf-8"))["machine"]["versions"]["python"]
+    assert f"Python {python}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_standard_errors_of_the_neighbours() -> None:
+    results = record("feed_forward_neighbours")
+    first, *bands = (
+        [model["input"][band]["context cosine, standard error"] for model in results["models"].values()]
+        for band in results["random words"]
+    )
+    often, seldom, few, once = bands
+    assert min(few + once) == 0.003
+    assert max(few + once) == 0.005
+    assert (round(max(seldom), 2), round(max(often), 2), round(max(first), 2)) == (0.01, 0.02, 0.05)
+    counted = [results["count vectors"][band]["context cosine"] for band in list(results["random words"])[2:]]
+    assert {round(value, 1) for value in counted} == {0.6}
+
+
+@pytest.mark.parametrize("name", ["feed_forward", "recurrent", "self_attention", "self_attention_bpe", "gpt1"])
+def test_recipes_tell_the_validation_curve_of_their_record(name: str) -> None:
+    text = (ROOT / "training" / "recipes" / f"{name}_wikitext2.yaml").read_text(encoding="utf-8")
+    measured = text.partition("# Measured: validation perplexity")[2].partition("at the last (")
+    told = re.findall(r"\d+\.\d", measured[0])
+    curve = record(f"{name}_wikitext2")["validation_curve"]
+    assert told == [f"{point['validation_perplexity']:.1f}" for point in curve]
+    assert measured[2].startswith(f"{curve[-1]['step']:,})")
+
+
+def test_the_first_sixth_of_wikitext_2(shared_data: Path) -> None:
+    """docs/neighbours.md says how many words it has, how many different ones, and how many of them occur once."""
+    lines = list(read_texts(shared_data / "wikitext-2" / "train.txt"))
+    counts = Counter(word for line in lines[: len(lines) // 6] for word in line.split())
+    once = sum(count == 1 for count in counts.values())
+    passage = f"{counts.total():,} words, {len(counts):,} different ones, of which {once:,} occur once"
+    assert passage in normalise((ROOT / "docs" / "neighbours.md").read_text(encoding="utf-8"))

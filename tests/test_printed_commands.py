@@ -1,0 +1,263 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Every command that a document, a docstring, a recipe or a message prints works as printed.
+
+Each is run in a folder that holds what it names: a corpus, sentences, groups, n-best lists, pairs, small models, small
+files in the places of the recipes' data. Only what stands for something else is replaced (`STANDS_FOR`), what is
+optional, in square brackets, is left out, and what trains for minutes gets an option that shortens it (`SHORTER`). The
+scripts in `benchmarks/` are parsed by their own parsers and go no further. What cannot be run is listed with its reason
+(`NOT_RUN`). What quickstart and ladder print at their ends is run by `tests/comparison`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+import shlex
+import signal
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import constants
+from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, set_seed
+
+from hf_lecture_cli import app
+from hf_lecture_models import NGramForCausalLM, RecurrentConfig, RecurrentForCausalLM, WordTokenizer
+from tests.hub.stand_in_hub import stand_in_hub
+from tests.printed_commands import ROOT, printed_commands, run_printed, start_printed
+
+COMMANDS = printed_commands()
+
+RECIPE = "training/recipes/{}.yaml"
+CAUSAL_LM = f"training/train_causal_lm.py {RECIPE.format('recurrent_tiny')}"
+# What stands in a printed command, and what is run in its place; in this order.
+STANDS_FOR = [
+    (r" \[[^]]*\]", ""),
+    (r"--from_pretrained FOLDER", "--from_pretrained gpt2"),
+    (r"--dataset_name FOLDER", "--dataset_name rows"),
+    (r"--data FOLDER", "--data pairs"),
+    (r"(convert model.arpa|--output_dir) FOLDER", r"\1 new"),
+    (r"SCRIPT.py training/recipes/NAME.yaml", CAUSAL_LM.removeprefix("training/")),
+    (r"(fit_ngram.py) RECIPE.yaml", rf"\1 {RECIPE.format('ngram')}"),
+    (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
+    (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
+    (r"training/\{\} recipe.yaml", CAUSAL_LM),
+    (r"training/\{\} training/recipes/\{\}.yaml", CAUSAL_LM),
+    (r"fit_ngram.py recipe.yaml", f"fit_ngram.py {RECIPE.format('ngram')}"),
+    (r"--nproc_per_node \{\}", "--nproc_per_node 2"),
+    (r"\bSCRIPT\b", CAUSAL_LM),
+    (r"generate \{\}", "generate lstm"),
+    (r"--prompt \{\}", "--prompt 'the cat '"),
+    (r"\bMODEL2\b", "trigram"),
+    (r"\bMODEL\b", "lstm"),
+    (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
+    (r"\bWORD \.\.\.", "cat dog"),
+    (r"ladder FILE\b", "ladder CORPUS.txt"),
+    (r"\bOUT\b", "out"),
+]
+SHORTER = {"hf-lecture quickstart": "--tiny", "hf-lecture ladder": "--tiny --minutes 0.02"}
+
+NOT_RUN = {
+    r"pip install .*": "it changes the environment in which the tests run; .ci/run begins with the README's two",
+    r"pytest.*|\.ci/run": "it would run this test",
+    r"hf auth login": "it asks for a token, and is huggingface_hub's",
+    r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
+    r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
+    r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
+    r"hf-lecture exec transformers serve .*": "a server; tests/interop/test_serve.py runs and asks it",
+    r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
+    r"hf-lecture \{\}|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
+}
+# They take minutes and real data, and write into the repository.
+PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
+QUICK = ("hf-lecture score", "hf-lecture rank", "hf-lecture generate", "hf-lecture convert model.arpa", "echo ")
+
+
+def reason_not_to_run(command: str) -> str | None:
+    """Why a command is not run, or None."""
+    return next((reason for pattern, reason in NOT_RUN.items() if re.fullmatch(pattern, command)), None)
+
+
+def replaced(command: str) -> str:
+    """The command with what its placeholders stand for."""
+    for pattern, words in STANDS_FOR:
+        command = re.sub(pattern, words, command)
+    return next((f"{command} {more}" for start, more in SHORTER.items() if command.startswith(start)), command)
+
+
+RUN = sorted(set(COMMANDS) - PARSED - {command for command in COMMANDS if reason_not_to_run(command)})
+
+
+def test_commands_are_found_where_they_stand():
+    """If the search for commands missed any kind of place, the tests below would be content with less."""
+    for command, place in {
+        "hf-lecture score MODEL < sentences.txt": "README.md",
+        "pytest -m slow": "CONTRIBUTING.md",
+        "hf-lecture neighbours MODEL WORD ...": "docs/neighbours.md",
+        "python -m benchmarks.model_cards NAME FOLDER": "hub_cards/README.md",
+        "python training/fit_ngram.py training/recipes/ngram.yaml": "hub_cards/ngram.md",
+        "accelerate launch training/train_causal_lm.py training/recipes/self_attention_tiny.yaml": (
+            "hf_lecture_models/models/self_attention/README.md"
+        ),
+        "python training/finetune_glue.py training/recipes/bag_of_words_sst2.yaml": (
+            "training/recipes/bag_of_words_sst2.yaml"
+        ),
+        "python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1": (
+            "training/fit_ngram.py"
+        ),
+        "hf-lecture demo MODEL MODEL2": "hf_lecture_models/demo/page.py",
+        "pip install 'hf-lecture-models[train]'": "hf_lecture_models/analysis/figures.py",
+        "echo 'The value of the' | hf-lecture generate {} --sample": "hf_lecture_models/comparison/quickstart.py",
+    }.items():
+        assert place in COMMANDS.get(command, ()), command
+    assert len(RUN) > 40
+
+
+def test_every_reason_and_replacement_is_needed():
+    for pattern in NOT_RUN:
+        assert any(re.fullmatch(pattern, command) for command in COMMANDS), pattern
+    for pattern, _ in STANDS_FOR:
+        assert any(re.search(pattern, command) for command in [*RUN, *PARSED]), pattern
+    leftover = [command for command in RUN if re.search(r"\{\}|\.\.\.|\b[A-Z]{3,}\b(?![_.=])", replaced(command))]
+    assert not leftover, "placeholders that nothing stands for; add to STANDS_FOR, or to NOT_RUN with the reason"
+
+
+def test_what_other_tests_run_has_the_options_of_the_printed_command():
+    for command in filter(reason_not_to_run, COMMANDS):
+        for name in re.findall(r"tests/\S+\.py", reason_not_to_run(command) or ""):
+            text = (ROOT / name).read_text(encoding="utf-8")
+            for option in re.findall(r" (--\w+)", command.replace("--use_fsdp", "")):
+                assert f'"{option}"' in text, (command, name)
+
+
+def test_packages_and_extras_to_install_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    printed = [command for command in COMMANDS if command.startswith("pip install")]
+    for name, extra in re.findall(r"(hf-lecture-models|\.)(?:\[(\w+)\])?[\"']?(?= |$)", "\n".join(printed)):
+        assert name in (project["name"], ".")
+        assert not extra or extra in project["optional-dependencies"]
+    assert {"onnx", "onnxscript"} <= {re.split(r"\W", one)[0] for one in project["optional-dependencies"]["interop"]}
+    assert (ROOT / "constraints.txt").is_file()
+
+
+@pytest.mark.parametrize("command", sorted(PARSED))
+def test_a_benchmarks_options_are_understood(command, monkeypatch):
+    *_, name = re.findall(r"python -m benchmarks\.(\w+)", command)
+    if name == "NAME":
+        return
+    program = importlib.import_module(f"benchmarks.{name}")
+    printed = command.partition(f"benchmarks.{name}")[2]
+    words = shlex.split(re.sub(r"\[--\w+ \.\.\.\]|\.\.\.|[][]", "", printed))
+    if not hasattr(program, "argparse"):
+        assert not words
+        return
+    parse = argparse.ArgumentParser.parse_args
+
+    def only_parse(parser: argparse.ArgumentParser) -> None:
+        assert parse(parser, words)
+        raise StopIteration
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", only_parse)
+    with pytest.raises(StopIteration):
+        program.main()
+
+
+PEOPLE, ANIMALS = ("ann", "bob", "eve", "the neighbour"), ("cat", "dog", "horse", "white mouse", "owl")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with everything that commands name."""
+    place = tmp_path_factory.mktemp("commands")
+    texts = [
+        f"{p} {deed} the {a} once upon a time ." for p in PEOPLE for deed in ("saw", "fed", "lost") for a in ANIMALS
+    ]
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    set_seed(0)
+    models: dict[str, Any] = {
+        "trigram": NGramForCausalLM.fit(texts, tokenizer, order=3, smoothing="add_alpha", progress=False),
+        "lstm": RecurrentForCausalLM(
+            RecurrentConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, **ids)
+        ),
+        "gpt2": GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2, **ids)),
+    }
+    for name, model in models.items():
+        model.save_pretrained(place / name)
+        tokenizer.save_pretrained(place / name)
+    models["trigram"].save_arpa(place / "model.arpa", tokenizer)
+    pair = {"sentence_good": texts[0], "sentence_bad": texts[1], "UID": "x", "field": "syntax"}
+    rated = [{"sentence": text, "label3": number % 3 - 1} for number, text in enumerate(texts)]
+    tsv = "sentence\tlabel\n" + "".join(f"{text}\t{number % 2}\n" for number, text in enumerate(texts))
+    corpus = "\n".join(texts) + "\n"
+    files = {
+        "CORPUS.txt": corpus,
+        "sentences.txt": corpus,
+        "groups.txt": "ann saw the cat\nann the saw cat\n\nbob fed the dog\n",
+        "nbest.tsv": "-1.5\tann saw the cat\n-1\tann the saw cat\n",
+        "embed.py": "import transformers; transformers.AutoModel.from_pretrained('lstm'); print('embedded')",
+        "pairs/x.jsonl": json.dumps(pair | {"linguistics_term": "order"}) + "\n",
+        "rows/train.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts[:8]),
+        "T.tsv": tsv,
+        "V.tsv": tsv,
+        **{f"data/wikitext-2/{part}.txt": corpus for part in ("train", "valid", "test")},
+        **{f"data/glue/sst2/{part}.tsv": tsv for part in ("train", "dev")},
+        **{f"data/sst5/{part}.jsonl": "\n".join(map(json.dumps, rated)) for part in ("train", "dev", "test")},
+    }
+    for name, content in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(content, encoding="utf-8")
+    (place / "training").symlink_to(ROOT / "training")
+    return place
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(c, id=c, marks=() if c.startswith(QUICK) else pytest.mark.slow) for c in RUN]
+)
+def test_a_command_runs_as_printed(command, place, tmp_path):
+    for path in place.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    line = replaced(command)
+    if command.startswith("hf-lecture demo"):
+        return check_demo(line, tmp_path)
+    if command.startswith("hf-lecture publish"):
+        return check_publish(line, tmp_path)
+    for name, package in ((".onnx", "onnxscript"), ("exec trl", "trl")):
+        if name in command:
+            pytest.importorskip(package)
+    typed = "ann saw the c\n" if "--interactive" in command else ""
+    status, out, err = run_printed(line, tmp_path, typed, HF_LECTURE_DATA=str(place / "data"))
+    assert status == 0, err[-3000:]
+    assert out or err
+    assert "Traceback" not in err
+
+
+def check_demo(line: str, folder: Path) -> None:
+    """The page's address is printed, and Ctrl-C ends it."""
+    pytest.importorskip("gradio")
+    process, _ = start_printed(line, folder)
+    assert "http://" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert (process.returncode, "Traceback" in err) == (130, False)
+
+
+def check_publish(line: str, folder: Path) -> None:
+    """To a Hub of our own, for this process; huggingface_hub read its settings when it was imported."""
+    with stand_in_hub("hf_token") as hub, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(constants, "HF_HUB_OFFLINE", False)
+        patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        patch.setattr(constants, "ENDPOINT", hub.url)
+        patch.setenv("HF_TOKEN", "hf_token")
+        patch.chdir(folder)
+        with pytest.raises(SystemExit) as stop:
+            app(shlex.split(line)[1:], prog_name="hf-lecture")
+        assert not stop.value.code
+        assert "model.safetensors" in hub.commits("somebody/lstm")[-1].files
+
+
+def test_the_stand_ins_are_models(place):
+    assert len(AutoTokenizer.from_pretrained(place / "lstm")) > 12
