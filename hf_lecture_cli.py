@@ -147,6 +147,36 @@ HeldOut = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Random seed of initial weights, dropout and the order of the data.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Texts per batch.")]
+Prompts = Annotated[
+    list[str] | None, typer.Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated.")
+]
+MaxNewTokens = Annotated[
+    int | None,
+    typer.Option(min=1, help="Most new tokens after a prompt; by default 50, or fewer if the model can read no more."),
+]
+Temperature = Annotated[
+    float,
+    typer.Option(
+        callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely ones."
+    ),
+]
+TopK = Annotated[int, typer.Option(min=0, help="With --sample: only from the k most probable tokens; 0: from all.")]
+TopP = Annotated[
+    float,
+    typer.Option(
+        callback=_refuse_top_p,
+        help="With --sample: only from the most probable tokens that add up to p (nucleus sampling).",
+    ),
+]
+NumberOfTexts = Annotated[
+    int, typer.Option(min=1, help="Continuations of each prompt; needs --sample, or so many --beams.")
+]
+Interactive = Annotated[
+    bool,
+    typer.Option(
+        "--interactive", help="Suggest the most probable next words as you type; --number of them, by default 5."
+    ),
+]
 FusedModel = Annotated[
     str | None,
     typer.Option(
@@ -289,45 +319,18 @@ def generate(
     context: typer.Context,
     model: Model,
     files: Files = None,
-    prompt: Annotated[
-        list[str] | None, typer.Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated.")
-    ] = None,
-    max_new_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Most new tokens after a prompt; by default 50, or fewer if the model can read no more."
-        ),
-    ] = None,
+    prompt: Prompts = None,
+    max_new_tokens: MaxNewTokens = None,
     sample: Annotated[bool, typer.Option("--sample", help="Sample each token; otherwise greedy search.")] = False,
-    temperature: Annotated[
-        float,
-        typer.Option(
-            callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely ones."
-        ),
-    ] = 1.0,
-    top_k: Annotated[
-        int, typer.Option(min=0, help="With --sample: only from the k most probable tokens; 0: from all.")
-    ] = 0,
-    top_p: Annotated[
-        float,
-        typer.Option(
-            callback=_refuse_top_p,
-            help="With --sample: only from the most probable tokens that add up to p (nucleus sampling).",
-        ),
-    ] = 1.0,
+    temperature: Temperature = 1.0,
+    top_k: TopK = 0,
+    top_p: TopP = 1.0,
     beams: Annotated[int, typer.Option(min=1, help="Number of beams in beam search; 1: no beam search.")] = 1,
-    number: Annotated[
-        int, typer.Option(min=1, help="Continuations of each prompt; needs --sample, or so many --beams.")
-    ] = 1,
+    number: NumberOfTexts = 1,
     seed: Annotated[int | None, typer.Option(help="With --sample: random seed.")] = None,
     fuse: FusedModel = None,
     fuse_weight: FuseWeight = None,
-    interactive: Annotated[
-        bool,
-        typer.Option(
-            "--interactive", help="Suggest the most probable next words as you type; --number of them, by default 5."
-        ),
-    ] = False,
+    interactive: Interactive = False,
     json: Json = False,
     batch_size: BatchSize = 16,
 ) -> None:

@@ -26,6 +26,7 @@ from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, set_seed
 
 from hf_lecture_cli import app
 from hf_lecture_models import NGramForCausalLM, RecurrentConfig, RecurrentForCausalLM, WordTokenizer
+from hf_lecture_models.comparison.baselines import make_baselines
 from tests.hub.stand_in_hub import stand_in_hub
 from tests.printed_commands import ROOT, printed_commands, run_printed, start_printed
 
@@ -39,6 +40,7 @@ STANDS_FOR = [
     (r"--from_pretrained FOLDER", "--from_pretrained gpt2"),
     (r"--dataset_name FOLDER", "--dataset_name rows"),
     (r"--data FOLDER", "--data pairs"),
+    (r"convert MODEL model.arpa", "convert trigram again.arpa"),
     (r"(convert model.arpa|--output_dir) FOLDER", r"\1 new"),
     (r"SCRIPT.py training/recipes/NAME.yaml", CAUSAL_LM.removeprefix("training/")),
     (r"(fit_ngram.py) RECIPE.yaml", rf"\1 {RECIPE.format('ngram')}"),
@@ -64,6 +66,7 @@ NOT_RUN = {
     r"pip install .*": "it changes the environment in which the tests run; .ci/run begins with the README's two",
     r"pytest.*|\.ci/run": "it would run this test",
     r"hf auth login": "it asks for a token, and is huggingface_hub's",
+    r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl_with_peft.py runs it",
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
@@ -74,6 +77,7 @@ NOT_RUN = {
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
 QUICK = ("hf-lecture score", "hf-lecture rank", "hf-lecture generate", "hf-lecture convert model.arpa", "echo ")
+LECTURE_MAP = {"docs/lecture_map.md"}
 
 
 def reason_not_to_run(command: str) -> str | None:
@@ -113,7 +117,7 @@ def test_commands_are_found_where_they_stand():
         "echo 'The value of the' | hf-lecture generate {} --sample": "hf_lecture_models/comparison/quickstart.py",
     }.items():
         assert place in COMMANDS.get(command, ()), command
-    assert len(RUN) > 40
+    assert len(RUN) > 90
 
 
 def test_every_reason_and_replacement_is_needed():
@@ -173,7 +177,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with everything that commands name."""
     place = tmp_path_factory.mktemp("commands")
     texts = [
-        f"{p} {deed} the {a} once upon a time ." for p in PEOPLE for deed in ("saw", "fed", "lost") for a in ANIMALS
+        f"{p} {deed} the {a} whose function has a value ."
+        for p in PEOPLE
+        for deed in ("saw", "fed", "lost")
+        for a in ANIMALS
     ]
     tokenizer = WordTokenizer.train(texts, progress=False)
     ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
@@ -197,6 +204,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "CORPUS.txt": corpus,
         "sentences.txt": corpus,
         "groups.txt": "ann saw the cat\nann the saw cat\n\nbob fed the dog\n",
+        "pairs.txt": "ann saw the cat\nann the saw cat\n",
         "nbest.tsv": "-1.5\tann saw the cat\n-1\tann the saw cat\n",
         "embed.py": "import transformers; transformers.AutoModel.from_pretrained('lstm'); print('embedded')",
         "pairs/x.jsonl": json.dumps(pair | {"linguistics_term": "order"}) + "\n",
@@ -207,6 +215,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         **{f"data/glue/sst2/{part}.tsv": tsv for part in ("train", "dev")},
         **{f"data/sst5/{part}.jsonl": "\n".join(map(json.dumps, rated)) for part in ("train", "dev", "test")},
     }
+    for folder in ("quickstart", "ladder"):
+        (place / folder).mkdir()
+        for name in (baseline.name for baseline in make_baselines()):
+            (place / folder / name).symlink_to(place / ("trigram" if name in ("unigram", "trigram") else "lstm"))
     for name, content in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(content, encoding="utf-8")
@@ -215,7 +227,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", [pytest.param(c, id=c, marks=() if c.startswith(QUICK) else pytest.mark.slow) for c in RUN]
+    "command",
+    [
+        pytest.param(c, id=c, marks=() if c.startswith(QUICK) and COMMANDS[c] != LECTURE_MAP else pytest.mark.slow)
+        for c in RUN
+    ],
 )
 def test_a_command_runs_as_printed(command, place, tmp_path):
     for path in place.iterdir():
@@ -228,8 +244,7 @@ def test_a_command_runs_as_printed(command, place, tmp_path):
     for name, package in ((".onnx", "onnxscript"), ("exec trl", "trl")):
         if name in command:
             pytest.importorskip(package)
-    typed = "ann saw the c\n" if "--interactive" in command else ""
-    status, out, err = run_printed(line, tmp_path, typed, HF_LECTURE_DATA=str(place / "data"))
+    status, out, err = run_printed(line, tmp_path, "ann saw the c\n", HF_LECTURE_DATA=str(place / "data"))
     assert status == 0, err[-3000:]
     assert out or err
     assert "Traceback" not in err

@@ -48,9 +48,9 @@ def completion(line, shell="bash"):
 @pytest.mark.parametrize(
     ("arguments", "environment", "status", "expected"),
     [
-        (["--help"], {}, 0, "Train and compare models on your own text."),
+        (["--help"], {}, 0, "Train and compare the models on your own text."),
         (["score", "--help"], {}, 0, "--batch-size"),
-        (["generate", "--help"], {}, 0, "without it: greedy search"),
+        (["generate", "--help"], {}, 0, "otherwise greedy search"),
         (["--version"], {}, 0, f"hf-lecture-models {hf_lecture_models.__version__}\n"),
         (["scor"], {}, 2, "Did you mean 'score'?"),
         (["score", "model", "--tokns"], {}, 2, "--tokens"),
