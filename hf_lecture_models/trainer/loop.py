@@ -115,7 +115,7 @@ def train(
         resume: go on from the newest complete checkpoint, to the same bits (on the CPU, with equal threads, processes).
 
     Raises:
-        ValueError: `output_dir` holds a run and `resume` is False; or it is True and checkpoints, recipe or data differ.
+        ValueError: `output_dir` holds a run without `resume`; or with it, checkpoints, recipe or data differ.
         FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
         OSError: the folder cannot be written, or another run is at work in it.
     """
