@@ -36,7 +36,7 @@ class GrowingLayer(DynamicLayer):
         Returns:
             All seen so far, (batch, heads, seen + seq, head_dim).
         """
-        if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        if torch.is_grad_enabled() or torch.compiler.is_compiling() or not self._continued_by(key_states):
             return super().update(key_states, value_states, *args, **kwargs)
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
@@ -45,9 +45,19 @@ class GrowingLayer(DynamicLayer):
         self.values = self._value_room.append(self.values, value_states, seen)
         return self.keys, self.values
 
+    def _continued_by(self, new: Tensor) -> bool:
+        # Writing would repeat a lone row for all rows and round to the old type, where joining refuses and widens.
+        old = self.keys
+        return self.get_seq_length() == 0 or (old.shape[:2] == new.shape[:2] and old.dtype == new.dtype)
+
 
 def let_grow(cache: Cache) -> None:
-    """Make the layers of a new cache `GrowingLayer`s where they are transformers' `DynamicLayer`s."""
+    """Make the layers of a new cache `GrowingLayer`s where they are transformers' `DynamicLayer`s.
+
+    A cache that offloads its layers stays as it is: room that is kept on the GPU would undo the offloading.
+    """
+    if cache.offloading:
+        return
     cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
 
 

@@ -115,3 +115,37 @@ def test_memory_of_inference_mode_is_left_alone_outside():
     with torch.no_grad():
         keys, _ = layer.update(torch.ones(1, 1, 1, 2), torch.ones(1, 1, 1, 2))
     assert keys[0, 0, :, 0].tolist() == [0, 0, 0, 1]
+
+
+@torch.no_grad()
+def test_other_rows_are_refused_and_other_types_widen_as_when_joining():
+    theirs, ours = caches()
+    for cache in (theirs, ours):
+        update(cache, 3, seed=0)
+        with pytest.raises(RuntimeError, match="Sizes of tensors must match"):
+            update(cache, 1, seed=1, rows=1)
+    for step, dtype in enumerate((torch.float16, torch.float32, torch.float16)):
+        new = torch.full((2, 3, 1, 4), 1.0001 + step, dtype=dtype)
+        assert_equal(theirs.update(new, new, 1), ours.update(new, new, 1))
+
+
+@torch.no_grad()
+def test_half_precision_is_continued_in_full_as_when_joining():
+    theirs, ours = caches()
+    for dtype in (torch.float16, torch.float32, torch.float32):
+        new = torch.full((2, 3, 1, 4), 1.0001, dtype=dtype)
+        expected, _ = theirs.update(new, new, 0)
+        keys, _ = ours.update(new, new, 0)
+        assert torch.equal(expected, keys) and expected.dtype == keys.dtype
+
+
+def test_a_cache_that_offloads_keeps_its_layers():
+    class Offloading(DynamicCache):
+        offloading = True
+
+        def __init__(self):
+            self.layers = [DynamicLayer()]
+
+    cache = Offloading()
+    let_grow(cache)
+    assert type(cache.layers[0]) is DynamicLayer
