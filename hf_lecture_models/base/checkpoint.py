@@ -96,7 +96,9 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
                 "model, take it back first: accelerate.hooks.remove_hook_from_submodules(model)"
             )
     with torch.device("meta"):
-        expected = type(model)(model.config).state_dict()
+        asked = type(model)(model.config)
+    expected = asked.state_dict()
+    _refuse_other_names(model, asked)
     for name in sorted(expected.keys() & tensors.keys()):
         if tensors[name].shape != expected[name].shape:
             raise ValueError(
@@ -104,6 +106,18 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
                 f"model was built, asks for {tuple(expected[name].shape)}: saved so, the model could not be loaded "
                 "again; set the configuration back, or build a new model from it"
             )
+
+
+def _refuse_other_names(model: nn.Module, asked: nn.Module) -> None:
+    """Raise a ValueError unless all that `asked` holds is in `model`, and nothing else; what is tied counts once."""
+    lacking = dict(asked.named_parameters()).keys() - dict(model.named_parameters()).keys()
+    unknown = model.state_dict().keys() - asked.state_dict().keys()
+    for name in sorted(lacking) or sorted(unknown):
+        raise ValueError(
+            f"the configuration asks for {'a' if lacking else 'no'} weight {name}, which the model "
+            f"{'lacks' if lacking else 'has'}: one of them was changed after the model was built, and saved so, it "
+            "could not be loaded again; set the configuration back, or build a new model from it"
+        )
 
 
 def refuse_other_shapes(info: dict[str, Any], source: str) -> None:

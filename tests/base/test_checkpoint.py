@@ -19,6 +19,8 @@ from hf_lecture_models import (
     RecurrentConfig,
     RecurrentForCausalLM,
     RecurrentModel,
+    SelfAttentionConfig,
+    SelfAttentionForCausalLM,
 )
 from hf_lecture_models.base.checkpoint import align, refuse_non_finite
 from hf_lecture_models.hub import export
@@ -386,3 +388,23 @@ def test_other_shapes_of_an_official_checkpoint(tmp_path, name, message):
     save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ValueError, match=message):
         Gpt1ForCausalLM.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("built", "changed", "weight"),
+    [
+        ({}, {"num_hidden_layers": 3}, "asks for a weight model.layers.2"),
+        ({}, {"num_hidden_layers": 1}, "asks for no weight model.layers.1"),
+        ({}, {"tie_word_embeddings": False}, "asks for a weight lm_head.weight"),
+        ({"position_encoding": "alibi"}, {"position_encoding": "learned"}, "asks for a weight model.position_encoding"),
+        ({"layer_mix": True}, {"layer_mix": False}, "asks for no weight model.layer_mix"),
+    ],
+)
+def test_weights_that_the_changed_configuration_does_not_name_are_not_saved(tmp_path, built, changed, weight):
+    sizes = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    model = SelfAttentionForCausalLM(SelfAttentionConfig(**sizes, **built))
+    for name, value in changed.items():
+        setattr(model.config, name, value)
+    with pytest.raises(ValueError, match=weight):
+        model.save_pretrained(tmp_path / "model")
+    assert not (tmp_path / "model").exists()

@@ -136,7 +136,8 @@ def test_half_precision_is_continued_in_full_as_when_joining():
         new = torch.full((2, 3, 1, 4), 1.0001, dtype=dtype)
         expected, _ = theirs.update(new, new, 0)
         keys, _ = ours.update(new, new, 0)
-        assert torch.equal(expected, keys) and expected.dtype == keys.dtype
+        assert torch.equal(expected, keys)
+        assert expected.dtype == keys.dtype
 
 
 def test_a_cache_that_offloads_keeps_its_layers():
