@@ -193,8 +193,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
 
         Raises:
             NotADirectoryError: `save_directory` is a file.
-            ValueError: the configuration could not be loaded again, or asks for weights of other shapes: it was changed
-                after the model was built. Nothing is written.
+            ValueError: the configuration could not be loaded again, or asks for other weights than the model has: it
+                was changed after the model was built. Nothing is written.
             OSError: the folder cannot be written; what it held before is untouched.
         """
         kwargs.setdefault("save_original_format", False)
@@ -204,10 +204,10 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         if kwargs.get("push_to_hub"):
             kwargs.setdefault("repo_id", os.path.basename(os.path.normpath(save_directory)))
         self.config.check_loadable()
-        if not hasattr(self, "hf_device_map") and not getattr(self, "hf_quantizer", None):
-            refuse_unloadable(self, kwargs.get("state_dict"))
         # An adapter is saved beside the weights, which stay.
         has_adapter = getattr(self, "_hf_peft_config_loaded", False)
+        if not (has_adapter or hasattr(self, "hf_device_map") or getattr(self, "hf_quantizer", None)):
+            refuse_unloadable(self, kwargs.get("state_dict"))
         replaced = () if has_adapter else weight_file_patterns(kwargs.get("variant"))
         with staged_folder(save_directory, replaces=replaced) as stage:
             super().save_pretrained(stage, **kwargs)

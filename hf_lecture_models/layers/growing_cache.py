@@ -48,7 +48,9 @@ class GrowingLayer(DynamicLayer):
     def _continued_by(self, new: Tensor) -> bool:
         # Writing would repeat a lone row for all rows and round to the old type, where joining refuses and widens.
         old = self.keys
-        return self.get_seq_length() == 0 or (old.shape[:2] == new.shape[:2] and old.dtype == new.dtype)
+        if old is None or not self.get_seq_length():
+            return True
+        return old.shape[:2] == new.shape[:2] and old.dtype == new.dtype
 
 
 def let_grow(cache: Cache) -> None:

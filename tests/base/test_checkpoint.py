@@ -408,3 +408,11 @@ def test_weights_that_the_changed_configuration_does_not_name_are_not_saved(tmp_
     with pytest.raises(ValueError, match=weight):
         model.save_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_an_adapter_is_saved_beside_weights_whose_names_it_changed(tmp_path):
+    peft = pytest.importorskip("peft")
+    model = gpt1()
+    model.add_adapter(peft.LoraConfig(target_modules="all-linear"))
+    model.save_pretrained(tmp_path)
+    assert (tmp_path / "adapter_model.safetensors").exists()
