@@ -11,10 +11,11 @@ line, so for it the stream is the same as each line alone.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from benchmarks.common import ROOT
-from hf_lecture_models.analysis.learning_curve import save_table
+from hf_lecture_models.analysis.comparison_chart import save_comparison
 
 COLUMNS = ["model", "tokens of training", "CPU minutes", "test word perplexity", "test bits per byte"]
 COLUMNS += ["validation, the last two points"]
@@ -34,10 +35,15 @@ def read_results(name: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))["results"]
 
 
+def ngram_results(order: int) -> dict[str, Any]:
+    """What was measured of modified Kneser-Ney at this order."""
+    rows = read_results("ngram_wikitext2")["rows"]
+    return next(row for row in rows if (row["order"], row["smoothing"]) == (order, "modified_kneser_ney"))
+
+
 def ngram_row(title: str, order: int) -> list[str]:
     """Fitting reads every token once."""
-    rows = read_results("ngram_wikitext2")["rows"]
-    row = next(row for row in rows if (row["order"], row["smoothing"]) == (order, "modified_kneser_ney"))
+    row = ngram_results(order)
     perplexity, bits = row["test_word_perplexity"], row["test_bits_per_byte"]
     return [title, "1 epoch", f"{row['fit_cpu_s'] / 60:.2f}", f"{perplexity:.1f}", f"{bits:.4f}", ""]
 
@@ -61,6 +67,27 @@ def network_row(title: str, name: str) -> list[str]:
     ]
 
 
+def drawn(title: str, name: str) -> dict[str, Any]:
+    """What the picture shows of a network; its steps took about equally long."""
+    results = read_results(name)
+    training, valid = results["training"], results["valid"]
+    seconds = training.get("step_cpu_seconds", training["step_seconds"])
+    curve = [
+        (
+            seconds * point["step"] / training["step"],
+            math.log2(point["validation_perplexity"]) * valid["tokens"] / valid["bytes"],
+        )
+        for point in results["validation_curve"]
+    ]
+    return {"title": title, "seconds": seconds, "bits_per_byte": results["test"]["bits_per_byte"], "curve": curve}
+
+
+def drawn_ngram(title: str, order: int) -> dict[str, Any]:
+    """The same of an n-gram."""
+    row = ngram_results(order)
+    return {"title": title, "seconds": row["fit_cpu_s"], "bits_per_byte": row["test_bits_per_byte"], "curve": []}
+
+
 def make_rows() -> list[list[str]]:
     """The cells of the table, without the column names."""
     return [ngram_row(*item) for item in NGRAMS.items()] + [network_row(*item) for item in NETWORKS.items()]
@@ -70,7 +97,8 @@ def main() -> None:
     rows = make_rows()
     print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
     print("\n".join("| " + " | ".join(row) + " |" for row in rows))
-    save_table(COLUMNS, rows, ROOT / "docs" / "wikitext2.png", title="WikiText-2")
+    models = [drawn_ngram(*item) for item in NGRAMS.items()] + [drawn(*item) for item in NETWORKS.items()]
+    save_comparison(models, ROOT / "docs" / "wikitext2.png", title="WikiText-2, one CPU thread")
 
 
 if __name__ == "__main__":

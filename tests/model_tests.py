@@ -657,6 +657,33 @@ class ModelTests:
         assert any(tensor.is_meta for tensor in named_tensors(offloaded).values()), "nothing was offloaded"
         self.assert_equal(self.results(offloaded, inputs), expected, f"offloaded: {place}")
 
+    @torch.no_grad()
+    @pytest.mark.once_per_model
+    def test_ways_of_loading(self, tmp_path: Path) -> None:
+        """Options that say how, and not what, change nothing; old names of options still work."""
+        pytest.importorskip("accelerate")
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        for folder in ("saved", "pickled"):
+            model.save_pretrained(tmp_path / folder)
+        (tmp_path / "pickled" / "model.safetensors").unlink()
+        torch.save(model.state_dict(), tmp_path / "pickled" / "pytorch_model.bin")
+        expected = self.outputs(model, inputs)
+        ways: list[tuple[str, dict[str, Any]]] = [
+            ("saved", {"low_cpu_mem_usage": True}),
+            ("saved", {"device_map": "auto"}),
+            ("saved", {"device_map": "cpu"}),
+            ("saved", {"dtype": "auto"}),
+            ("saved", {"torch_dtype": torch.float32}),
+            ("pickled", {}),
+            ("pickled", {"use_safetensors": False}),
+        ]
+        for folder, options in ways:
+            loaded = self.auto_class.from_pretrained(tmp_path / folder, **options)
+            self.assert_equal(self.outputs(loaded.to("cpu"), inputs), expected, str(options))
+        for options in ({"dtype": "bfloat16"}, {"torch_dtype": torch.bfloat16}):
+            narrow = self.auto_class.from_pretrained(tmp_path / "pickled", **options)
+            self.assert_rounded(self.at_real(self.outputs(narrow, inputs), inputs), self.at_real(expected, inputs))
+
     def results(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
         """Everything that a model is asked for in evaluation, by name."""
         return self.outputs(model, inputs)

@@ -70,7 +70,7 @@ NOT_RUN = {
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
-    r"hf-lecture exec transformers serve.*": "a server; tests/interop/test_serve.py runs and asks it",
+    r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",
     r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
     r"hf-lecture \{\}|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
 }

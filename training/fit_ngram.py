@@ -45,6 +45,12 @@ class NGramRecipe(TextsRecipe):
     arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz)")
     name: str = setting("n-gram language model", "title of the card")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("output_dir", "name"):
+            if not getattr(self, name):
+                raise ValueError(f"recipe: {name} is empty; give one")
+
 
 def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
     """The split that the results are of, and its texts."""

@@ -10,8 +10,13 @@ from hf_lecture_models.io.files import staged_file
 
 
 @contextmanager
-def figure(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Any]:
+def figure(path: str | os.PathLike[str], width: float, height: float, panels: int = 1) -> Iterator[Any]:
     """Yield axes of a figure of so many inches and save it; no window and no global state of pyplot.
+
+    Args:
+        path: .png, .svg or .pdf; written beside and renamed.
+        width, height: in inches.
+        panels: axes side by side; one is yielded by itself, several as an array.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -22,6 +27,6 @@ def figure(path: str | os.PathLike[str], width: float, height: float) -> Iterato
     except ImportError as error:
         raise ImportError(f"drawing {path} needs matplotlib: pip install 'hf-lecture-models[train]'") from error
     drawing = Figure(figsize=(width, height), layout="constrained")
-    yield drawing.add_subplot()
+    yield drawing.subplots(1, panels)
     with staged_file(path) as stage:
         drawing.savefig(stage, dpi=120)

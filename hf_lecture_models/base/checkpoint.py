@@ -50,7 +50,21 @@ def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[s
 
 def _headers(files: list[str], weights_only: bool) -> Iterator[tuple[str, Tensor]]:
     for file in files:
-        yield from load_state_dict(file, map_location="meta", weights_only=weights_only).items()
+        is_pickle = not file.endswith(".safetensors")
+        try:
+            contents = load_state_dict(file, map_location="meta", weights_only=weights_only)
+            if is_pickle and not (isinstance(contents, dict) and all(isinstance(name, str) for name in contents)):
+                raise TypeError(f"it holds a {type(contents).__name__}, no named tensors")
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # what a damaged pickle raises is anything
+            if not is_pickle:
+                raise
+            raise ValueError(
+                f"{file} cannot be read: it is damaged, or holds more than tensors ({type(error).__name__}: "
+                f"{str(error)[:80]}); restore the file, or get the model as safetensors"
+            ) from error
+        yield from contents.items()
 
 
 def refuse_torn_ties(model: Any, device_map: dict[str, Any] | None) -> None:
@@ -132,12 +146,14 @@ def refuse_non_finite(model: nn.Module, source: str) -> None:
     """Raise a ValueError that names the first parameter with a value that is NaN or infinite."""
     for name, parameter in model.named_parameters():
         for tensor in _plain_tensors(parameter.detach()):
+            if not tensor.is_floating_point() or tensor.is_meta:
+                continue
+            values = tensor.float() if tensor.itemsize == 1 else tensor  # of eight bits, nothing can be added up
             # The sum is non-finite as soon as one element is, and needs no second tensor of that size.
-            if tensor.is_floating_point() and not tensor.is_meta and not torch.isfinite(tensor.sum()):
-                if torch.isfinite(tensor).all():
-                    continue
+            if not torch.isfinite(values.sum()) and not torch.isfinite(values).all():
                 raise ValueError(
-                    f"{source} holds NaN or infinite values in {name}; its training diverged or it is damaged"
+                    f"{source} holds NaN or infinite values in {name}; its training diverged, it is damaged, or "
+                    f"{str(tensor.dtype).removeprefix('torch.')} cannot hold its numbers"
                 )
 
 

@@ -31,6 +31,7 @@ from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patterns
 from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS
+from hf_lecture_models.layers.growing_cache import let_grow
 
 # Programs pass these to any model, also to one that has no attention weights to show; `generate()`, its own tokenizer.
 _PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer"})
@@ -105,7 +106,9 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         # A cache of keys and values is no state of a recurrent model.
         return not cls._is_stateful
 
-    def _prepare_cache_for_generation(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+    def _prepare_cache_for_generation(
+        self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
         named = generation_config.cache_implementation
         # transformers would take no notice of the name, but for a line in the log.
         if named is not None and not self._supports_default_dynamic_cache():
@@ -118,7 +121,11 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
                 f"cache_implementation={named!r} moves keys and values from a GPU to the CPU and back, and there is no "
                 "GPU; leave it out"
             )
-        return super()._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
+        given = model_kwargs.get("past_key_values")
+        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
+        cache = model_kwargs.get("past_key_values")
+        if given is None and cache is not None:
+            let_grow(cache)
 
     def _prepare_position_ids_for_generation(self, inputs_tensor: torch.Tensor, model_kwargs: dict[str, Any]) -> Any:
         # transformers gives padding the position 0, so that what is generated behind padding would begin anew at 1.

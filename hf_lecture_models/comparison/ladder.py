@@ -20,7 +20,7 @@ from typing import Any
 
 from hf_lecture_models.comparison.baselines import Comparison, Scale, make_baselines
 from hf_lecture_models.comparison.corpus import has_known_words, read_corpus
-from hf_lecture_models.comparison.report import RESULTS, TABLE, check_output, closing_line, write_json
+from hf_lecture_models.comparison.report import CHART, RESULTS, check_output, closing_line, write_json
 from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.corpus import encode_corpus
@@ -303,5 +303,5 @@ def _move(models: Path, output: Path, names: list[str]) -> None:
             if row["name"] not in names:
                 shutil.rmtree(output / row["name"], ignore_errors=True)
     with staged_folder(output) as stage:
-        for name in (*names, TABLE, RESULTS):
+        for name in (*names, CHART, RESULTS):
             (models / name).rename(stage / name)

@@ -13,7 +13,7 @@ from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
-RESULTS, TABLE = "results.json", "table.png"
+RESULTS, CHART = "results.json", "comparison.png"
 # The parts of a corpus, and the adjective of their tokens.
 _PARTS = {"train": "training", "validation": "validation", "test": "test"}
 
@@ -115,7 +115,7 @@ def _pair_rows(pair: Sequence[str], scores: Sequence[dict[str, float]]) -> list[
 
 def closing_line(seconds: float, output: Path) -> str:
     """Where everything is."""
-    return f"\n{seconds:.0f} s in all. {RESULTS}, {TABLE} and the models are in {output}; for example"
+    return f"\n{seconds:.0f} s in all. {RESULTS}, {CHART} and the models are in {output}; for example"
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:

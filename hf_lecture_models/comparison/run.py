@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from hf_lecture_models.analysis.learning_curve import save_table
+from hf_lecture_models.analysis.comparison_chart import save_comparison
 from hf_lecture_models.comparison.baselines import Baseline, Comparison
 from hf_lecture_models.comparison.letters import score_by_letters
 from hf_lecture_models.comparison.reload import reload_in_fresh_process
 from hf_lecture_models.comparison.report import (
+    CHART,
     RESULTS,
-    TABLE,
     as_text,
     describe,
     describe_reloaded,
@@ -66,7 +66,8 @@ def run_comparison(comparison: Comparison, folder: Path, progress: Path | None =
     columns, cells = table(rows)
     results["note"] = comparison.note
     print(f"\n{as_text(columns, cells)}\n\n{comparison.note}", flush=True)
-    save_table(columns, cells, folder / TABLE, title=headline(results))
+    drawn = [{**row, "bits_per_byte": row["test"]["bits_per_byte"]} for row in rows]
+    save_comparison(drawn, folder / CHART, title=headline(results))
     print("\nthe same models, loaded again in a fresh process:", flush=True)
     folders = {baseline.name: folder / baseline.name for baseline in comparison.baselines}
     results["reloaded"] = reload_in_fresh_process(folders, comparison.prompt, comparison.pairs)
@@ -126,6 +127,7 @@ def _train_and_measure(
         "tokens": trained.tokens,
         "tokens_per_second": trained.tokens / trained.seconds,
         "threads": torch.get_num_threads(),
+        "curve": _curve(folder, trained.seconds),
         **measures,
     }
     facts = collect_facts(
@@ -158,3 +160,13 @@ def _size(model: Any) -> dict[str, int]:
         "parameters": model.num_parameters(),
         "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
     }
+
+
+def _curve(folder: Path, seconds: float) -> list[tuple[float, float]]:
+    """Seconds of training and validation bits per byte of a network as it learnt; its steps took about equally long."""
+    path = folder / "training.json"
+    if not path.exists():
+        return []
+    record = json.loads(path.read_text(encoding="utf-8"))
+    measured = [row for row in record["history"] if "validation_bits_per_byte" in row]
+    return [(seconds * row["step"] / record["step"], row["validation_bits_per_byte"]) for row in measured]

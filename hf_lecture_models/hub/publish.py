@@ -25,12 +25,12 @@ from huggingface_hub.hf_api import RepoFile
 from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.export import export
 from hf_lecture_models.hub.facts import collect_facts
+from hf_lecture_models.io.weights import weight_file_patterns
 from hf_lecture_models.version import __version__
 
 # At the top of a repository: what `publish` writes under names that depend on the model.
 MANAGED_FILES = (
-    "model*.safetensors",
-    "model.safetensors.index.json",
+    *weight_file_patterns(),
     "modeling_*.py",
     "configuration_*.py",
     "tokenization_*.py",

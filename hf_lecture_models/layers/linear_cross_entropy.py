@@ -9,6 +9,7 @@ also spares the passes over memory which a separate softmax and its backward tak
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Protocol, TypeGuard
 
 import torch
@@ -45,8 +46,19 @@ def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignor
     hidden, targets = hidden.index_select(0, counted), targets.index_select(0, counted)
     if has_own_loss(head):
         return with_weights(head, head.loss, hidden, targets)
-    if type(head) is nn.Linear and type(head.weight.data) is Tensor:
-        return with_weights(head, lambda h, t: softmax_cross_entropy(h, head.weight, head.bias, t), hidden, targets)
+    if type(head) is nn.Linear:
+        return with_weights(head, partial(matrix_cross_entropy, head), hidden, targets)
+    return _called_cross_entropy(head, hidden, targets)
+
+
+def matrix_cross_entropy(head: nn.Linear, hidden: Tensor, targets: Tensor) -> Tensor:
+    """As `linear_cross_entropy`, of a layer that is its matrix and bias; in pieces, unless the matrix is quantised."""
+    if type(head.weight.data) is not Tensor:
+        return _called_cross_entropy(head, hidden, targets)
+    return softmax_cross_entropy(hidden, head.weight, head.bias, targets)
+
+
+def _called_cross_entropy(head: nn.Module, hidden: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(_at_least_float32(head(hidden)), targets, reduction="sum")
 
 

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hf_lecture_models.layers.linear_cross_entropy import softmax_cross_entropy
+from hf_lecture_models.layers.linear_cross_entropy import matrix_cross_entropy
 
 
 class NoiseContrastiveLinear(nn.Linear):
@@ -80,7 +80,7 @@ class NoiseContrastiveLinear(nn.Linear):
             A scalar, float32 or wider. In training mode it is no code length, so no softmax's loss compares with it.
         """
         if not self.training:
-            return softmax_cross_entropy(hidden, self.weight, self.bias, targets)
+            return matrix_cross_entropy(self, hidden, targets)
         return noise_contrastive_loss(hidden, self.weight, self.bias, targets, self.draw_noise(), self.log_noise())
 
 

@@ -33,15 +33,10 @@ def token_positions(hidden: Tensor, attention_mask: Any, cache: Cache | None = N
     >>> token_positions(torch.zeros(1, 5, 4), torch.tensor([[0, 1, 1, 0, 1]])).tolist()
     [[0, 0, 1, 1, 2]]
     """
-    batch, seq, _ = hidden.shape
     seen = 0 if cache is None else int(cache.get_seq_length())
     if attention_mask is None or is_prepared(attention_mask):
-        return torch.arange(seen + seq, device=hidden.device)[None]
-    if attention_mask.shape != (batch, seen + seq):
-        raise ValueError(
-            f"attention_mask has shape {tuple(attention_mask.shape)}; with {seen} tokens in the cache and {seq} new "
-            f"ones in each of {batch} rows it must be {(batch, seen + seq)}"
-        )
+        return torch.arange(seen + hidden.shape[1], device=hidden.device)[None]
+    _check_shape(hidden, attention_mask, seen)
     positions = (attention_mask.long().cumsum(1) - 1).clamp(min=0)
     shared = positions.amax(0, keepdim=True)
     at_the_end = (attention_mask[:, 1:] <= attention_mask[:, :-1]).all()
@@ -60,9 +55,8 @@ def bounded_positions(
 ) -> Tensor:
     """(batch or 1, seq): the positions of this call's tokens.
 
-    There are `limit` of them, 0 to limit - 1, or with None any number.
-    `position_ids` (batch or 1, seq) are taken as they are; without them it is `token_positions` that counts. One row
-    serves the whole batch where all are the same.
+    There are `limit` of them, 0 to limit - 1, or with None any number. `position_ids` (batch or 1, seq) are taken as
+    they are; without them it is `token_positions` that counts. One row serves the whole batch where all are the same.
 
     Raises:
         ValueError: a position that does not exist, a mask or positions of another shape, or positions that begin anew
@@ -85,6 +79,8 @@ def bounded_positions(
     if limit is not None:
         check_positions(position_ids, limit)
     if not is_prepared(attention_mask) and not (attention_mask is None and holds_nothing(cache)):
+        if attention_mask is not None:
+            _check_shape(hidden, attention_mask, 0 if cache is None else int(cache.get_seq_length()))
         _check_one_text(position_ids, attention_mask)
     if len(position_ids) == 1 or torch.compiler.is_compiling():
         return position_ids
@@ -122,6 +118,15 @@ def key_positions(hidden: Tensor, positions: Tensor, attention_mask: Any, cache:
     keys = torch.cat((seen.expand(len(positions), -1), positions.expand(len(seen), -1)), 1)
     laid_out, _ = cache.get_mask_sizes(seq, 0)  # type: ignore[union-attr]  # it holds something
     return F.pad(keys, (0, laid_out - keys.shape[1]))[:, None]
+
+
+def _check_shape(hidden: Tensor, attention_mask: Tensor, seen: int) -> None:
+    batch, seq, _ = hidden.shape
+    if attention_mask.shape != (batch, seen + seq):
+        raise ValueError(
+            f"attention_mask has shape {tuple(attention_mask.shape)}; with {seen} tokens in the cache and {seq} new "
+            f"ones in each of {batch} rows it must be {(batch, seen + seq)}"
+        )
 
 
 def _check_one_text(position_ids: Tensor, attention_mask: Tensor | None) -> None:

@@ -12,7 +12,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -111,32 +111,32 @@ def train(
         model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean over
             `batch.num_items` items. After a sharded run (`trainer/processes.py`) only the main process's is trained.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
-        fingerprints: checksums of the data and of what else the weights depend on beside the recipe, by names that a
-            message can use: "the training data". A run is resumed only where they are the same.
-        resume: go on from the newest complete checkpoint, to the weights of a run that was never interrupted, bit for
-            bit on the CPU at the same number of threads and processes.
+        fingerprints: of what the weights depend on beside the recipe, by name ("the training data"); resuming compares.
+        resume: go on from the newest complete checkpoint, to the same bits (on the CPU, with equal threads, processes).
 
     Raises:
-        ValueError: `output_dir` holds a run and `resume` is False, or one that has lost its checkpoints and it is True;
-            the recipe or the data differ from the run's.
+        ValueError: `output_dir` holds a run without `resume`; or with it, checkpoints, recipe or data differ.
         FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
         OSError: the folder cannot be written, or another run is at work in it.
     """
-    if not os.fspath(output_dir):
-        raise ValueError("output_dir is empty; name a folder")
-    folder = Path(output_dir).absolute()
+    folder = _folder(output_dir)
     accelerator = make_accelerator(recipe, folder)
     with ExitStack() as stack:
         if accelerator.is_main_process:
             stack.enter_context(saved.run_lock(folder))
-        reporter = Reporter(accelerator, folder, _total_steps(recipe, batches.steps_per_epoch), quiet, items_name)
-        stack.callback(reporter.close)
-        run = _Run(
-            accelerator, model, batches, recipe, folder, evaluation, save_with, forward_options, fingerprints, reporter
-        )
+        steps = _total_steps(recipe, batches.steps_per_epoch)
+        reporter = stack.enter_context(closing(Reporter(accelerator, folder, steps, quiet, items_name)))
+        given = (batches, recipe, folder, evaluation, save_with, forward_options, fingerprints)
+        run = _Run(accelerator, model, *given, reporter)
         run.prepare(groups, optimizer_factory, resume)
         stack.enter_context(_flushed_denormals(accelerator.device))
         return run.run(stack.enter_context(StopSignals()))
+
+
+def _folder(output_dir: str | os.PathLike[str]) -> Path:
+    if not os.fspath(output_dir):
+        raise ValueError("output_dir is empty; name a folder")
+    return Path(output_dir).absolute()
 
 
 @dataclass
@@ -223,7 +223,7 @@ class _Run:
                 f"{len(state['processes'])}; start as many, or train into another output folder"
             )
         # Before the weights: other data may have made a model of other shapes.
-        refuse_other_data(self.fingerprints, state["fingerprints"])
+        refuse_other_data(self.fingerprints, state.get("fingerprints", {}))
         saved.read_model(path, self.plain_model)
         return state
 

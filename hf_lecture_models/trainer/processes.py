@@ -11,6 +11,10 @@ accelerate). The launcher decides, the recipe stays the same:
     ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 training/train_causal_lm.py RECIPE.yaml --num_processes 2
     ACCELERATE_USE_CPU=true ACCELERATE_USE_FSDP=true torchrun --nproc_per_node 2 training/train_causal_lm.py RECIPE.yaml
 
+A step has the same rows in the same order on any number of processes, and its loss and gradient are the same but for
+rounding. What a model draws at random is not: each process draws dropout masks (and noise for noise-contrastive
+estimation) for its own rows, from a seed of its own, so that results differ as they do between two seeds.
+
 What is saved is the same too: a checkpoint and the final folder hold whole tensors, gathered in the main process. A
 sharded run that was killed resumes to the weights of one that was not, on the CPU bit for bit, at the same number of
 processes; its checkpoints can also be resumed from without sharding, to the same weights but for rounding. Evaluation

@@ -63,7 +63,10 @@ class TrainingRecipe(Recipe):
     epochs: float = setting(1.0, "passes over the training data", least=0)
     max_steps: int = setting(0, "optimizer steps; 0: as many as `epochs` gives", least=0)
     batch_size: int = setting(
-        32, "rows of one optimizer step, all processes and micro-batches together: the same training anywhere", least=1
+        32,
+        "rows of one optimizer step, all processes and micro-batches together; training is the same however they are "
+        "shared, but for dropout masks and noise, which each draws for itself",
+        least=1,
     )
     accumulation_steps: int = setting(1, "micro-batches that one optimizer step is cut into, to save memory", least=1)
     mixed_precision: str = setting("no", "bf16: autocast in the forward pass", choices=("no", "bf16"))

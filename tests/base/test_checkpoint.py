@@ -8,11 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import AutoModelForCausalLM, OpenAIGPTConfig, OpenAIGPTLMHeadModel
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models import (
     BagOfWordsConfig,
     BagOfWordsForSequenceClassification,
+    BagOfWordsModel,
     Gpt1Config,
     Gpt1ForCausalLM,
     RecurrentConfig,
@@ -177,6 +178,61 @@ def test_a_pickle_is_looked_at_first_too(tmp_path, monkeypatch):
         RecurrentForCausalLM.from_pretrained(tmp_path)
 
 
+class Opened(Exception):
+    """What a pickle calls when it is opened with trust."""
+
+
+class Trap:
+    def __reduce__(self):
+        return Opened, ()
+
+
+def _cut(path, tensors):
+    torch.save(tensors, path)
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+@pytest.mark.parametrize(
+    ("write", "reason"),
+    [
+        (_cut, "Error"),
+        (lambda path, tensors: path.touch(), "EOFError"),
+        (lambda path, tensors: path.write_text("version https://git-lfs.github.com/spec/v1"), "UnpicklingError"),
+        (lambda path, tensors: torch.save({**tensors, "more": Trap()}, path), "UnpicklingError: Weights only load"),
+        (lambda path, tensors: torch.save(list(tensors.values()), path), "it holds a list, no named tensors"),
+        (lambda path, tensors: torch.save({1: tensors["lm_head.bias"]}, path), "it holds a dict, no named tensors"),
+    ],
+)
+def test_a_pickle_that_holds_no_weights_is_named(tmp_path, write, reason):
+    model = recurrent()
+    model.save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    write(tmp_path / "pytorch_model.bin", model.state_dict())
+    with pytest.raises(ValueError, match=f"pytorch_model.bin cannot be read: it is damaged, or holds more .*{reason}"):
+        RecurrentForCausalLM.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_pickle_of_weights_loads(tmp_path, zipped):
+    model = recurrent()
+    model.save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
+    for options in ({}, {"use_safetensors": False}):
+        found = RecurrentForCausalLM.from_pretrained(tmp_path, **options).state_dict()
+        assert all(torch.equal(found[name], tensor) for name, tensor in model.state_dict().items())
+
+
+def test_numbers_that_a_narrow_type_cannot_hold_are_refused(tmp_path):
+    model = recurrent()
+    with torch.no_grad():
+        model.lm_head.weight[0, 0] = 1e5
+    model.save_pretrained(tmp_path)
+    RecurrentForCausalLM.from_pretrained(tmp_path, dtype=torch.bfloat16)
+    with pytest.raises(ValueError, match="infinite values in lm_head.weight; .*, or float16 cannot hold its numbers"):
+        RecurrentForCausalLM.from_pretrained(tmp_path, dtype=torch.float16)
+
+
 def test_a_base_model_and_a_new_head_still_load(tmp_path):
     base = recurrent(RecurrentModel)
     base.save_pretrained(tmp_path)
@@ -239,6 +295,17 @@ def test_quantised_weights_are_checked_by_their_parts():
         refuse_non_finite(model, "it")
 
 
+def test_weights_of_eight_bits_are_checked():
+    model = recurrent()
+    for value in (1.0, float("nan")):
+        small = torch.full((20, 8), value).to(torch.float8_e4m3fn)
+        model.lm_head.weight = nn.Parameter(small, requires_grad=False)
+        if value == 1:
+            refuse_non_finite(model, "it")
+    with pytest.raises(ValueError, match="lm_head.weight; .*float8_e4m3fn cannot hold its numbers"):
+        refuse_non_finite(model, "it")
+
+
 def test_a_sum_that_overflows_is_no_infinite_weight():
     model = recurrent()
     with torch.no_grad():
@@ -274,6 +341,33 @@ def test_a_device_map_that_tears_tied_weights_apart_is_refused(tmp_path):
             Gpt1ForCausalLM.from_pretrained(tmp_path / "model", device_map=device_map, offload_folder=tmp_path / "off")
     gpt1(tie_word_embeddings=False).save_pretrained(tmp_path / "model")
     Gpt1ForCausalLM.from_pretrained(tmp_path / "model", device_map=device_map, offload_folder=tmp_path / "off")
+    stock(tmp_path / "stock")
+    device_map = {"transformer": "cpu", "lm_head": "disk"}
+    torn = GPT2LMHeadModel.from_pretrained(tmp_path / "stock", device_map=device_map, offload_folder=tmp_path / "off")
+    with pytest.raises(KeyError, match=r"lm_head\.weight"):
+        torn(torch.tensor([[1]]))
+
+
+def stock(folder):
+    GPT2LMHeadModel(GPT2Config(vocab_size=9, n_embd=4, n_layer=1, n_head=2)).save_pretrained(folder)
+    return GPT2LMHeadModel.from_pretrained(folder)
+
+
+def test_what_accelerate_does_to_stock_models_too(tmp_path):
+    accelerate = pytest.importorskip("accelerate")
+    model = accelerate.cpu_offload(stock(tmp_path / "stock"), torch.device("cpu"))
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        model.save_pretrained(tmp_path / "offloaded")
+    model = BagOfWordsModel(BagOfWordsConfig(vocab_size=9))
+    model.save_pretrained(tmp_path / "model")
+    options = {"offload_folder": tmp_path / "off"}
+    loaded = BagOfWordsModel.from_pretrained(tmp_path / "model", device_map={"": "disk"}, **options)
+    ids = torch.tensor([[1, 2]])
+    assert torch.equal(loaded(ids).pooler_output, model.eval()(ids).pooler_output)
+    with pytest.raises(ValueError, match="bias is on the meta device"):
+        BagOfWordsModel.from_pretrained(
+            tmp_path / "model", device_map={"embed_tokens": "disk", "bias": "disk"}, **options
+        )(ids)
 
 
 @pytest.mark.parametrize(

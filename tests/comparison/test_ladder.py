@@ -64,7 +64,7 @@ def finished(tmp_path_factory):
 def test_it_leaves_models_cards_table_and_results(finished):
     place, printed = finished
     assert sorted(path.name for path in place.iterdir()) == ["out", "zoo.txt.gz"]
-    assert {path.name for path in (place / "out").iterdir()} == {*NAMES, "results.json", "table.png"}
+    assert {path.name for path in (place / "out").iterdir()} == {*NAMES, "results.json", "comparison.png"}
     results = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))
     assert [row["name"] for row in results["models"]] == NAMES
     assert results["command"] == f"hf-lecture ladder {place / 'zoo.txt.gz'} --min-count 1 --minutes 600 --tiny"
@@ -168,7 +168,7 @@ def test_an_interrupted_comparison_continues(tmp_path, monkeypatch, capsys):
     (tmp_path / "out" / "notes").write_text("mine", encoding="utf-8")
     monkeypatch.setattr(ladder, "make_baselines", lambda order: baselines[1:])
     run_ladder(request, tmp_path / "out")
-    names = {"second", "notes", "results.json", "table.png"}
+    names = {"second", "notes", "results.json", "comparison.png"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
 
 

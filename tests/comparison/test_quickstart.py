@@ -55,8 +55,8 @@ def test_it_leaves_one_folder_with_models_cards_table_and_results(finished):
     place = finished[0]
     assert [path.name for path in place.iterdir()] == ["quickstart"]
     folder = place / "quickstart"
-    assert {path.name for path in folder.iterdir()} == {*NAMES, "results.json", "table.png"}
-    assert (folder / "table.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in folder.iterdir()} == {*NAMES, "results.json", "comparison.png"}
+    assert (folder / "comparison.png").read_bytes().startswith(b"\x89PNG")
     for name in NAMES:
         files = {path.name for path in (folder / name).iterdir()}
         assert {"config.json", "model.safetensors", "tokenizer.json", "README.md", "facts.json"} <= files

@@ -129,6 +129,7 @@ def test_old_code_and_shards_go_and_foreign_files_stay(hub: StandInHub, model: A
     publish(model, tokenizer, REPO)
     files = hub.commits(REPO)[-1].files
     foreign = {"notes.txt": b"mine", "train.py": b"print()", "pytorch_model.bin": b"old", "layers_old/a.py": b"x = 1"}
+    foreign |= {"model.fp16.safetensors": b"half", "model_ema.safetensors": b"mean", "model-best.safetensors": b"best"}
     ours = {"layers_gone.py": b"x = 1", "model-00001-of-00002.safetensors": b"old"}
     hub.repositories[REPO].add("main", {**files, **foreign, **ours})
     other = _small(FeedForwardForCausalLM, tokenizer, hidden_size=4, order=2)
@@ -354,7 +355,7 @@ def test_the_command_tells_what_it_would_do_and_what_the_card_lacks(
     assert card.data.license == "mit"
     assert "On held_out.txt" in card.text
     assert hub.repositories[REPO].private
-    assert "uploaded: README.md, base_configuration.py" in done.stdout
+    assert "uploaded: README.md, base_checkpoint.py" in done.stdout
     hub.fail["commit"] = 403
     done = CliRunner().invoke(app, [*command, "--licence", "mit"])
     assert done.exit_code == 1

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -11,6 +13,7 @@ from torch.testing import assert_close
 
 from hf_lecture_models.layers import linear_cross_entropy as module
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
+from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 
 
 def problem(positions: int = 23, ignored: int = 5, bias: bool = True) -> tuple[torch.Tensor, nn.Linear, torch.Tensor]:
@@ -52,6 +55,28 @@ def test_other_heads_are_called_whole() -> None:
     hidden, head, targets = problem()
     twice = nn.Sequential(head, nn.Identity())
     assert_close(linear_cross_entropy(hidden, twice, targets), linear_cross_entropy(hidden, head, targets))
+
+
+class Quantised(torch.Tensor):
+    """A matrix that is multiplied with by its own rules only, here by doubling."""
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function is F.linear:
+            hidden, weight, bias = args
+            return F.linear(hidden, 2 * weight.as_subclass(torch.Tensor), bias)
+        if function in (torch.mm, torch.Tensor.t):
+            raise NotImplementedError("of a quantised matrix")
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+@pytest.mark.parametrize("head_class", [nn.Linear, lambda *sizes: NoiseContrastiveLinear(*sizes, noise_samples=2)])
+def test_a_quantised_matrix_is_multiplied_by_its_own_rules(head_class: Any) -> None:
+    hidden, targets = torch.randn(5, 8), torch.tensor([1, 2, -100, 3, 4])
+    head = head_class(8, 11).eval()
+    twice = F.cross_entropy(F.linear(hidden, 2 * head.weight, head.bias), targets, reduction="sum")
+    head.weight = nn.Parameter(head.weight.detach().as_subclass(Quantised), requires_grad=False)
+    assert_close(linear_cross_entropy(hidden, head, targets), twice)
 
 
 class HeadOfItsOwn(nn.Linear):

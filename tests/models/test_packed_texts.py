@@ -192,6 +192,8 @@ def test_texts_that_would_be_joined_are_refused(kind: str) -> None:
         model(**flat([{"input_ids": text} for text in ROWS[0]]))
     with pytest.raises(ValueError, match="is_causal=False"):
         model(ids, is_causal=False)
+    with pytest.raises(ValueError, match=r"attention_mask has shape \(2, 8\); .* it must be \(2, 9\)"):
+        model(ids, attention_mask=torch.ones(2, 8), position_ids=torch.arange(9)[None])
     for wrong in (packed()["position_ids"][:, 1:], packed()["position_ids"].float(), torch.zeros(3, 9).long()):
         with pytest.raises(ValueError, match=r"position_ids have shape .*integers of shape \(2, 9\)"):
             model(ids, position_ids=wrong)

@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
 
+from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.trainer import loop
 from hf_lecture_models.trainer.batches import Batch, ShuffledBatches
 from hf_lecture_models.trainer.loop import Evaluation, train
@@ -402,6 +403,25 @@ def test_a_signal_saves_once_and_stops_cleanly(tmp_path, name, monkeypatch):
     assert handlers == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     _, resumed = run(tmp_path, Line(seed=9), evaluation=None, resume=True)
     assert same(resumed, run(tmp_path / "straight", evaluation=None)[1])
+
+
+def test_a_second_signal_ends_a_save_and_leaves_nothing_of_it(tmp_path, monkeypatch):
+    def interrupted(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit) as stopped, signals_as_exceptions():
+        patch.setattr(loop.saved, "save_file", interrupted)
+        run(tmp_path / "stopped", evaluation=Evaluation(send_sigterm, "distance"))
+    assert stopped.value.code == 143
+    assert not list(tmp_path.rglob("*.partial*"))
+    assert not list((tmp_path / "stopped").glob("checkpoints/step-*"))
+    expected = run(tmp_path / "straight")[1]
+    assert same(run(tmp_path / "stopped", resume=True)[1], expected)
+
+
+def send_sigterm(model):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return distance(model)
 
 
 def test_a_signal_after_the_last_step_is_not_lost(tmp_path):

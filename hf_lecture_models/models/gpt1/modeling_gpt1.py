@@ -90,9 +90,11 @@ class Gpt1Model(Gpt1PreTrainedModel):
     """Word and position vectors and a stack of blocks.
 
     `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
-    of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token. `position_ids` (batch, seq) count
-    the real tokens of each row from 0 unless given; one beyond `max_position_embeddings` is a ValueError.
-    `past_key_values` holds keys and values of the tokens seen before; those of this call are added to it.
+    of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token; one of four axes says for each
+    position what it may attend to (`layers/masks.py`). `position_ids` (batch, seq) count the real tokens of each row
+    from 0 unless given; one beyond `max_position_embeddings` is a ValueError. Without a mask, positions that begin anew
+    begin another text, which attends to none before it. `past_key_values` holds keys and values of the tokens seen
+    before; those of this call are added to it.
 
     It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (the
     input of the first block, each block's output) and `attentions` (batch, heads, seq, seen + seq) of each block.

@@ -48,7 +48,6 @@ class NGramConfig(LectureConfig):
     model_type = "lecture_ngram"
     allowed_values = {"smoothing": (*SMOOTHINGS, None)}
     positive_fields = ("vocab_size", "order")
-    non_negative_fields = ("alpha",)
     largest_values = {**LectureConfig.largest_values, "order": 64, "vocab_size": 2**31 - 1}
 
     vocab_size: int = 1000
@@ -65,9 +64,7 @@ class NGramConfig(LectureConfig):
     unk_token_id: int | None = None
 
     def check_fields(self) -> None:
-        """Check alpha, the pruning thresholds, what was estimated, and the table sizes."""
-        if not 0 < self.alpha < math.inf:
-            raise ValueError(f"NGramConfig.alpha is {self.alpha}; it must be a positive number (1 is Laplace's)")
+        """Check the pruning thresholds, what was estimated, and the table sizes."""
         prune = self.prune or [0]
         if len(prune) > self.order or prune[0] != 0 or sorted(prune) != prune:
             raise ValueError(
@@ -80,6 +77,11 @@ class NGramConfig(LectureConfig):
         weights = self.interpolation_weights
         self._check_estimates("interpolation_weights", None if weights is None else [[w] for w in weights], largest=1)
         self._check_table_sizes(self.table_sizes)
+
+    def _check_number(self, name: str, value: float) -> None:
+        super()._check_number(name, value)
+        if name == "alpha" and not 0 < value < math.inf:
+            raise ValueError(f"NGramConfig.alpha is {value}; it must be a positive number (1 is Laplace's)")
 
     def _check_estimates(self, name: str, entries: list[list[float]] | None, largest: int) -> None:
         if entries is None:

@@ -77,8 +77,11 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         """Load as transformers does, in float32 whatever `dtype` asks for.
 
         Raises:
-            ValueError: also where a table is damaged: unsorted keys, a prefix out of range, NaN, a probability over 1.
+            ValueError: also where a table is damaged: unsorted keys, a prefix out of range, NaN, a probability over 1;
+                or where a `quantization_config` is given.
         """
+        if kwargs.get("quantization_config") is not None:
+            raise ValueError(f"{cls.__name__} has tables, and no weights to quantise; leave quantization_config out")
         kwargs.pop("torch_dtype", None)
         kwargs["dtype"] = torch.float32
         loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)

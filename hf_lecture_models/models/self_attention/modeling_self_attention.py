@@ -141,8 +141,10 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
     """Word vectors with positions, a stack of blocks, and what prediction reads: the last layer, or a mix of all.
 
     `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
-    of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token; positions count the real tokens of
-    each row from 0, and one without a trained vector ("learned") is a ValueError. `past_key_values` holds keys and
+    of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token; one of four axes says for each
+    position what it may attend to (`layers/masks.py`). `position_ids` (batch, seq) count the real tokens of each row
+    from 0 unless given; one without a trained vector ("learned") is a ValueError. Without a mask, positions that begin
+    anew begin another text, which attends to none before it. `past_key_values` holds keys and
     values of the tokens seen before; those of this call are added to it.
 
     It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (I_0 and

@@ -45,9 +45,20 @@ def test_fields_are_overridden_by_name(tmp_path):
         (["--ordr", "2"], "order"),
         (["--tokenizer.type", "letters"], "tokenizer.type must be one of word, bpe, char, byte"),
         (["--train_texts", "[]"], "no training data"),
+        (["--order", "'3'"], "order must be int, not '3'"),
+        (["--order", "2.5"], "order must be int, not 2.5"),
+        (["--data", "1"], "data must be dict, not 1"),
+        (["--prune", "[a]"], "each of prune must be int, not 'a'"),
+        (["--prune", "1"], "prune must be list, not 1"),
+        (["--alpha", ".nan"], "alpha must be a finite number, not nan"),
+        (["--tokenizer", "word"], "tokenizer must be dict, not 'word'"),
+        (["--name", "5"], "name must be str, not 5"),
+        (["--output_dir", ""], "output_dir is empty; give one"),
+        (["--name", ""], "name is empty; give one"),
     ],
 )
-def test_bad_recipes_leave_nothing_behind(tmp_path, options, message):
+def test_bad_recipes_leave_nothing_behind(tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
         main([str(RECIPE), "--output_dir", str(tmp_path / "out"), *options])
     assert not list(tmp_path.iterdir())

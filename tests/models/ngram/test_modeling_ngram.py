@@ -407,3 +407,9 @@ def test_damaged_types_and_shapes_are_named(tmp_path):
         NGramForCausalLM.fit("a b", tokenizer, progress=False)
     with pytest.raises(ValueError, match="held_out is empty"):
         NGramForCausalLM.fit(["a b"], tokenizer, order=2, smoothing="jelinek_mercer", held_out=[], progress=False)
+
+
+def test_tables_are_not_quantised(tmp_path):
+    NGramForCausalLM(NGramConfig(vocab_size=4, order=2)).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="NGramForCausalLM has tables, and no weights to quantise; leave"):
+        NGramForCausalLM.from_pretrained(tmp_path, quantization_config={"quant_method": "torchao"})
