@@ -226,13 +226,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        pytest.param(c, id=c, marks=() if c.startswith(QUICK) and COMMANDS[c] != LECTURE_MAP else pytest.mark.slow)
-        for c in RUN
-    ],
-)
+def marks(command: str) -> list[pytest.MarkDecorator]:
+    """When a command is run: what is quick, by default; the lecture map's many training runs, nightly."""
+    if command.startswith(QUICK) and COMMANDS[command] != LECTURE_MAP:
+        return []
+    trains = command.startswith(("python training/", "accelerate launch"))
+    return [pytest.mark.slow, *([pytest.mark.nightly] if trains and COMMANDS[command] == LECTURE_MAP else [])]
+
+
+@pytest.mark.parametrize("command", [pytest.param(command, id=command, marks=marks(command)) for command in RUN])
 def test_a_command_runs_as_printed(command, place, tmp_path):
     for path in place.iterdir():
         if path.name != command.split()[1]:  # `quickstart` and `ladder` write folders of their names
