@@ -223,7 +223,7 @@ class _Run:
                 f"{len(state['processes'])}; start as many, or train into another output folder"
             )
         # Before the weights: other data may have made a model of other shapes.
-        refuse_other_data(self.fingerprints, state["fingerprints"])
+        refuse_other_data(self.fingerprints, state.get("fingerprints", {}))
         saved.read_model(path, self.plain_model)
         return state
 

@@ -44,8 +44,19 @@ def continued(model: Any, prompt: list[int]) -> tuple[list[int], torch.Tensor]:
     return tokens.tolist(), torch.cat(found.logits).log_softmax(-1).gather(1, tokens[:, None])[:, 0]
 
 
-@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "implementation"),
+    [
+        # Each takes seconds: one that masks, and one that adds a bias, say most.
+        pytest.param(
+            kind,
+            implementation,
+            marks=[] if (kind, implementation) in {("gpt1", "sdpa"), ("relative", "eager")} else pytest.mark.slow,
+        )
+        for kind in KINDS
+        for implementation in ("eager", "sdpa")
+    ],
+)
 def test_continuous_batching_equals_generation(kind: str, implementation: str) -> None:
     """All prompts at once; in pieces of 5 tokens, shorter than a prompt; and over shared pages of 4 tokens."""
     model = build(kind, implementation, tie_word_embeddings=False)
