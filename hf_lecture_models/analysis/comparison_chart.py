@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from hf_lecture_models.analysis.figures import figure
@@ -40,5 +41,5 @@ def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike
             axes.set_xlabel("seconds of training")
             axes.grid(alpha=0.3)
         drawing = reached.figure
-        drawing.suptitle(title, fontsize=11, parse_math=False)
+        drawing.suptitle(fill(title, 110), fontsize=9, parse_math=False)
         drawing.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
