@@ -83,6 +83,9 @@ class LectureConfig(PreTrainedConfig):
         """Raise a ValueError where fields contradict each other; called at construction, after each field's checks."""
 
     def __setattr__(self, name: str, value: Any) -> None:
+        derived = getattr(type(self), name, None)
+        if isinstance(derived, property) and derived.fset is None:
+            raise ValueError(f"{name} of {type(self).__name__} follows from its other fields; leave it out")
         # At construction every field is set first and checked together in __post_init__.
         if getattr(self, "_post_init_done", False):
             self._check_value(self.attribute_map.get(name, name), value)

@@ -137,3 +137,20 @@ def test_any_other_attribute_is_saved_and_loaded(tmp_path):
     assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["seeds"] == [1, 2]
     loaded = AutoConfig.from_pretrained(tmp_path)
     assert (loaded.my_note, loaded.seeds) == ("kept", [1, 2])
+
+
+DERIVED = [
+    (config_class, name)
+    for config_class in CONFIGURATIONS
+    for name, value in vars(config_class).items()
+    if isinstance(value, property) and value.fset is None
+]
+
+
+@pytest.mark.parametrize(("config_class", "name"), DERIVED)
+def test_what_follows_from_other_fields_is_refused(config_class, name):
+    """`context_size` of the feed-forward model is its order less one; a config.json may name it all the same."""
+    with pytest.raises(ValueError, match=f"{name} of {config_class.__name__} follows from its other fields"):
+        config_class(**{name: 3})
+    with pytest.raises(ValueError, match="leave it out"):
+        setattr(config_class(), name, 3)
