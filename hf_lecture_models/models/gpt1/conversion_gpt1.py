@@ -39,4 +39,5 @@ def register_official_weights(model_class: type) -> None:
 
     By the name of the class: a mapping by model type would be looked up under the checkpoint's own, and not be found.
     """
-    register_checkpoint_conversion_mapping(model_class.__name__, official_weights())
+    # Overwrite: pytest, told to collect this folder alone, imports the module a second time.
+    register_checkpoint_conversion_mapping(model_class.__name__, official_weights(), overwrite=True)
