@@ -39,14 +39,23 @@ def check_token_ids(input_ids: Tensor, vocab_size: int) -> None:
     Raises:
         ValueError: naming the id.
     """
-    if torch.compiler.is_compiling() or input_ids.numel() == 0:
-        return
-    lowest, highest = (int(bound) for bound in input_ids.aminmax())
-    if lowest < 0 or highest >= vocab_size:
+    if (found := out_of_range(input_ids, vocab_size)) is not None:
         raise ValueError(
-            f"input_ids hold {lowest if lowest < 0 else highest}; the model has the tokens 0 to {vocab_size - 1} "
+            f"input_ids hold {found}; the model has the tokens 0 to {vocab_size - 1} "
             f"(vocab_size={vocab_size}): use the tokenizer that was saved with it"
         )
+
+
+def out_of_range(indices: Tensor, size: int) -> int | None:
+    """One of `indices` that is not from 0 to `size` - 1; None where there is none, and while tracing.
+
+    >>> out_of_range(torch.tensor([0, 3]), 3), out_of_range(torch.tensor([0, 2]), 3)
+    (3, None)
+    """
+    if torch.compiler.is_compiling() or indices.numel() == 0:
+        return None
+    lowest, highest = (int(bound) for bound in indices.aminmax())
+    return highest if highest >= size else lowest if lowest < 0 else None
 
 
 def look_up(embed_tokens: nn.Module, ids: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
 
+from hf_lecture_models.layers.inputs import out_of_range
 from hf_lecture_models.layers.masks import check_prepared, holds_nothing, is_prepared
 
 # What is added to a score so low that the weight is 0 in any type: the key is masked.
@@ -149,11 +150,8 @@ def check_positions(positions: Tensor, limit: int) -> None:
     Raises:
         ValueError: naming the position and the limit.
     """
-    if torch.compiler.is_compiling() or positions.numel() == 0:
-        return
-    lowest, highest = (int(bound) for bound in positions.aminmax())
-    if lowest < 0 or highest >= limit:
+    if (found := out_of_range(positions, limit)) is not None:
         raise ValueError(
-            f"the input has a token at position {highest if highest >= limit else lowest}; the model has vectors for "
+            f"the input has a token at position {found}; the model has vectors for "
             f"positions 0 to {limit - 1} (max_position_embeddings={limit}): cut the input, or count from 0"
         )
