@@ -109,7 +109,7 @@ def texts_of_pairs(token_type_ids: Tensor | None, real: Tensor) -> Tensor:
     if token_type_ids is None:
         raise ValueError(
             "a model with a pair_combination reads two texts, but token_type_ids are missing, 0 for the tokens of the "
-            "first and 1 for those of the second: tokenizer(texts, other_texts), of a tokenizer that returns them"
+            "first and 1 for those of the second: tokenizer(texts, other_texts), of one with template='pair'"
         )
     if token_type_ids.shape != real.shape:
         raise ValueError(
