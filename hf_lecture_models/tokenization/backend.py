@@ -120,7 +120,7 @@ class LectureTokenizer(TokenizersBackend):
             kwargs.setdefault(name, token)
         for name in ("padding_side", "truncation_side", *(["model_input_names"] if self.default_template else [])):
             kwargs.setdefault(name, getattr(self, name))  # what is not named here is not saved
-        kwargs.setdefault("chat_template", CHAT_TEMPLATE if kwargs["bos_token"] else None)
+        kwargs.setdefault("chat_template", CHAT_TEMPLATE if self.default_template is None else None)
         if tokenizer_file is None:
             backend.add_special_tokens([_special(kwargs[name]) for name in defaults if kwargs[name] is not None])
         adds = _surrounding_tokens(backend, kwargs)
