@@ -184,10 +184,13 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
-            belongs to another model, or pads nothing.
+            belongs to another model, or pads nothing; or the model reads pairs alone, and the data or the tokenizer
+            know none.
     """
     texts, pairs = _texts(data)
     check_tokenizer(model, tokenizer)
+    if getattr(model.config, "pair_combination", None) is not None:
+        _check_pairs(tokenizer, data)
     if tokenizer.pad_token is None:
         raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
     longest = _longest_input(model, tokenizer)
@@ -204,6 +207,19 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
                 f"--max_length {longest} cuts what is longer"
             )
     return [{name: encoded[name][index] for name in names} for index in range(len(data))]
+
+
+def _check_pairs(tokenizer: Any, data: Rows) -> None:
+    if "text_pair" not in data.columns:
+        raise ValueError(
+            f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
+            "--columns.text_pair NAME says which one it is, --model.pair_combination null builds a model of single texts"
+        )
+    if "token_type_ids" not in tokenizer.model_input_names:
+        raise ValueError(
+            "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is of "
+            "which (token_type_ids): --tokenizer.template pair, or tokenizer.set_template('pair') on a saved one"
+        )
 
 
 def _longest_input(model: Any, tokenizer: Any) -> float:
