@@ -1,15 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Classes by name: from labels of the data to a model's configuration, and from a configuration to ids."""
 
-import os
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from transformers import AutoConfig
 
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tell
 
 
 def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> list[str]:
@@ -50,8 +48,8 @@ def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str,
     if not recipe.from_pretrained:
         return make_model(auto_class, recipe.model | dict(fields), processor, recipe.seed)
     model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **fields)
-    if new and os.environ.get("RANK", "0") == "0":
-        print(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}", file=sys.stderr)
+    if new:
+        tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
     if model.config.pad_token_id is None:
         model.config.pad_token_id = processor.pad_token_id
     return model
