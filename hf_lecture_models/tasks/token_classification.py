@@ -111,13 +111,13 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         Raises:
             ValueError: as `encode_sentences` and `read_tags`; or no word is left of any sentence.
         """
-        sentences = encode_sentences(model, processor, data, recipe.max_length)
-        tags, ids = read_tags(model.config, data, recipe), _ids_by_name(model.config)
+        sentences, tags = _encoded(model, processor, data, recipe)
         words, unread = count_words(sentences)
         if unread == words:
             raise ValueError(f"max_length {recipe.max_length} leaves no word of any sentence")
         if unread:
             tell(f"{unread:,} of {words:,} words are not learned: max_length cuts them, or no token stands for them")
+        ids = _ids_by_name(model.config)
         labels = [
             token_labels(sentence, own, ids, are_entities=recipe.scheme == ENTITIES)
             for sentence, own in zip(sentences, tags, strict=True)
@@ -130,8 +130,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
 
         Words that are not read, because `max_length` cuts them, count as wrong: as a wrong tag, or as O.
         """
-        sentences = encode_sentences(model, processor, data, recipe.max_length)
-        return self._measured(model, processor, sentences, read_tags(model.config, data, recipe), recipe)
+        return self._measured(model, processor, *_encoded(model, processor, data, recipe), recipe)
 
     def evaluation(
         self, model: Any, processor: Any, data: Rows | None, recipe: TokenClassificationRecipe
@@ -140,8 +139,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         evaluation = super().evaluation(model, processor, data, recipe)
         if data is None or evaluation is None:
             return None
-        sentences = encode_sentences(model, processor, data, recipe.max_length)
-        tags = read_tags(model.config, data, recipe)
+        sentences, tags = _encoded(model, processor, data, recipe)
         measure = partial(self._measured, processor=processor, sentences=sentences, tags=tags, recipe=recipe)
         return replace(evaluation, measure=measure)
 
@@ -154,8 +152,6 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         recipe: TokenClassificationRecipe,
     ) -> dict[str, Any]:
         ids, names = _ids_by_name(model.config), classes_of(model.config)
-        if recipe.scheme == ENTITIES:
-            _refuse_other_tags(names, "the model")
         predictions = predict_tags(model, processor, sentences)
         right = [ids[tag] for row in tags for tag in row]
         measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
@@ -168,6 +164,15 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     def describe(self, model: Any, recipe: TokenClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
         """As of any task, and the tags, and what they are."""
         return super().describe(model, recipe, data) | {"classes": classes_of(model.config), "scheme": recipe.scheme}
+
+
+def _encoded(
+    model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe
+) -> tuple[list[Sentence], list[list[str]]]:
+    """The sentences as the model reads them, and their tags by its names."""
+    if recipe.scheme == ENTITIES:
+        _refuse_other_tags(classes_of(model.config), "the model")
+    return encode_sentences(model, processor, data, recipe.max_length), read_tags(model.config, data, recipe)
 
 
 def _checked(rows: Rows) -> Rows:
