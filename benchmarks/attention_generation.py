@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from benchmarks.common import write_results
+from benchmarks.common import read_options, write_results
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, SelfAttentionConfig, SelfAttentionForCausalLM
 
 PEER = "gpt2"
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--contexts", type=int, nargs="*", default=[64, 256, 512, 900])
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 16])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     if arguments.device == "cpu":
         torch.set_num_threads(1)
     torch.manual_seed(0)

@@ -13,7 +13,13 @@ from hf_lecture_models.models.bag_of_words import (
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
-from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
+from hf_lecture_models.models.recurrent import (
+    RecurrentConfig,
+    RecurrentForCausalLM,
+    RecurrentForSequenceClassification,
+    RecurrentForTokenClassification,
+    RecurrentModel,
+)
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
@@ -41,6 +47,8 @@ __all__ = [
     "RecurrentCache",
     "RecurrentConfig",
     "RecurrentForCausalLM",
+    "RecurrentForSequenceClassification",
+    "RecurrentForTokenClassification",
     "RecurrentModel",
     "SelfAttentionConfig",
     "SelfAttentionForCausalLM",

@@ -230,6 +230,8 @@ class ModelTests:
     tolerance: ClassVar[float] = 1e-5
     pipeline_task: ClassVar[str | None] = None
     pipeline_arguments: ClassVar[Mapping[str, Any]] = {}
+    shortest: ClassVar[int] = 1
+    """Tokens of the shortest input that is not empty."""
     bidirectional: ClassVar[bool | None] = None
     """Whether each position's output reads those behind it too; None where outputs are not of positions."""
     registered_by: ClassVar[str] = "hf_lecture_models"
@@ -345,7 +347,7 @@ class ModelTests:
     @torch.no_grad()
     def test_outputs_equal_reference(self) -> None:
         model = self.build()
-        for lengths in ((7, 7, 7), (1, 1)):
+        for lengths in ((7, 7, 7), (self.shortest, self.shortest)):
             inputs = self.make_inputs(len(lengths), lengths)
             theirs = self.at_real(self.reference(model, inputs), inputs)
             self.assert_equal(self.at_real(self.outputs(model, inputs), inputs), theirs, f"lengths {lengths}")
@@ -428,7 +430,7 @@ class ModelTests:
     @pytest.mark.parametrize("side", ["right", "left"])
     @torch.no_grad()
     def test_batch_equals_single_rows(self, side: str) -> None:
-        model, lengths = self.build(), (4, 7, 1, 5, 2)
+        model, lengths = self.build(), (4, 7, self.shortest, 5, 2)
         inputs = self.make_inputs(len(lengths), lengths)
         batch = left_padded(inputs, self.sequence_inputs, lengths) if side == "left" else inputs
         outputs = self.outputs(model, batch)
@@ -860,10 +862,10 @@ class TokenTests(ModelTests):
     @torch.no_grad()
     def test_ids_and_masks_of_a_wrong_shape_are_refused(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
-        ids, mask = inputs.values()
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
         for given in (ids[0, ..., 0], ids[None, None]):
             with pytest.raises(ValueError, match=r"input_ids has shape .*\(batch, "):
-                model(input_ids=given)
+                model(**{**inputs, "input_ids": given, "attention_mask": None})
         for given in (mask[..., :4], torch.cat((mask, mask)), mask[:, None]):
             with pytest.raises(ValueError, match="attention_mask has shape"):
                 model(**inputs | {"attention_mask": given})
@@ -1680,11 +1682,12 @@ class HeadTests(TokenTests):
         for name, values in {"token_type_ids": types, "position_ids": positions}.items():
             try:
                 given = next(iter(self.outputs(model, inputs | {name: values}).values()))
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 assert name in str(error)  # noqa: PT017
             else:
                 assert not torch.allclose(given, plain), f"{name} is accepted and ignored"
-        vectors = {"attention_mask": inputs["attention_mask"], "inputs_embeds": model.get_input_embeddings()(ids)}
+        vectors = {name: values for name, values in inputs.items() if name != "input_ids"}
+        vectors["inputs_embeds"] = model.get_input_embeddings()(ids)
         try:
             given = next(iter(self.outputs(model, vectors).values()))
         except TypeError as error:
@@ -1813,10 +1816,12 @@ class ClassifierTests(_LabelledTests):
 
 
 class TaggerTests(_LabelledTests):
-    """Tokens to classes."""
+    """Tokens to classes. The processing class knows where in a text each of its tokens stands."""
 
     auto_class = AutoModelForTokenClassification
     pipeline_task = "token-classification"
+    lora: ClassVar[Mapping[str, Any]] = {"target_modules": "all-linear"}
+    """What adapters by peft are made for; the classifier is trained in full beside them."""
 
     def pipeline_inputs(self) -> list[Any]:
         tokenizer = self.processing_class()
@@ -1835,6 +1840,125 @@ class TaggerTests(_LabelledTests):
 
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
         return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    # In other hands
+
+    @pytest.mark.parametrize("strategy", ["none", "simple", "first", "average", "max"])
+    @torch.no_grad()
+    def test_pipeline_joins_tokens(self, strategy: str) -> None:
+        """Neighbours of one name are one entity, of the characters from the first one's begin to the last one's end."""
+        from transformers import TokenClassificationPipeline
+
+        model = self.build_with(id2label={0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC"})
+        tokenizer = self.processing_class()
+        texts = [" ".join(self.pipeline_inputs()[row] for row in rows) for rows in ([0, 2, 0], [1], [2, 1, 1, 0])]
+        pipe = TokenClassificationPipeline(model=model, tokenizer=tokenizer, aggregation_strategy=strategy)
+        for text, found in zip(texts, pipe(texts, batch_size=3), strict=True):
+            # Padding in front counts in the index of a token.
+            found = [{**one, "score": pytest.approx(one["score"], abs=1e-4), "index": 0} for one in found]
+            assert self.entities(model, tokenizer, text, joined=strategy != "none") == found
+
+    def entities(self, model: PreTrainedModel, tokenizer: Any, text: str, joined: bool) -> list[dict[str, Any]]:
+        """What the pipeline finds in a text of which each word is a token."""
+        batch = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
+        offsets = batch.pop("offset_mapping")[0].tolist()
+        found: list[dict[str, Any]] = []
+        previous = "O"
+        probability = model(**batch).logits[0].double().softmax(dim=-1)
+        for probabilities, (begin, end) in zip(probability, offsets, strict=True):
+            if begin == end:  # `<s>` and the like
+                continue
+            label = model.config.id2label[int(probabilities.argmax())]
+            score, kind = probabilities.max().item(), label[2:] or label
+            if joined and label[0] == "I" and previous[2:] == kind:
+                found[-1]["scores"].append(score)
+                found[-1] |= {"end": end, "word": f"{found[-1]['word']} {text[begin:end]}"}
+            elif label != "O":
+                one = {"scores": [score], "word": text[begin:end], "start": begin, "end": end, "index": 0}
+                found.append(one | ({"entity_group": kind} if joined else {"entity": label}))
+            previous = label
+        for one in found:
+            scores = one.pop("scores")
+            one["score"] = math.fsum(scores) / len(scores)
+        return found
+
+    @pytest.mark.slow
+    @pytest.mark.once_per_model
+    def test_trains_under_trainer(self, tmp_path: Path) -> None:
+        """transformers' own, on words and their tags: it learns them, stops, goes on to the same bits, and is saved."""
+        from transformers import DataCollatorForTokenClassification, Trainer, TrainingArguments
+
+        tokenizer, rows = self.processing_class(), self.tagged_rows()
+
+        def trainer() -> Trainer:
+            set_seed(0)
+            options = {
+                "num_train_epochs": 30,
+                "per_device_train_batch_size": 2,
+                "learning_rate": 0.05,
+                "save_steps": 20,
+            }
+            options |= {"logging_steps": 1, "report_to": "none", "use_cpu": True, "disable_tqdm": True}
+            arguments = TrainingArguments(output_dir=str(tmp_path), **options)
+            collator = DataCollatorForTokenClassification(tokenizer)
+            model = self.model_class(self.config())
+            return Trainer(model, arguments, train_dataset=rows, eval_dataset=rows, data_collator=collator)
+
+        straight = trainer()
+        before = straight.evaluate()["eval_loss"]
+        straight.train()
+        assert straight.evaluate()["eval_loss"] < 0.3 * before
+        resumed = trainer()
+        resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-20"))
+        for name, value in resumed.model.state_dict().items():
+            assert torch.equal(value, straight.model.state_dict()[name]), name
+        predictions = straight.predict(rows)
+        counted = predictions.label_ids != -100
+        assert (predictions.predictions.argmax(-1) == predictions.label_ids)[counted].mean() > 0.9
+        straight.save_model(str(tmp_path / "saved"))
+        inputs = self.make_inputs(2, (5, 3))
+        loaded = self.auto_class.from_pretrained(tmp_path / "saved")
+        self.assert_equal(self.outputs(loaded, inputs), self.outputs(straight.model.eval(), inputs), "saved", EXACT)
+
+    def tagged_rows(self) -> list[dict[str, list[int]]]:
+        """Texts of several lengths as the tokenizer gives them, every word tagged by its first token's id."""
+        tokenizer, rows = self.processing_class(), []
+        for words in (text.split() for text in self.pipeline_inputs() for _ in range(2)):
+            encoded = tokenizer(words, is_split_into_words=True)
+            places = encoded.word_ids()
+            firsts = [place is not None and place not in places[:index] for index, place in enumerate(places)]
+            tags = [token % self.config().num_labels for token in encoded["input_ids"]]
+            labels = [tag if first else -100 for tag, first in zip(tags, firsts, strict=True)]
+            rows.append({**encoded, "labels": labels})
+        return rows
+
+    @pytest.mark.slow
+    @pytest.mark.once_per_model
+    def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
+        peft = pytest.importorskip("peft")
+        self.build().save_pretrained(tmp_path / "base")
+        base = self.auto_class.from_pretrained(tmp_path / "base")
+        before = {name: value.clone() for name, value in base.state_dict().items()}
+        adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="TOKEN_CLS", r=2, **self.lora))
+        trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
+        optimizer, inputs, losses = torch.optim.Adam(trained, lr=0.05), self.make_inputs(3, (6, 4, 5)), []
+        for _ in range(60):
+            optimizer.zero_grad()
+            losses.append(self.training_loss(adapted, inputs))
+            losses[-1].backward()
+            optimizer.step()
+        assert losses[-1] < 0.5 * losses[0]
+        expected = self.outputs(adapted.eval(), inputs)
+        adapted.save_pretrained(tmp_path / "adapter")
+        classes = self.config().num_labels
+        found = peft.AutoPeftModelForTokenClassification.from_pretrained(
+            tmp_path / "adapter", num_labels=classes
+        ).eval()
+        self.assert_equal(self.outputs(found, inputs), expected, "adapter and base", 1e-6)
+        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
+        merged = self.auto_class.from_pretrained(tmp_path / "merged")
+        assert merged.state_dict().keys() == before.keys()
+        self.assert_equal(self.outputs(merged, inputs), expected, "merged", 1e-4)
 
 
 class QuestionAnsweringTests(HeadTests):
