@@ -8,6 +8,8 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForTokenClassification, TokenizersBackend
 
+from hf_lecture_models import RecurrentConfig, RecurrentForTokenClassification
+
 _LINES = [
     "Ada/B-PER Lovelace/I-PER met/O Charles/B-PER in/O New/B-LOC York/I-LOC",
     "New/B-LOC York/I-LOC saw/O Ada/B-PER",
@@ -64,10 +66,34 @@ def small_bert(**fields: Any) -> BertForTokenClassification:
     return BertForTokenClassification(config)
 
 
-def save_small_bert(folder: Path, padding_side: str = "right", **fields: Any) -> Path:
-    """A folder with model and tokenizer."""
+def small_lstm() -> RecurrentForTokenClassification:
+    """Ours, which reads both ways, and padding nowhere."""
+    torch.manual_seed(0)
+    names = {"id2label": dict(enumerate(TAGS)), "label2id": {tag: index for index, tag in enumerate(TAGS)}}
+    config = RecurrentConfig(
+        vocab_size=len(small_tokenizer()),
+        hidden_size=8,
+        num_hidden_layers=1,
+        bidirectional=True,
+        pad_token_id=0,
+        **names,
+    )
+    model = RecurrentForTokenClassification(config)
+    torch.nn.init.normal_(model.classifier.weight)
+    return model
+
+
+def save_small_bert(folder: Path, **fields: Any) -> Path:
+    """A folder with model and tokenizer, which pads on the right."""
     small_bert(**fields).save_pretrained(folder)
-    small_tokenizer(padding_side=padding_side).save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def save_small_lstm(folder: Path) -> Path:
+    """A folder with model and tokenizer, which pads on the left."""
+    small_lstm().save_pretrained(folder)
+    small_tokenizer(padding_side="left").save_pretrained(folder)
     return folder
 
 
