@@ -3,6 +3,8 @@
 
 import difflib
 import inspect
+import os
+import sys
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -148,3 +150,9 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
     if set(new) >= {key for key, _ in model.named_parameters()}:
         raise ValueError(f"{name} holds no weight of {type(model).__name__}; name a folder that save_pretrained wrote")
     return model, new
+
+
+def tell(message: str) -> None:
+    """Print a line to standard error, once where several processes run."""
+    if os.environ.get("RANK", "0") == "0":
+        print(message, file=sys.stderr)

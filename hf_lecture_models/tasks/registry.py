@@ -9,8 +9,9 @@ from typing import Any
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
+from hf_lecture_models.tasks.token_classification import TokenClassification
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (CausalLM(), TextClassification())}
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (CausalLM(), TextClassification(), TokenClassification())}
 
 
 def task_of(model: Any) -> Task[Any]:
