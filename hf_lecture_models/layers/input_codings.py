@@ -92,7 +92,8 @@ def zero_pad(vectors: Tensor, words: Tensor, length: int) -> Tensor:
     _check_lengths(words, length)
     # Place 0, cut off below, takes what is no word; a word too many has no place at all.
     places = words.cumsum(1).where(words, 0).unsqueeze(-1).expand_as(vectors)
-    return vectors.new_zeros(len(vectors), length + 1, vectors.shape[-1]).scatter(1, places, vectors)[:, 1:]
+    zeros = vectors.new_zeros(vectors.shape[0], length + 1, vectors.shape[-1])
+    return zeros.scatter(1, places, vectors)[:, 1:]
 
 
 def _check_lengths(words: Tensor, length: int) -> None:

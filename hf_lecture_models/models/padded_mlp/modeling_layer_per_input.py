@@ -88,7 +88,7 @@ class LayerPerInputModel(LayerPerInputPreTrainedModel):
         """Read word after word, each by its own layer."""
         u, words = self.word_inputs(input_ids, attention_mask)
         inputs, lengths = zero_pad(u, words, len(self.layers)), words.sum(1, keepdim=True)
-        h = u.new_zeros(len(u), self.config.hidden_size)
+        h = u.new_zeros(u.shape[0], self.config.hidden_size)
         states = [h]
         for number, layer in enumerate(self._layers_for(u.shape[1])):
             h = layer(h, inputs[:, number], lengths > number)
