@@ -13,6 +13,14 @@ from hf_lecture_models.models.bag_of_words import (
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
+from hf_lecture_models.models.padded_mlp import (
+    LayerPerInputConfig,
+    LayerPerInputForSequenceClassification,
+    LayerPerInputModel,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
+    PaddedMlpModel,
+)
 from hf_lecture_models.models.recurrent import (
     RecurrentConfig,
     RecurrentForCausalLM,
@@ -41,9 +49,15 @@ __all__ = [
     "Gpt1Config",
     "Gpt1ForCausalLM",
     "Gpt1Model",
+    "LayerPerInputConfig",
+    "LayerPerInputForSequenceClassification",
+    "LayerPerInputModel",
     "NGramConfig",
     "NGramForCausalLM",
     "NGramLogitsProcessor",
+    "PaddedMlpConfig",
+    "PaddedMlpForSequenceClassification",
+    "PaddedMlpModel",
     "RecurrentCache",
     "RecurrentConfig",
     "RecurrentForCausalLM",

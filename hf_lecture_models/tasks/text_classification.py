@@ -189,12 +189,12 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
     if "text_pair" not in data.columns:
         raise ValueError(
             f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
-            "--columns.text_pair NAME says which one it is, --model.pair_combination null builds a model of single texts"
+            "--columns.text_pair NAME says which one it is, --model.pair_combination null makes a model of single texts"
         )
     if "token_type_ids" not in tokenizer.model_input_names:
         raise ValueError(
-            "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is of "
-            "which (token_type_ids): --tokenizer.template pair, or tokenizer.set_template('pair') on a saved one"
+            "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is "
+            "of which (token_type_ids): --tokenizer.template pair, or tokenizer.set_template('pair') on a saved one"
         )
 
 
