@@ -18,9 +18,17 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.factories import (
+    add_template,
+    load_checkpoint,
+    make_model,
+    take_up_tokenizer,
+    template_to_add,
+    tokenizer_for,
+)
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
 from hf_lecture_models.trainer.recipe import setting
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
 
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
 _EVALUATION_BATCH = 64
+_DEFAULT_MODEL = {"model_type": "lecture_bag_of_words"}
 
 Example = dict[str, list[int]]
 """What a tokenizer gives for one text or pair: `input_ids` and the like."""
@@ -46,10 +55,17 @@ class TextClassificationRecipe(TaskRecipe, RowsRecipe):
     max_length: int | None = setting(
         None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
     )
-    model: dict[str, Any] = setting({"model_type": "lecture_bag_of_words"}, "model_type and the fields of its config")
+    model: dict[str, Any] = setting(
+        _DEFAULT_MODEL,
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
 
     def __post_init__(self) -> None:
+        changes = {name: value for name, value in self.model.items() if (name, value) not in _DEFAULT_MODEL.items()}
+        is_change = self.from_pretrained and "model_type" not in changes
+        self.model = {} if is_change else self.model
         super().__post_init__()
+        self.model = changes if is_change else self.model
         # YAML reads a name that looks like a number as one.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
 
@@ -75,9 +91,14 @@ class TextClassification(Task[TextClassificationRecipe]):
         return read_rows(recipe, part, required=("text", "label"), optional=("text_pair",))
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
-        """The tokenizer."""
+        """The tokenizer; the template that the model needs is added where it is missing."""
         texts, pairs = _texts(data)
-        return tokenizer_for(recipe, [*texts, *(pairs or ())])
+        tokenizer = tokenizer_for(recipe, [*texts, *(pairs or ())])
+        template = template_to_add(self.auto_class, recipe)
+        if template is not None and add_template(tokenizer, template) and recipe.from_pretrained:
+            special = tokenizer(" ", " ").tokens()
+            _say(f"the tokenizer gets the template {template!r}, a pair is {' '.join(special)}; new tokens start anew")
+        return tokenizer
 
     def model(self, recipe: TextClassificationRecipe, processor: Any, data: Rows) -> Any:
         """The classifier, with the classes of the data.
@@ -91,10 +112,12 @@ class TextClassification(Task[TextClassificationRecipe]):
             return make_model(self.auto_class, fields, processor, recipe.seed)
         if names is not None:
             names = _in_the_order_of_checkpoint(names, recipe)
-        fields = _head_fields(names)
+        fields = recipe.model | _head_fields(names)
         model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed, **fields)
-        if new and os.environ.get("RANK", "0") == "0":
-            print(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}", file=sys.stderr)
+        if new:
+            _say(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+        if getattr(model, "text_template", None):
+            take_up_tokenizer(model, processor, recipe.seed)
         if model.config.pad_token_id is None:
             model.config.pad_token_id = processor.pad_token_id
         return model
@@ -141,6 +164,12 @@ class TextClassification(Task[TextClassificationRecipe]):
         return super().describe(model, recipe, data) | {"classes": classes, "pairs": pairs}
 
 
+def _say(line: str) -> None:
+    """To a person who looks on; one process speaks."""
+    if os.environ.get("RANK", "0") == "0":
+        print(line, file=sys.stderr)
+
+
 @torch.no_grad()
 def predict(model: Any, tokenizer: Any, examples: Sequence[Example]) -> torch.Tensor:
     """The logits of encoded examples, (rows, num_labels), float32 on the CPU.
@@ -184,10 +213,14 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
-            belongs to another model, or pads nothing.
+            belongs to another model, lacks the template that it needs, or pads nothing; or it reads pairs only.
     """
     texts, pairs = _texts(data)
     check_tokenizer(model, tokenizer)
+    if getattr(model.config, "extract_token_id", None) is not None:
+        require_template(tokenizer, model.text_template)
+    if pairs is None and getattr(model.config, "both_orders", False):
+        raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
     if tokenizer.pad_token is None:
         raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
     longest = _longest_input(model, tokenizer)

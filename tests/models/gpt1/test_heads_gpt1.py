@@ -27,13 +27,13 @@ from hf_lecture_models import (
 from tests.model_tests import ClassifierTests, MultipleChoiceTests, Tensors, left_padded, perturb
 from tests.models.gpt1.test_modeling_gpt1 import WORDS, official_weights, small
 
-START, DELIM, EXTRACT = 26, 27, 28
+START, DELIM, EXTRACT = 32, 33, 34
 
 
 def config(**changes: Any) -> Gpt1Config:
-    """The tiny GPT-1, which drops nothing; its last words are Start, Delim and Extract."""
+    """The tiny GPT-1, which drops nothing; behind its words and special tokens come Start, Delim and Extract."""
     rates = dict.fromkeys(("dropout", "embedding_dropout", "attention_dropout", "classifier_dropout"), 0.0)
-    return small(**{"num_labels": 3, **rates, **changes})
+    return small(**{"vocab_size": 35, "num_labels": 3, **rates, **changes})
 
 
 def official(model: Any, inputs: Tensors, head_class: type, head: Tensors, **options: Any) -> Any:
@@ -59,31 +59,32 @@ class Gpt1ClassifierTests(ClassifierTests):
         return WordTokenizer.train([" ".join(WORDS)])
 
 
-class TestGpt1ForSequenceClassification(Gpt1ClassifierTests):
-    """Without an Extract token, the last real one is read."""
-
-    contradictory_configs = ({"classifier_dropout": 1.0}, {"auxiliary_lm_weight": -0.5}, {"auxilary_lm_weight": 0.5})
-
-    def config(self) -> Gpt1Config:
-        return config()
-
-
 def with_extract(inputs: Tensors) -> Tensors:
     """The inputs, in which the last real token of each row is Extract, and no other."""
     ids = inputs["input_ids"].clone()
-    ids[ids == EXTRACT] = 0
+    ids[ids >= START] = 0
     last = inputs["attention_mask"] - F.pad(inputs["attention_mask"][..., 1:], (0, 1))
     return inputs | {"input_ids": torch.where(last.bool(), EXTRACT, ids)}
 
 
-class TestExtract(Gpt1ClassifierTests):
+class TestGpt1ForSequenceClassification(Gpt1ClassifierTests):
     """With the auxiliary loss, which does not change what is predicted; `losses` adds it."""
+
+    contradictory_configs = ({"classifier_dropout": 1.0}, {"auxiliary_lm_weight": -0.5}, {"auxilary_lm_weight": 0.5})
 
     def config(self) -> Gpt1Config:
         return config(extract_token_id=EXTRACT, auxiliary_lm_weight=0.5)
 
     def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
         return with_extract(super().make_inputs(batch, lengths))
+
+    def processing_class(self) -> WordTokenizer:
+        tokenizer = super().processing_class()
+        tokenizer.set_template("gpt1")
+        return tokenizer
+
+    def pipeline_inputs(self) -> list[Any]:
+        return ["w1 w2 w3", "w4", {"text": "w5 w6", "text_pair": "w7"}]
 
     def build_with(self, **fields: Any) -> Any:
         """Without it: what else a loss depends on, these checks know better alone."""
@@ -92,6 +93,13 @@ class TestExtract(Gpt1ClassifierTests):
     def losses(self, model: Gpt1ForSequenceClassification, inputs: Tensors, labels: Tensors) -> Tensor:
         own = lm_losses(model, inputs)[labels["labels"] != -100]
         return super().losses(model, inputs, labels) + 0.5 * own
+
+
+class TestWithoutExtract(Gpt1ClassifierTests):
+    """The last real token is read; any tokenizer will do."""
+
+    def config(self) -> Gpt1Config:
+        return config()
 
 
 def lm_losses(model: Any, inputs: Tensors) -> Tensor:
@@ -136,7 +144,7 @@ def pairs(*lengths: tuple[int, int]) -> Tensors:
     """Start a Delim b Extract for each pair of lengths, padded on the right."""
     rows = []
     for a, b in lengths:
-        text, other = torch.randint(26, (a,)), torch.randint(26, (b,))
+        text, other = torch.randint(28, (a,)), torch.randint(28, (b,))
         rows.append(torch.cat((tensor(START), text, tensor(DELIM), other, tensor(EXTRACT))))
     ids = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=31)
     return {"input_ids": ids, "attention_mask": (ids != 31).long()}
@@ -242,7 +250,7 @@ def test_a_row_without_extract_is_refused(head_class: type) -> None:
     cut = {name: values[:, :5] for name, values in inputs.items()}
     if head_class is Gpt1ForMultipleChoice:
         cut = {name: values[None] for name, values in cut.items()}
-    message = r"input row 0 holds no Extract token \(id 28\).*template 'gpt1' \(Start text Extract"
+    message = r"input row 0 holds no Extract token \(id 34\).*template 'gpt1' \(Start text Extract"
     with pytest.raises(ValueError, match=message):
         model(**cut)
 
@@ -268,7 +276,7 @@ def test_both_orders_of_what_is_no_pair_are_refused() -> None:
     model = build(both_orders=True)
     for middle in ([5, 6], [DELIM, 5, DELIM]):
         ids = torch.tensor([[START, *middle, EXTRACT]])
-        with pytest.raises(ValueError, match=r"row 0 holds not one Delim token \(id 27\).*Delim text_pair Extract"):
+        with pytest.raises(ValueError, match=r"row 0 holds not one Delim token \(id 33\).*Delim text_pair Extract"):
             model(ids)
     ids = pairs((2, 2))["input_ids"]
     with pytest.raises(TypeError, match="input_ids, not inputs_embeds"):
