@@ -156,7 +156,7 @@ def test_training_is_that_of_a_loop_of_our_own(
 @pytest.mark.parametrize("weight", [0.0, 0.5])
 def test_transformers_trainer_has_equal_losses(folder: Path, tmp_path: Path, weight: float) -> None:
     chosen = recipe(folder, PAIRS[:8], model={"auxiliary_lm_weight": weight})
-    expected, tokenizer, data = parts(chosen)
+    expected, tokenizer, _ = parts(chosen)
     losses = by_hand(expected, tokenizer, chosen, [list(range(8))] * 3)
     for parts_of_step in (1, 2, 4):
         model, tokenizer, _ = parts(chosen)
