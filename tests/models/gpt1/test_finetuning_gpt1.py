@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -293,8 +296,56 @@ def test_an_official_checkpoint_with_its_own_tokenizer(tmp_path: Path) -> None:
     assert answers[0]["label"] in ("a", "c")
 
 
-RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "gpt1_tiny_classifier.yaml"
+RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "gpt1_pairs_tiny.yaml"
 
 
-def in_process(*arguments: Any) -> Any:
-    return train_from_command(Glue(), [str(argument) for argument in (RECIPE, *arguments)])[0]
+def train(*arguments: Any) -> Any:
+    few = ["--epochs", "5", "--save_every", "10", "--model.auxiliary_lm_weight", "0.5"]
+    return train_from_command(Glue(), [str(argument) for argument in (RECIPE, *few, *arguments)])[0]
+
+
+@contextmanager
+def stopped_at(call: int) -> Iterator[None]:
+    """Within it, this forward pass in training is interrupted."""
+    read, calls = Gpt1ForSequenceClassification.read_texts, []
+
+    def stops(self: Any, inputs: dict[str, Any]) -> Any:
+        calls.append(self.training)
+        if sum(calls) == call:
+            raise KeyboardInterrupt
+        return read(self, inputs)
+
+    with patch.object(Gpt1ForSequenceClassification, "read_texts", stops), pytest.raises(KeyboardInterrupt):
+        yield
+
+
+def assert_same_bits(first: Path, second: Path) -> None:
+    expected, found = (load_file(folder / "model.safetensors") for folder in (first, second))
+    assert expected.keys() == found.keys()
+    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
+
+
+def test_stopped_and_resumed_it_ends_in_the_same_bits(tmp_path: Path) -> None:
+    """With dropout, two micro-batches in each step, both orders of each pair and the auxiliary loss."""
+    straight = train("--output_dir", tmp_path / "straight")
+    with stopped_at(35):
+        train("--output_dir", tmp_path / "run")
+    assert (tmp_path / "run" / "checkpoints" / "step-00000010").is_dir()
+    resumed = train("--output_dir", tmp_path / "run", "--resume")
+    assert (resumed.step, resumed.best_metric) == (30, straight.best_metric)
+    assert_same_bits(straight.folder, resumed.folder)
+
+
+def test_a_run_from_a_language_model_is_resumed_too(folder: Path, tmp_path: Path) -> None:
+    """Begun again from the language model, it grows the same vocabulary and then takes up its checkpoint."""
+    chosen = recipe(folder, epochs=2, save_every=3, model={"dropout": 0.3})
+
+    def run(name: str, resume: bool = False) -> None:
+        model, tokenizer, data = parts(chosen)
+        TASK.train(model, tokenizer, data, None, chosen, output_dir=tmp_path / name, resume=resume, quiet=True)
+
+    run("straight")
+    with stopped_at(9):
+        run("cut")
+    run("cut", resume=True)
+    assert_same_bits(tmp_path / "straight", tmp_path / "cut")
