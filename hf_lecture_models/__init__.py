@@ -11,7 +11,13 @@ from hf_lecture_models.models.bag_of_words import (
     BagOfWordsModel,
 )
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
-from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
+from hf_lecture_models.models.gpt1 import (
+    Gpt1Config,
+    Gpt1ForCausalLM,
+    Gpt1ForMultipleChoice,
+    Gpt1ForSequenceClassification,
+    Gpt1Model,
+)
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
 from hf_lecture_models.models.padded_mlp import (
     LayerPerInputConfig,
@@ -48,6 +54,8 @@ __all__ = [
     "FeedForwardModel",
     "Gpt1Config",
     "Gpt1ForCausalLM",
+    "Gpt1ForMultipleChoice",
+    "Gpt1ForSequenceClassification",
     "Gpt1Model",
     "LayerPerInputConfig",
     "LayerPerInputForSequenceClassification",
