@@ -2,7 +2,7 @@
 """Whether a checkpoint's weights are those that its configuration asks for; asked before they are read."""
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -110,7 +110,8 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
 
 def _refuse_other_names(model: nn.Module, asked: nn.Module) -> None:
     """Raise a ValueError unless all that `asked` holds is in `model`, and nothing else; what is tied counts once."""
-    lacking = dict(asked.named_parameters()).keys() - dict(model.named_parameters()).keys()
+    lacking = set(dict(asked.named_parameters()).keys() - dict(model.named_parameters()).keys())
+    lacking -= _absent_modules(model, asked.state_dict().keys(), lacking)
     unknown = model.state_dict().keys() - asked.state_dict().keys()
     for name in sorted(lacking) or sorted(unknown):
         raise ValueError(
@@ -138,15 +139,18 @@ def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
     if the checkpoint has none of their weights: some heads do without them.
     """
     prefix, names = f"{model.base_model_prefix}.", model.base_model.state_dict().keys()
-    has_head = model.base_model is not model
     same_class = getattr(model.config, "architectures", None) == [type(model).__name__]
     missing = {name.removeprefix(prefix): name for name in info["missing_keys"]}
-    if not (has_head and same_class):
-        for module in model._may_start_anew:
-            weights = {name for name in names if name.startswith(f"{module}.")}
-            if weights <= missing.keys():
-                missing = {short: name for short, name in missing.items() if short not in weights}
+    if model.base_model is model or not same_class:
+        for name in _absent_modules(model, names, missing):
+            del missing[name]
     _refuse([name for short, name in missing.items() if same_class or short in names], "lacks", source)
+
+
+def _absent_modules(model: Any, names: Iterable[str], missing: Iterable[str]) -> set[str]:
+    """Of the base model's `names`, those of the modules in `_may_start_anew` of which all are missing."""
+    parts = [{name for name in names if name.startswith(f"{module}.")} for module in model._may_start_anew]
+    return set().union(*(part for part in parts if part <= set(missing)))
 
 
 def refuse_unexpected(model: Any, info: dict[str, Any], source: str) -> None:
