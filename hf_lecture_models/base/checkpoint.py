@@ -30,14 +30,18 @@ def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[s
     renamings = [entry for entry in mapping if isinstance(entry, WeightRenaming)]
     converters = {pattern: e for e in mapping if isinstance(e, WeightConverter) for pattern in e.source_patterns}
     found, mismatched = set(), set()
+    parts: dict[str, set[str]] = {}
     for stored_name, stored in _headers(files, load_config.weights_only):
         rules = (renamings, list(converters.values()))
         name, pattern = rename_source_key(stored_name, *rules, model.base_model_prefix, expected)
         if name not in expected and stored_name in expected:
             name, pattern = stored_name, None
         if pattern is not None:
-            targets = converters[pattern].target_patterns
-            found |= {name.replace(targets[0], target) for target in targets}
+            parts.setdefault(name, set()).add(pattern)
+            # A matrix that is put together is there as soon as its last part is.
+            if parts[name] == set(converters[pattern].source_patterns):
+                targets = converters[pattern].target_patterns
+                found |= {name.replace(targets[0], target) for target in targets}
         elif name in expected:
             found.add(name)
             if stored.shape != expected[name].shape:

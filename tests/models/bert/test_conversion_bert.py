@@ -173,7 +173,9 @@ def test_every_class_reads_every_checkpoint(tmp_path: Path, saved: type, model_c
     """What the checkpoint has is read; the head starts anew, and so does the pooler where the checkpoint has none."""
     theirs = official(saved)
     theirs.save_pretrained(tmp_path)
-    ours, info = model_class.from_pretrained(tmp_path, output_loading_info=True)
+    # Classifiers of different things have another number of outputs, which a user must know.
+    options = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+    ours, info = model_class.from_pretrained(tmp_path, **options)
     base = {name for name in info["missing_keys"] if name.startswith(("model.", "pooler", "embed", "layers"))}
     allowed = {"model.pooler.weight", "model.pooler.bias", "pooler.weight", "pooler.bias"}
     has_pooler = getattr(getattr(theirs, "bert", theirs), "pooler", None) is not None
@@ -330,8 +332,9 @@ def test_a_published_model(minilm: Path) -> None:
     assert_close(found.last_hidden_state[mask], expected.last_hidden_state[mask], rtol=0, atol=2e-5)
     assert_close(found.pooler_output, expected.pooler_output, rtol=0, atol=2e-5)
     gradients = official_gradients(ours)
+    largest = max(parameter.grad.abs().max().item() for parameter in theirs.parameters())
     for name, parameter in theirs.named_parameters():
-        scale = parameter.grad.abs().max().item()
+        scale = max(parameter.grad.abs().max().item(), 1e-3 * largest)  # the bias of keys has no gradient
         assert_close(gradients[name], parameter.grad, rtol=0, atol=1e-4 * scale, msg=lambda m, n=name: f"{n}: {m}")
 
 

@@ -221,7 +221,7 @@ class TestLectureBertForTokenClassification(BertTests, TaggerTests):
 class TestLectureBertForQuestionAnswering(BertTests, QuestionAnsweringTests):
     model_class = LectureBertForQuestionAnswering
     bidirectional = True
-    perturbation = 0.3
+    perturbation = 0.25
     # It adds the same number to the scores of all positions, too.
     zero_gradients = {**QuestionAnsweringTests.zero_gradients, "model.layers.1.ffn_norm.bias": "as qa_outputs.bias"}
 
