@@ -10,6 +10,17 @@ from hf_lecture_models.models.bag_of_words import (
     BagOfWordsForSequenceClassification,
     BagOfWordsModel,
 )
+from hf_lecture_models.models.bert import (
+    LectureBertConfig,
+    LectureBertForMaskedLM,
+    LectureBertForMultipleChoice,
+    LectureBertForNextSentencePrediction,
+    LectureBertForPreTraining,
+    LectureBertForQuestionAnswering,
+    LectureBertForSequenceClassification,
+    LectureBertForTokenClassification,
+    LectureBertModel,
+)
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
@@ -35,6 +46,15 @@ __all__ = [
     "Gpt1Config",
     "Gpt1ForCausalLM",
     "Gpt1Model",
+    "LectureBertConfig",
+    "LectureBertForMaskedLM",
+    "LectureBertForMultipleChoice",
+    "LectureBertForNextSentencePrediction",
+    "LectureBertForPreTraining",
+    "LectureBertForQuestionAnswering",
+    "LectureBertForSequenceClassification",
+    "LectureBertForTokenClassification",
+    "LectureBertModel",
     "NGramConfig",
     "NGramForCausalLM",
     "NGramLogitsProcessor",

@@ -134,11 +134,19 @@ def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
     """Raise a ValueError if `missing_keys` names what must not start at random.
 
     Those are all weights, where the checkpoint was saved by this very class; else those below the head: whoever saved
-    it, a head may be new, the base model may not.
+    it, a head may be new, the base model may not. Of the base model, modules in `_may_start_anew` count with the head,
+    if the checkpoint has none of their weights: some heads do without them.
     """
     prefix, names = f"{model.base_model_prefix}.", model.base_model.state_dict().keys()
+    has_head = model.base_model is not model
     same_class = getattr(model.config, "architectures", None) == [type(model).__name__]
-    _refuse([n for n in info["missing_keys"] if same_class or n.removeprefix(prefix) in names], "lacks", source)
+    missing = {name.removeprefix(prefix): name for name in info["missing_keys"]}
+    if not (has_head and same_class):
+        for module in model._may_start_anew:
+            weights = {name for name in names if name.startswith(f"{module}.")}
+            if weights <= missing.keys():
+                missing = {short: name for short, name in missing.items() if short not in weights}
+    _refuse([name for short, name in missing.items() if same_class or short in names], "lacks", source)
 
 
 def refuse_unexpected(model: Any, info: dict[str, Any], source: str) -> None:
