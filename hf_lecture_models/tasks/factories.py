@@ -16,6 +16,7 @@ from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.registry import TOKENIZERS
+from hf_lecture_models.tokenization.templates import TEMPLATES
 from hf_lecture_models.trainer.recipe import coerced
 
 
@@ -26,7 +27,8 @@ def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
     ['the', 'dog', '<unk>']
 
     Args:
-        options: `type`, a name of `TOKENIZERS`, and arguments of that class's `train`.
+        options: `type`, a name of `TOKENIZERS`, `template`, a name of `TEMPLATES`, and arguments of that class's
+            `train`.
 
     Raises:
         ValueError: there is no such type or option, or an option is of another type.
@@ -37,11 +39,15 @@ def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
         raise ValueError(f"recipe: tokenizer.type must be one of {', '.join(TOKENIZERS)}, not {kind!r}")
     train = TOKENIZERS[kind].train
     kinds = typing.get_type_hints(train)
+    kinds["template"] = str | None
     known = [name for name in inspect.signature(train).parameters if name not in ("texts", "progress", "kwargs")]
+    known += [] if "template" in known else ["template"]
     for name in options:
         if name not in known:
             raise ValueError(f"recipe: no field tokenizer.{name}; type {kind} has {', '.join(known)}")
         options[name] = coerced(options[name], kinds[name], f"tokenizer.{name}")
+    if options.get("template") not in (None, *TEMPLATES):
+        raise ValueError(f"recipe: tokenizer.template must be one of {', '.join(TEMPLATES)}, not {options['template']}")
     return train(texts, **options)
 
 
