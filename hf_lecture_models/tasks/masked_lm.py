@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from transformers import AutoModelForMaskedLM, AutoModelForPreTraining
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
-from hf_lecture_models.io.auto_classes import model_classes
+from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -55,7 +54,9 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
     )
     sequence_length: int = setting(128, "tokens of the longest row, special ones included", least=1)
     mask_probability: float = setting(0.15, "share of the tokens of a row to predict", least=0)
-    tokenizer: dict[str, Any] = setting({"type": "wordpiece"}, "type wordpiece, bpe, ...; options of its train()")
+    tokenizer: dict[str, Any] = setting(
+        {"type": "bpe", "template": "bert"}, "type, options of its train(); a template with a mask token"
+    )
     model: dict[str, Any] = setting({"model_type": "lecture_bert"}, "model_type and the fields of its config")
 
     def __post_init__(self) -> None:
@@ -94,7 +95,7 @@ class MaskedLM(Task[MaskedLMRecipe]):
     def is_for(self, model: Any) -> bool:
         """Also models for pre-training that predict next sentences; others are pre-trained in other ways."""
         pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
-        return super().is_for(model) or (pretrained and predicts_next_sentences(model))
+        return super().is_for(model) or (pretrained and learns_next_sentences(model))
 
     def measures(self, recipe: MaskedLMRecipe) -> tuple[Measure, ...]:
         """Of masked tokens, and of pairs where there are any."""
@@ -129,10 +130,10 @@ class MaskedLM(Task[MaskedLMRecipe]):
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Batches:
         """Rows in a new order each epoch, masked anew."""
-        if predicts_next_sentences(model) != recipe.next_sentence:
+        if learns_next_sentences(model) != recipe.next_sentence:
             raise ValueError(
                 f"{type(model).__name__} "
-                + ("needs pairs" if predicts_next_sentences(model) else "predicts no next sentences")
+                + ("needs pairs" if learns_next_sentences(model) else "predicts no next sentences")
                 + f"; set next_sentence {str(not recipe.next_sentence).lower()}, or load the model by "
                 + self.auto_class_of(recipe).__name__
             )
@@ -157,17 +158,6 @@ class MaskedLM(Task[MaskedLMRecipe]):
     def describe(self, model: Any, recipe: MaskedLMRecipe, data: Any = None) -> dict[str, Any]:
         """As of any task; whether there are pairs, the model says."""
         return super().describe(model, _recipe_for(model, recipe), data)
-
-
-def predicts_next_sentences(model: Any) -> bool:
-    """Whether the model learns masked tokens and next sentences at once.
-
-    >>> from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
-    >>> config = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)
-    >>> predicts_next_sentences(BertForPreTraining(config)), predicts_next_sentences(BertForMaskedLM(config))
-    (True, False)
-    """
-    return {"labels", "next_sentence_label"} <= signature(model.forward).parameters.keys()
 
 
 @torch.no_grad()
@@ -225,7 +215,7 @@ def _exp(nats: float) -> float:
 
 
 def _recipe_for(model: Any, recipe: MaskedLMRecipe) -> MaskedLMRecipe:
-    return replace(recipe, next_sentence=predicts_next_sentences(model))
+    return replace(recipe, next_sentence=learns_next_sentences(model))
 
 
 def _masked_texts(model: Any, tokenizer: Any, data: Sequence[str], recipe: MaskedLMRecipe, part: str) -> MaskedTexts:

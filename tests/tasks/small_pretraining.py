@@ -19,9 +19,9 @@ SPECIALS = {
     "sep_token": "[SEP]",
     "mask_token": "[MASK]",
 }
-WORDS = "the keeper reads a letter in town ship passes light night garden ape sits".split()
-# 30 documents of one line, of no word to 14.
-TEXTS = [" ".join((WORDS * 3)[n % 7 : n % 7 + n * 3 % 15]) for n in range(30)]
+WORDS = ["the", "keeper", "reads", "a", "letter", "in", "town", "ship", "passes", "light", "night", "garden", "ape"]
+# 22 documents of one line, of no word to 12: 17 rows.
+TEXTS = [" ".join((WORDS * 3)[n % 7 : n % 7 + n * 3 % 15]) for n in range(22)]
 
 
 def word_tokenizer(words: list[str] = WORDS, without: str = "", template: bool = True) -> Any:

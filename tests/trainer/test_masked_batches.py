@@ -71,7 +71,8 @@ def test_padding_unknown_and_special_tokens_are_never_masked_nor_changed() -> No
     # Where both segments are unknown words, there is nothing to predict, and the pair does not count.
     nothing = (original < FIRST).all(1)
     assert nothing.any()
-    assert (rows.next_sentence_label is not None) and (rows.next_sentence_label[nothing] == -100).all()
+    assert rows.next_sentence_label is not None
+    assert (rows.next_sentence_label[nothing] == -100).all()
     assert (rows.next_sentence_label[~nothing] != -100).all()
 
 
@@ -112,7 +113,8 @@ def test_lengths_do_not_tell_which_segments_are_random() -> None:
 
 def test_rows_are_laid_out_by_the_tokenizers_template() -> None:
     texts = numbered_texts([30, 30])
-    for row, types, real in zip(*(getattr(draw(texts), name) for name in ("inputs", "token_type_ids", "is_real"))):
+    rows = draw(texts)
+    for row, types, real in zip(rows.inputs, rows.token_type_ids, rows.is_real, strict=True):
         length = int(real.sum())
         assert length <= 16
         assert real[:length].all()
@@ -200,7 +202,7 @@ def test_each_epoch_is_masked_anew_and_a_seed_says_how() -> None:
     def epochs(seed: int) -> list[list[dict[str, Any]]]:
         source = batches(seed=seed)
         steps = [rows_of(source.next_step()) for _ in range(2 * source.steps_per_epoch)]
-        return [sorted(sum(steps[half::2], []), key=str) for half in (0, 1)]
+        return [sorted((row for step in steps[half::2] for row in step), key=str) for half in (0, 1)]
 
     assert epochs(0) == epochs(0)
     assert epochs(0) != epochs(1)
