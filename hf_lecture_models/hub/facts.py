@@ -104,7 +104,7 @@ def facts_of_training(
     records = {name: folder / f"{name}.json" for name in ("training", "task")}
     training, task = (_read_json(path) if path.is_file() else {} for path in records.values())
     script = task.pop("script", None)
-    return collect_facts(
+    facts = collect_facts(
         model,
         processor,
         _best_validation(training) if task else {},
@@ -115,6 +115,7 @@ def facts_of_training(
         training=training_record(training, task.get("items", "items")),
         command=f"accelerate launch training/{script} recipe.yaml" if script and recipe else None,
     )
+    return facts | {"environment": training.get("environment") or facts["environment"]}
 
 
 def plain_task(model: Any) -> dict[str, Any]:
