@@ -92,10 +92,11 @@ class MaskedLMHead(ModelHead):
         if all_kept and logits is not None:
             return logits, cross_entropy(logits, labels, num_items_in_batch)
         labels = class_labels(labels, hidden.shape[:2], self.config.vocab_size).flatten().to(hidden.device)
-        counted = (labels != NOT_COUNTED).nonzero().squeeze(1)
-        states = self.word_states(hidden.flatten(0, 1).index_select(0, counted))
-        total = linear_cross_entropy(states, self.lm_head, labels.index_select(0, counted))
-        return logits, mean_over_items(total, len(counted), num_items_in_batch)
+        counted = labels != NOT_COUNTED
+        places = counted.nonzero().squeeze(1)
+        states = self.word_states(hidden.flatten(0, 1).index_select(0, places))
+        total = linear_cross_entropy(states, self.lm_head, labels.index_select(0, places))
+        return logits, mean_over_items(total, counted.sum(), num_items_in_batch)
 
     def word_states(self, hidden: Tensor) -> Tensor:
         """What `lm_head` reads of the states `hidden` (..., hidden_size): the states themselves, unless overridden."""
