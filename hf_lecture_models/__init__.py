@@ -28,7 +28,7 @@ from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCaus
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
-from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordTokenizer
+from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordPieceTokenizer, WordTokenizer
 from hf_lecture_models.version import __version__
 
 register_pipelines()
@@ -66,6 +66,7 @@ __all__ = [
     "SelfAttentionForCausalLM",
     "SelfAttentionModel",
     "SentenceRankingPipeline",
+    "WordPieceTokenizer",
     "WordTokenizer",
     "__version__",
     "evaluate_language_model",
