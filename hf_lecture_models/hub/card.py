@@ -26,6 +26,8 @@ _TRAINING = {
     "run_seconds": "seconds of the clock in all, evaluation and saving included",
     "seconds": "seconds of the clock",
     "cpu_seconds": "CPU seconds of learning alone",
+    "targets": "masked tokens predicted",
+    "targets_per_second": "masked tokens predicted per second of learning",
     "processes": "processes",
     "device": "device",
 }
@@ -133,7 +135,7 @@ def _is_ours(facts: Mapping[str, Any]) -> bool:
 def _training_rows(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What the training took, as readers call it."""
     items = facts["task"].get("items", "items")
-    labels = {**_TRAINING, items: f"{items} read", f"{items}_per_second": f"{items} per second of learning"}
+    labels = {items: f"{items} read", f"{items}_per_second": f"{items} per second of learning", **_TRAINING}
     return [(labels.get(key, key.replace("_", " ")), value) for key, value in (facts.get("training") or {}).items()]
 
 

@@ -15,6 +15,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.hub.card import PACKAGE
 from hf_lecture_models.hub.export import registered_classes
+from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import staged_file
 
 # Beside the model and its card: what the card was rendered from.
@@ -126,7 +127,8 @@ def facts_of_training(
 def plain_task(model: Any) -> dict[str, Any]:
     """What a model is for, as transformers' tables have it: the Auto class that gives it, and the pipeline of that.
 
-    Where there is none, the tag is what the Hub calls the task, or None.
+    Where there is none, the tag is what the Hub calls the task, or None. A model that was pre-trained with next
+    sentences fills in masked words, too.
 
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
     >>> plain_task(RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=2)))
@@ -134,8 +136,11 @@ def plain_task(model: Any) -> dict[str, Any]:
     """
     classes = registered_classes(type(model.config))
     auto = next((name for name, cls in classes.items() if cls is type(model)), "AutoModel")
+    loader = "AutoModelForMaskedLM" if learns_next_sentences(model) else auto
     pipelines = PIPELINE_REGISTRY.supported_tasks.items()
-    tag = next((tag for tag, entry in pipelines if auto in (cls.__name__ for cls in entry["pt"])), "feature-extraction")
+    tag = next(
+        (tag for tag, entry in pipelines if loader in (cls.__name__ for cls in entry["pt"])), "feature-extraction"
+    )
     name, tag = _WITHOUT_PIPELINE.get(auto, (tag, tag))
     return {"name": name, "auto_class": auto, "pipeline_tag": tag}
 
