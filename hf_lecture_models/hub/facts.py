@@ -23,7 +23,7 @@ FACTS = "facts.json"
 # Beside the weights that a training run kept: what it trained for, as `tasks` describes it.
 TASK_FILE = "task.json"
 # What the Hub calls tasks for which transformers 5 has no pipeline; None where it has no name either.
-_WITHOUT_PIPELINE = {
+_WITHOUT_PIPELINE: dict[str, tuple[str, str | None]] = {
     "AutoModelForMultipleChoice": ("multiple-choice", "multiple-choice"),
     "AutoModelForNextSentencePrediction": ("next-sentence-prediction", None),
     "AutoModelForQuestionAnswering": ("question-answering", "question-answering"),
@@ -138,10 +138,8 @@ def plain_task(model: Any) -> dict[str, Any]:
     auto = next((name for name, cls in classes.items() if cls is type(model)), "AutoModel")
     loader = "AutoModelForMaskedLM" if learns_next_sentences(model) else auto
     pipelines = PIPELINE_REGISTRY.supported_tasks.items()
-    tag = next(
-        (tag for tag, entry in pipelines if loader in (cls.__name__ for cls in entry["pt"])), "feature-extraction"
-    )
-    name, tag = _WITHOUT_PIPELINE.get(auto, (tag, tag))
+    found = (tag for tag, entry in pipelines if loader in (cls.__name__ for cls in entry["pt"]))
+    name, tag = _WITHOUT_PIPELINE.get(auto) or (next(found, "feature-extraction"),) * 2
     return {"name": name, "auto_class": auto, "pipeline_tag": tag}
 
 
