@@ -9,8 +9,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hf_lecture_models.layers.inputs import last_token_index
-
 
 def last_index(found: Tensor) -> Tensor:
     """(batch,): the last place in each row that is True; 0 where there is none.
@@ -18,7 +16,7 @@ def last_index(found: Tensor) -> Tensor:
     >>> last_index(torch.tensor([[True, False, True, False], [False, False, False, False]])).tolist()
     [2, 0]
     """
-    return last_token_index(found)[:, -1]
+    return (found * torch.arange(found.shape[1], device=found.device)).amax(1)
 
 
 def extract_index(input_ids: Tensor, real: Tensor, extract_token_id: int) -> Tensor:
