@@ -39,12 +39,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.attention import flex_attention
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForMultipleChoice,
+    AutoModelForNextSentencePrediction,
+    AutoModelForPreTraining,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
@@ -233,6 +236,8 @@ class ModelTests:
     tolerance: ClassVar[float] = 1e-5
     pipeline_task: ClassVar[str | None] = None
     pipeline_arguments: ClassVar[Mapping[str, Any]] = {}
+    shortest: ClassVar[int] = 1
+    """Tokens of the shortest input that is not empty."""
     bidirectional: ClassVar[bool | None] = None
     """Whether each position's output reads those behind it too; None where outputs are not of positions."""
     registered_by: ClassVar[str] = "hf_lecture_models"
@@ -348,7 +353,7 @@ class ModelTests:
     @torch.no_grad()
     def test_outputs_equal_reference(self) -> None:
         model = self.build()
-        for lengths in ((7, 7, 7), (1, 1)):
+        for lengths in ((7, 7, 7), (self.shortest, self.shortest)):
             inputs = self.make_inputs(len(lengths), lengths)
             theirs = self.at_real(self.reference(model, inputs), inputs)
             self.assert_equal(self.at_real(self.outputs(model, inputs), inputs), theirs, f"lengths {lengths}")
@@ -431,7 +436,7 @@ class ModelTests:
     @pytest.mark.parametrize("side", ["right", "left"])
     @torch.no_grad()
     def test_batch_equals_single_rows(self, side: str) -> None:
-        model, lengths = self.build(), (4, 7, 1, 5, 2)
+        model, lengths = self.build(), (4, 7, self.shortest, 5, 2)
         inputs = self.make_inputs(len(lengths), lengths)
         batch = left_padded(inputs, self.sequence_inputs, lengths) if side == "left" else inputs
         outputs = self.outputs(model, batch)
@@ -863,10 +868,10 @@ class TokenTests(ModelTests):
     @torch.no_grad()
     def test_ids_and_masks_of_a_wrong_shape_are_refused(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
-        ids, mask = inputs.values()
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
         for given in (ids[0, ..., 0], ids[None, None]):
             with pytest.raises(ValueError, match=r"input_ids has shape .*\(batch, "):
-                model(input_ids=given)
+                model(**{**inputs, "input_ids": given, "attention_mask": None})
         for given in (mask[..., :4], torch.cat((mask, mask)), mask[:, None]):
             with pytest.raises(ValueError, match="attention_mask has shape"):
                 model(**inputs | {"attention_mask": given})
@@ -1684,11 +1689,12 @@ class HeadTests(TokenTests):
         for name, values in {"token_type_ids": types, "position_ids": positions}.items():
             try:
                 given = next(iter(self.outputs(model, inputs | {name: values}).values()))
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 assert name in str(error)  # noqa: PT017
             else:
                 assert not torch.allclose(given, plain), f"{name} is accepted and ignored"
-        vectors = {"attention_mask": inputs["attention_mask"], "inputs_embeds": model.get_input_embeddings()(ids)}
+        vectors = {name: values for name, values in inputs.items() if name != "input_ids"}
+        vectors["inputs_embeds"] = model.get_input_embeddings()(ids)
         try:
             given = next(iter(self.outputs(model, vectors).values()))
         except TypeError as error:
@@ -1817,10 +1823,12 @@ class ClassifierTests(_LabelledTests):
 
 
 class TaggerTests(_LabelledTests):
-    """Tokens to classes."""
+    """Tokens to classes. The processing class knows where in a text each of its tokens stands."""
 
     auto_class = AutoModelForTokenClassification
     pipeline_task = "token-classification"
+    lora: ClassVar[Mapping[str, Any]] = {"target_modules": "all-linear"}
+    """What adapters by peft are made for; the classifier is trained in full beside them."""
 
     def pipeline_inputs(self) -> list[Any]:
         tokenizer = self.processing_class()
@@ -1839,6 +1847,125 @@ class TaggerTests(_LabelledTests):
 
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
         return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    # In other hands
+
+    @pytest.mark.parametrize("strategy", ["none", "simple", "first", "average", "max"])
+    @torch.no_grad()
+    def test_pipeline_joins_tokens(self, strategy: str) -> None:
+        """Neighbours of one name are one entity, of the characters from the first one's begin to the last one's end."""
+        from transformers import TokenClassificationPipeline
+
+        model = self.build_with(id2label={0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC"})
+        tokenizer = self.processing_class()
+        texts = [" ".join(self.pipeline_inputs()[row] for row in rows) for rows in ([0, 2, 0], [1], [2, 1, 1, 0])]
+        pipe = TokenClassificationPipeline(model=model, tokenizer=tokenizer, aggregation_strategy=strategy)
+        for text, found in zip(texts, pipe(texts, batch_size=3), strict=True):
+            # Padding in front counts in the index of a token.
+            found = [{**one, "score": pytest.approx(one["score"], abs=1e-4), "index": 0} for one in found]
+            assert self.entities(model, tokenizer, text, joined=strategy != "none") == found
+
+    def entities(self, model: PreTrainedModel, tokenizer: Any, text: str, joined: bool) -> list[dict[str, Any]]:
+        """What the pipeline finds in a text of which each word is a token."""
+        batch = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
+        offsets = batch.pop("offset_mapping")[0].tolist()
+        found: list[dict[str, Any]] = []
+        previous = "O"
+        probability = model(**batch).logits[0].double().softmax(dim=-1)
+        for probabilities, (begin, end) in zip(probability, offsets, strict=True):
+            if begin == end:  # `<s>` and the like
+                continue
+            label = model.config.id2label[int(probabilities.argmax())]
+            score, kind = probabilities.max().item(), label[2:] or label
+            if joined and label[0] == "I" and previous[2:] == kind:
+                found[-1]["scores"].append(score)
+                found[-1] |= {"end": end, "word": f"{found[-1]['word']} {text[begin:end]}"}
+            elif label != "O":
+                one = {"scores": [score], "word": text[begin:end], "start": begin, "end": end, "index": 0}
+                found.append(one | ({"entity_group": kind} if joined else {"entity": label}))
+            previous = label
+        for one in found:
+            scores = one.pop("scores")
+            one["score"] = math.fsum(scores) / len(scores)
+        return found
+
+    @pytest.mark.slow
+    @pytest.mark.once_per_model
+    def test_trains_under_trainer(self, tmp_path: Path) -> None:
+        """transformers' own, on words and their tags: it learns them, stops, goes on to the same bits, and is saved."""
+        from transformers import DataCollatorForTokenClassification, Trainer, TrainingArguments
+
+        tokenizer, rows = self.processing_class(), self.tagged_rows()
+
+        def trainer() -> Trainer:
+            set_seed(0)
+            options = {
+                "num_train_epochs": 30,
+                "per_device_train_batch_size": 2,
+                "learning_rate": 0.05,
+                "save_steps": 20,
+            }
+            options |= {"logging_steps": 1, "report_to": "none", "use_cpu": True, "disable_tqdm": True}
+            arguments = TrainingArguments(output_dir=str(tmp_path), **options)
+            collator = DataCollatorForTokenClassification(tokenizer)
+            model = self.model_class(self.config())
+            return Trainer(model, arguments, train_dataset=rows, eval_dataset=rows, data_collator=collator)
+
+        straight = trainer()
+        before = straight.evaluate()["eval_loss"]
+        straight.train()
+        assert straight.evaluate()["eval_loss"] < 0.3 * before
+        resumed = trainer()
+        resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-20"))
+        for name, value in resumed.model.state_dict().items():
+            assert torch.equal(value, straight.model.state_dict()[name]), name
+        predictions = straight.predict(rows)
+        counted = predictions.label_ids != -100
+        assert (predictions.predictions.argmax(-1) == predictions.label_ids)[counted].mean() > 0.9
+        straight.save_model(str(tmp_path / "saved"))
+        inputs = self.make_inputs(2, (5, 3))
+        loaded = self.auto_class.from_pretrained(tmp_path / "saved")
+        self.assert_equal(self.outputs(loaded, inputs), self.outputs(straight.model.eval(), inputs), "saved", EXACT)
+
+    def tagged_rows(self) -> list[dict[str, list[int]]]:
+        """Texts of several lengths as the tokenizer gives them, every word tagged by its first token's id."""
+        tokenizer, rows = self.processing_class(), []
+        for words in (text.split() for text in self.pipeline_inputs() for _ in range(2)):
+            encoded = tokenizer(words, is_split_into_words=True)
+            places = encoded.word_ids()
+            firsts = [place is not None and place not in places[:index] for index, place in enumerate(places)]
+            tags = [token % self.config().num_labels for token in encoded["input_ids"]]
+            labels = [tag if first else -100 for tag, first in zip(tags, firsts, strict=True)]
+            rows.append({**encoded, "labels": labels})
+        return rows
+
+    @pytest.mark.slow
+    @pytest.mark.once_per_model
+    def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
+        peft = pytest.importorskip("peft")
+        self.build().save_pretrained(tmp_path / "base")
+        base = self.auto_class.from_pretrained(tmp_path / "base")
+        before = {name: value.clone() for name, value in base.state_dict().items()}
+        adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="TOKEN_CLS", r=2, **self.lora))
+        trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
+        optimizer, inputs, losses = torch.optim.Adam(trained, lr=0.05), self.make_inputs(3, (6, 4, 5)), []
+        for _ in range(60):
+            optimizer.zero_grad()
+            losses.append(self.training_loss(adapted, inputs))
+            losses[-1].backward()
+            optimizer.step()
+        assert losses[-1] < 0.5 * losses[0]
+        expected = self.outputs(adapted.eval(), inputs)
+        adapted.save_pretrained(tmp_path / "adapter")
+        classes = self.config().num_labels
+        found = peft.AutoPeftModelForTokenClassification.from_pretrained(
+            tmp_path / "adapter", num_labels=classes
+        ).eval()
+        self.assert_equal(self.outputs(found, inputs), expected, "adapter and base", 1e-6)
+        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
+        merged = self.auto_class.from_pretrained(tmp_path / "merged")
+        assert merged.state_dict().keys() == before.keys()
+        self.assert_equal(self.outputs(merged, inputs), expected, "merged", 1e-4)
 
 
 class QuestionAnsweringTests(HeadTests):
@@ -2003,6 +2130,7 @@ class MaskedLMTests(HeadTests):
     """Masked tokens to what they were."""
 
     auto_class = AutoModelForMaskedLM
+    logits_name: ClassVar[str] = "logits"
     pipeline_task = "fill-mask"
 
     def pipeline_inputs(self) -> list[Any]:
@@ -2023,6 +2151,175 @@ class MaskedLMTests(HeadTests):
 
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
         return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    def results(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        given = {**inputs, **self.make_labels(inputs)}
+        losses = {"loss": model(**given).loss, "of labelled positions": model(**given, logits_to_keep=1).loss}
+        return super().results(model, inputs) | losses
+
+    @torch.no_grad()
+    def test_logits_to_keep(self) -> None:
+        """Any positions; in training with labels none unless asked for, otherwise all."""
+        model, inputs = self.build(), self.make_inputs(2, (6, 6))
+        labels = self.make_labels(inputs)
+        whole, name = model(**inputs)[self.logits_name], self.logits_name
+        assert whole.shape == (2, 6, self.config().vocab_size)
+        loss = model(**inputs, **labels).loss
+        for keep, expected in ((0, whole), (1, whole[:, -1:]), (torch.tensor([4, 0]), whole[:, [4, 0]])):
+            for given in ({}, labels):
+                outputs = model(**inputs, **given, logits_to_keep=keep)
+                self.assert_equal({name: outputs[name]}, {name: expected}, f"logits_to_keep={keep}")
+                assert_close(outputs.loss, loss if given else None)
+        shuffled = model(**inputs, **labels, logits_to_keep=torch.arange(5, -1, -1))
+        assert_close(shuffled.loss, loss)
+        model.train()
+        assert model(**inputs)[name].shape == model(**inputs, **labels, logits_to_keep=0)[name].shape == whole.shape
+        assert model(**inputs, **labels).get(name) is None
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+    def test_loss_of_labelled_positions(self, dtype: torch.dtype) -> None:
+        """Without the logits of the others, loss and gradients are those that all logits give."""
+        model, inputs = self.build(), self.make_inputs(3, (6, 4, 5))
+        labels, coarse = self.make_labels(inputs), dtype == torch.bfloat16
+        with torch.autocast("cpu", dtype=dtype, enabled=coarse):
+            whole, labelled = (model(**inputs, **labels, logits_to_keep=keep).loss for keep in (0, 1))
+        assert_close(labelled, whole, rtol=2e-2 if coarse else 1e-5, atol=1e-6)
+        ours, theirs = (gradients(model, loss) for loss in (labelled, whole))
+        largest = max(gradient.abs().max().item() for gradient in theirs.values())
+        for name, expected in theirs.items():
+            atol = (0.05 if coarse else 1e-5) * max(expected.abs().max().item(), 0.01 * largest)
+            assert_close(ours[name], expected, rtol=0, atol=atol, msg=lambda m, name=name: f"{name}: {m}")
+
+    def test_training_computes_no_other_logits(self) -> None:
+        model, inputs = self.build().train(), self.make_inputs(3, (6, 4, 5))
+        labels = self.make_labels(inputs)
+        words, counted = self.config().vocab_size, int((labels["labels"] != -100).sum())
+        with MatrixProducts() as products:
+            model(**inputs, **labels).loss.backward()
+        rows = [math.prod(shape[:-1]) for shape in products.shapes if shape[-1] == words]
+        assert rows == [counted], "logits of positions without a label"
+
+    @pytest.mark.once_per_model
+    def test_a_training_step_compiles_in_one_piece(self) -> None:
+        """At other numbers of labels too."""
+        config = self.config()
+        for name in (name for name in vars(config) if "dropout" in name):
+            setattr(config, name, 0.0)
+        set_seed(0)
+        model = self.model_class(config).train()
+        torch.compiler.reset()
+        compiled: Any = torch.compile(model, fullgraph=True, backend="eager")
+        for lengths in ((5, 3, 4), (6, 2, 5)):
+            inputs = self.make_inputs(3, lengths)
+            given = {**inputs, **self.make_labels(inputs)}
+            found, expected = (gradients(model, each(**given).loss) for each in (compiled, model))
+            for name, gradient in expected.items():
+                assert_close(found[name], gradient, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
+
+    @torch.no_grad()
+    def test_more_words(self) -> None:
+        """The output layer grows with the word vectors; what was there stays."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        before, words = model(**inputs)[self.logits_name], self.config().vocab_size
+        model.resize_token_embeddings(words + 3)
+        after = model(**inputs)[self.logits_name]
+        assert after.shape[-1] == model.config.vocab_size == words + 3
+        assert_close(after[..., :words], before, rtol=0, atol=self.tolerance)
+
+
+class MatrixProducts(TorchDispatchMode):
+    """Within it, the shapes of all matrix products are written down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: list[torch.Size] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        if function.overloadpacket.__name__ in ("mm", "addmm", "bmm", "baddbmm", "linear"):
+            self.shapes.append(result.shape)
+        return result
+
+
+class NextSentenceTests(HeadTests):
+    """Pairs of texts to whether the second follows the first."""
+
+    auto_class = AutoModelForNextSentencePrediction
+    outputs_per_token = False
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        labels = torch.arange(len(inputs["input_ids"])) % 2
+        labels[2:3] = -100
+        return {"labels": labels}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        wrong = ([0, 2, 0], [0, -1, 0], [0, 1], [0.0, 1.0, 0.0])
+        return [{"labels": torch.tensor(values)} for values in wrong]
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        return cross_entropies(model(**inputs).logits, labels["labels"])
+
+
+class PreTrainingTests(MaskedLMTests):
+    """Masked tokens and pairs of texts at once; the loss has two terms, each the mean over its own items."""
+
+    auto_class = AutoModelForPreTraining
+    pipeline_task = None
+    logits_name = "prediction_logits"
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        pairs = NextSentenceTests.make_labels(self, inputs)["labels"]  # type: ignore[arg-type]
+        return super().make_labels(inputs) | {"next_sentence_label": pairs}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        pairs = [{"next_sentence_label": torch.tensor(values)} for values in ([0, 2, 0], [0, 1], [0.0, 1.0, 0.0])]
+        return super().bad_labels(inputs) + pairs
+
+    def term_losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensors:
+        """The losses of the items of each term, under the name of its labels."""
+        outputs = model(**inputs)
+        logits = {"labels": outputs.prediction_logits, "next_sentence_label": outputs.seq_relationship_logits}
+        return {name: cross_entropies(logits[name], values) for name, values in labels.items()}
+
+    @torch.no_grad()
+    def test_loss_is_the_mean_over_what_counts(self) -> None:
+        """Of each term; a term without labels is left out."""
+        model, inputs = self.build(), self.make_inputs(3, (6, 4, 5))
+        labels = self.make_labels(inputs)
+        means = {name: losses.mean() for name, losses in self.term_losses(model, inputs, labels).items()}
+        for names in (["labels"], ["next_sentence_label"], list(labels)):
+            loss = model(**inputs, **{name: labels[name] for name in names}).loss
+            assert loss.dim() == 0
+            assert loss.dtype == torch.float32
+            assert_close(loss.double(), sum(means[name] for name in names), rtol=1e-5, atol=1e-5)
+
+    def test_micro_batches_add_up(self) -> None:
+        """Not by a number of items, of which there are two: Trainer is told so, and a call with one is refused."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        assert model.accepts_loss_kwargs is False
+        with pytest.raises(TypeError, match="num_items_in_batch"):
+            model(**inputs, **self.make_labels(inputs), num_items_in_batch=7)
+
+    def test_a_batch_in_which_nothing_counts(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (4, 0, 2))
+        loss = model(**inputs, **self.nothing_counts(self.make_labels(inputs))).loss
+        assert loss.item() == 0
+        for name, gradient in gradients(model, loss).items():
+            assert (gradient == 0).all(), f"the gradient of {name} is not zero"
+
+    @torch.no_grad()
+    def test_loss_with_padding(self) -> None:
+        model, lengths = self.build(), (6, 3, 5)
+        inputs = self.make_inputs(3, lengths)
+        labels, terms = self.make_labels(inputs), []
+        for row, length in enumerate(lengths):
+            alone = {name: values[row : row + 1] for name, values in labels.items()}
+            alone["labels"] = alone["labels"][:, :length]
+            terms.append(self.term_losses(model, self.single(inputs, row, length), alone))
+        expected = sum(torch.cat([term[name] for term in terms]).mean() for name in labels).float()
+        left = left_padded(inputs | labels, [*self.sequence_inputs, "labels"], lengths)
+        for side, given in {"right": inputs | labels, "left": left}.items():
+            self.assert_equal({"loss": model(**given).loss}, {"loss": expected}, f"padding on the {side}", 1e-4)
 
 
 def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:

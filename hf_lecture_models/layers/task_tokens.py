@@ -57,18 +57,17 @@ def other_order(input_ids: Tensor, real: Tensor, extract: Tensor, delim_token_id
     [[5, 3, 7, 1, 2, 8, 0]]
     """
     found = real & (input_ids == delim_token_id)
-    _check(
-        (found.sum(1) == 1) | ~real.any(1),
-        f"not one Delim token (id {delim_token_id}), which parts the two texts of a pair",
-    )
-    start, delim = (index[:, None] for index in (real.int().argmax(1), last_index(found)))
+    start, delim, extract = real.int().argmax(1, keepdim=True), last_index(found)[:, None], extract[:, None]
+    is_pair = (found.sum(1) == 1) & (delim < extract)[:, 0]
+    what = f"not one Delim token (id {delim_token_id}) before its Extract, to part the two texts of a pair"
+    _check(is_pair | ~real.any(1), what)
     place = torch.arange(input_ids.shape[1], device=input_ids.device)
-    second = extract[:, None] - delim - 1  # the length of b
+    second = extract - delim - 1  # the length of b
     new_delim = start + 1 + second
     first_text = place - 1 - second
     moved = torch.where(place < new_delim, place + delim - start, first_text)
     moved = torch.where(place == new_delim, delim, moved)
-    within = (place > start) & (place < extract[:, None]) & found.any(1, keepdim=True)
+    within = (place > start) & (place < extract) & found.any(1, keepdim=True)
     return torch.where(within, moved, place)
 
 

@@ -3,6 +3,8 @@
 
 import difflib
 import inspect
+import os
+import sys
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -72,15 +74,17 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
         ValueError: the Auto class has no such model type, that type has no such field, or fields contradict each other.
     """
     fields = dict(fields)
-    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
-        fields.setdefault(name, getattr(tokenizer, name))
-    fields.setdefault("vocab_size", len(tokenizer))
     if "model_type" not in fields:
         raise ValueError("recipe: model needs a model_type, for example lecture_recurrent")
     _refuse_unknown_model(str(fields["model_type"]), auto_class)
     config_class = CONFIG_MAPPING[fields["model_type"]]
     _refuse_unknown_fields(config_class, fields)
     fields = _ids_of_template(text_template(auto_class, config_class), config_class, tokenizer) | fields
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+        # BERT begins and ends no text.
+        if name in _field_names(config_class):
+            fields.setdefault(name, getattr(tokenizer, name))
+    fields.setdefault("vocab_size", len(tokenizer))
     torch.manual_seed(seed)
     try:
         return auto_class.from_config(AutoConfig.for_model(**fields))
@@ -104,12 +108,16 @@ def _refuse_unknown_model(model_type: str, auto_class: Any) -> None:
 
 def _refuse_unknown_fields(config_class: Any, fields: Mapping[str, Any]) -> None:
     """Raise ValueError for a field that transformers would keep in the configuration, and no model would read."""
-    names = [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
+    names = _field_names(config_class)
     for name in fields:
         if name not in names and not hasattr(config_class, name) and not hasattr(config_class, f"_{name}"):
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"; did you mean model.{near[0]}?" if near else ""
             raise ValueError(f"recipe: no field model.{name} in {config_class.__name__}{hint}")
+
+
+def _field_names(config_class: Any) -> list[str]:
+    return [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
 
 
 def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
@@ -238,3 +246,9 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
     if set(new) >= {key for key, _ in model.named_parameters()}:
         raise ValueError(f"{name} holds no weight of {type(model).__name__}; name a folder that save_pretrained wrote")
     return model, new
+
+
+def tell(message: str) -> None:
+    """Print a line to standard error, once where several processes run."""
+    if os.environ.get("RANK", "0") == "0":
+        print(message, file=sys.stderr)
