@@ -157,7 +157,7 @@ def test_adapters_train_merge_and_reload(model_class: type, task: str, targets: 
     peft = pytest.importorskip("peft")
     build(model_class, num_labels=3).save_pretrained(tmp_path / "base")
     base = model_class.from_pretrained(tmp_path / "base")
-    adapted = peft.get_peft_model(base, peft.LoraConfig(task_type=task, r=2, **targets))
+    adapted = peft.get_peft_model(base, peft.LoraConfig(task_type=task, r=4, **targets))
     layers = {path for path, module in adapted.named_modules() if isinstance(module, peft.tuners.lora.LoraLayer)}
     assert any(path.endswith("1.self_attn.qkv_proj") for path in layers)
     assert not any(path.endswith("lm_head") for path in layers)
