@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from benchmarks.common import write_results
+from benchmarks.common import read_options, write_results
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, SelfAttentionConfig, SelfAttentionForCausalLM
 
 PEER = "gpt2"
@@ -86,13 +86,13 @@ def measure(models: dict[str, Any], batch: int, context: int, arguments: argpars
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "vocab_size": 8_192, "new_tokens": 32, "repeats": 3}
+    sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "vocab_size": 8_192, "new_tokens": 32, "repeats": 7}
     for name, value in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--contexts", type=int, nargs="*", default=[64, 256, 512, 900])
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 16])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     if arguments.device == "cpu":
         torch.set_num_threads(1)
     torch.manual_seed(0)

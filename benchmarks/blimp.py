@@ -19,7 +19,7 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, data_folder, write_results
+from benchmarks.common import ROOT, data_folder, read_options, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.analysis.blimp_pictures import save_blimp_comparison
@@ -90,7 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(NETWORKS.values())}")
     parser.add_argument("--output", type=Path, default=Path("blimp"), help="folder for what is not finished")
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     paradigms = read_blimp(data_folder() / "blimp")
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
     for title, row in measure_ngrams(paradigms, arguments.output).items():

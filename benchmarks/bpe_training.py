@@ -21,7 +21,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
 from tokenizers.trainers import BpeTrainer
 
-from benchmarks.common import data_folder, timed, write_results
+from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 
@@ -74,7 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vocab-size", type=int, default=8000)
     parser.add_argument("--repeats", type=int, default=3)
-    options = parser.parse_args()
+    options = read_options(parser)
     folder = data_folder() / "wikitext-2"
     texts, held_out = list(read_texts(folder / "train.txt")), list(read_texts(folder / "valid.txt"))
     results = {}

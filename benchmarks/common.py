@@ -6,19 +6,22 @@ Run them from the checkout as modules: ``python -m benchmarks.NAME``.
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import importlib.metadata
 import json
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.hub.facts import checked_out_commit
-
 ROOT = Path(__file__).resolve().parent.parent
+# What a benchmark or a card writes, and what only describes it, is no measured code.
+NOT_MEASURED = ("benchmarks/results", "docs", "hub_cards", "*.md")
 PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "pyarrow", "accelerate", "kenlm")
 
 
@@ -67,17 +70,67 @@ def machine() -> dict[str, Any]:
     }
 
 
+def read_options(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The options of a benchmark, which refuses to begin on uncommitted code: nobody could repeat its figures.
+
+    With `--dirty` it runs all the same, prints its figures and records none.
+    """
+    parser.add_argument("--dirty", action="store_true", help="run uncommitted code, to try it; nothing is recorded")
+    options = parser.parse_args()
+    if not options.dirty and not is_committed(commit()):
+        parser.error(
+            f"the code is not committed ({commit()}): commit it, or try it with --dirty, which records nothing"
+        )
+    return options
+
+
+@cache
 def commit() -> str:
-    """The checked-out commit, marked where tracked files differ from it; "unknown" outside a checkout."""
-    return checked_out_commit() or "unknown"
+    """The commit whose code runs, looked up once, at the start; "unknown" outside a checkout."""
+    return commit_of(ROOT)
 
 
-def write_results(name: str, results: Any) -> Path:
-    """Write `benchmarks/results/NAME.json`: the results, with commit, date, machine and versions; returns its path."""
+def commit_of(root: Path) -> str:
+    """The checked-out commit of a repository, "-dirty" behind it where tracked code differs; "unknown" without one."""
+    git = ["git", "-C", str(root)]
+    code = ["--", ".", *(f":(exclude){path}" for path in NOT_MEASURED)]
+    try:
+        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], capture_output=True).returncode
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return name.stdout.strip() + ("-dirty" if changed else "")
+
+
+def is_committed(name: str) -> bool:
+    """Whether a commit, as `commit` names it, says which code ran.
+
+    >>> is_committed("4be37d21c0aa"), is_committed("4be37d21c0aa-dirty"), is_committed("unknown")
+    (True, False, False)
+    """
+    return name != "unknown" and not name.endswith("-dirty")
+
+
+def check_trained_on_committed_code(folder: Path) -> None:
+    """Raise a ValueError if the record of a training says that its code was not committed."""
+    record = folder / "training.json"
+    environment = json.loads(record.read_text(encoding="utf-8")).get("environment", {}) if record.is_file() else {}
+    if environment.get("commit", "").endswith("-dirty"):
+        trained_by = environment["commit"]
+        raise ValueError(f"{folder} was trained by code of commit {trained_by}: commit the code and train it again")
+
+
+def write_results(name: str, results: Any) -> None:
+    """Write `benchmarks/results/NAME.json`: the results, with commit, date, machine and versions.
+
+    Of uncommitted code nothing is written; `read_options` has let it run for its output alone.
+    """
+    if not is_committed(commit()):
+        print(f"not recorded: the code is not committed ({commit()})")
+        return
     path = ROOT / "benchmarks" / "results" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     record = {"benchmark": name, "commit": commit(), "date": date, "machine": machine(), "results": results}
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"written to {path.relative_to(ROOT)}")
-    return path

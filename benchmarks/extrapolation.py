@@ -16,7 +16,7 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.common import data_folder, timed, write_results
+from benchmarks.common import data_folder, read_options, timed, write_results
 from benchmarks.position_sweep import FOLDER, KINDS, NORMS, RATE, Run
 from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=FOLDER)
     parser.add_argument("--norm", choices=NORMS, default="pre")
     parser.add_argument("--lines", type=int, default=1200, help="of WikiText-2's test.txt, from its beginning")
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     texts = list(read_texts(data_folder() / "wikitext-2" / "test.txt"))[: arguments.lines]
     results: dict[str, Any] = {"norm": arguments.norm, "lines": len(texts), "perplexity": {}}
     print(f"{'':<12}" + "".join(f"{factor:>8} x" for factor in FACTORS))

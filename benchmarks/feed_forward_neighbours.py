@@ -29,7 +29,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import AutoConfig, AutoModelForCausalLM, set_seed
 
-from benchmarks.common import ROOT, data_folder, timed, write_results
+from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
 from hf_lecture_models import WordTokenizer, evaluate_language_model
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_table, special_ids
@@ -149,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=int, default=6, help="train on the first 1/SHARE of the lines")
     parser.add_argument("--pictures", type=Path, help="a folder for pictures of the neighbours")
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     torch.set_num_threads(1)
     folder = data_folder() / "wikitext-2"
     everything, held_out = (list(read_texts(folder / f"{split}.txt")) for split in ("train", "valid"))

@@ -14,7 +14,7 @@ import argparse
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from benchmarks.common import data_folder, timed, write_results
+from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import (
     NGramForCausalLM,
     NGramLogitsProcessor,
@@ -44,7 +44,7 @@ def seconds(model, prompt, beams: int, processors: list) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--order", type=int, default=5)
-    order = parser.parse_args().order
+    order = read_options(parser).order
     texts = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
     tokenizer = WordTokenizer.train(texts, progress=False)
     ngram = NGramForCausalLM.fit(texts, tokenizer, order=order, progress=False)

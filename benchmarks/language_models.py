@@ -16,7 +16,7 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.common import data_folder, timed, write_results
+from benchmarks.common import check_trained_on_committed_code, data_folder, read_options, timed, write_results
 from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -35,7 +35,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="of the result: results/NAME.json")
     parser.add_argument("folder", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
+    if not arguments.dirty:
+        check_trained_on_committed_code(arguments.folder)
     model = AutoModelForCausalLM.from_pretrained(arguments.folder)
     tokenizer = AutoTokenizer.from_pretrained(arguments.folder)
     measured: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}

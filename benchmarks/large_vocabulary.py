@@ -28,7 +28,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.common import ROOT, data_folder, write_results
+from benchmarks.common import ROOT, data_folder, read_options, write_results
 from hf_lecture_models import (
     FeedForwardConfig,
     FeedForwardForCausalLM,
@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--layer", nargs="+", choices=LAYERS, default=LAYERS, help="of perplexity")
     parser.add_argument("--steps", type=int, default=10, help="of throughput, the first two not counted")
     parser.add_argument("--seconds", type=float, default=180, help="CPU seconds of training of each output layer")
-    options = parser.parse_args()
+    options = read_options(parser)
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     path = ROOT / "benchmarks" / "results" / f"{NAME}.json"

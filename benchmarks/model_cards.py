@@ -20,7 +20,7 @@ import yaml
 from transformers import AutoTokenizer
 from transformers.utils import logging
 
-from benchmarks.common import ROOT
+from benchmarks.common import ROOT, check_trained_on_committed_code
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import TASK_FILE, facts_of
@@ -99,6 +99,7 @@ def main() -> None:
             parser.error(f"no recipe {arguments.name}; there are {recipes}")
         if not (arguments.folder / "config.json").is_file():
             parser.error(f"there is no model in {arguments.folder}; train it by the recipe, with --output_dir FOLDER")
+        check_trained_on_committed_code(arguments.folder)
         gather(arguments.name, arguments.folder)
     for name in names():
         with staged_file(CARDS / f"{name}.md") as path:

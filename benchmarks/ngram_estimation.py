@@ -21,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.common import ROOT, data_folder, timed, write_results
+from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
 
 BASELINES = {3: {"cpu_s": 1.6, "peak_mib": 287}, 5: {"cpu_s": 3.9, "peak_mib": 258}}  # another machine, another run
 
@@ -55,6 +55,7 @@ def child(corpus: str, order: int) -> None:
 
 def run_child(corpus: Path, order: int) -> dict:
     command = [sys.executable, "-m", "benchmarks.ngram_estimation", "--child", str(corpus), "--orders", str(order)]
+    command.append("--dirty")  # the parent has asked, and records
     output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return json.loads(output.splitlines()[-1])
 
@@ -78,7 +79,7 @@ def main() -> None:
     parser.add_argument("--orders", type=int, nargs="+", default=[3, 5])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = read_options(parser)
     if options.child:
         return child(options.child, options.orders[0])
     results = {}

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.common import data_folder, timed, write_results
+from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.models.ngram.estimation_ngram import make_stream
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--build_binary", default=shutil.which("build_binary"), help="KenLM's program, for its trie")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--order", type=int, default=5)
-    options = parser.parse_args()
+    options = read_options(parser)
 
     def texts(split: str) -> list[str]:
         path = data_folder() / "wikitext-2" / f"{split}.txt"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from benchmarks.common import data_folder, timed, write_results
+from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orders", type=int, nargs="+", default=[2, 3, 4, 5])
     parser.add_argument("--smoothings", nargs="+", default=list(SMOOTHINGS), choices=SMOOTHINGS)
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     texts = {split: read(split) for split in ("train", "valid", "test")}
     tokenizer = WordTokenizer.train(texts["train"], progress=False)
     print(f"vocabulary: {len(tokenizer)} tokens")

@@ -29,7 +29,7 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer
 
-from benchmarks.common import ROOT, data_folder, write_results
+from benchmarks.common import ROOT, data_folder, read_options, write_results
 from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=2.0, help="CPU minutes of a run, about")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of tokenizer, models and results of single runs")
     parser.add_argument("--only", nargs="+", default=["*"], metavar="NAME", help="names, or patterns of them")
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     runs = [run for run in all_runs() if any(fnmatch(run.name, pattern) for pattern in arguments.only)]
     if not runs:
         parser.error(f"no run matches {' '.join(arguments.only)}; there are {' '.join(run.name for run in all_runs())}")

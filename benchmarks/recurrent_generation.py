@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from benchmarks.common import write_results
+from benchmarks.common import read_options, write_results
 from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
 
 VOCAB = 8_192
@@ -70,7 +70,7 @@ def measure(model: Any, context: int, new_tokens: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--new_tokens", type=int, default=200)
-    new_tokens = parser.parse_args().new_tokens
+    new_tokens = read_options(parser).new_tokens
     torch.set_num_threads(1)
     torch.manual_seed(0)
     gpt2 = GPT2Config(vocab_size=VOCAB, n_embd=256, n_layer=4, n_head=4, n_positions=max(CONTEXTS) + new_tokens)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.common import write_results
+from benchmarks.common import read_options, write_results
 from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
 
 SHAPES = {
@@ -101,7 +101,7 @@ def measure(shape: dict[str, int], steps: int, bf16: bool) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=12)
-    steps = parser.parse_args().steps
+    steps = read_options(parser).steps
     torch.set_num_threads(1)
     results = {}
     for name, shape in SHAPES.items():

@@ -15,7 +15,7 @@ import argparse
 
 from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
-from benchmarks.common import data_folder, write_results
+from benchmarks.common import data_folder, read_options, write_results
 from hf_lecture_models import CharTokenizer, NGramForCausalLM, WordTokenizer
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -76,7 +76,7 @@ def occurrences(texts: list[str], phrase: str) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", help="a causal LM's folder, in place of the English 5-gram")
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     wikitext = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
     captions = list(read_texts(data_folder() / "multi30k" / "train.fr.txt"))
     if arguments.model:

@@ -124,6 +124,15 @@ def table_row(*cells: Any) -> str:
 
 
 def readme() -> Iterator[str]:
+    yield f"{record('quickstart')['seconds']:.0f} seconds on one core"
+    yield from systems_of_the_readme()
+    yield (
+        f"GPT-1 trains {attention('float32', 'openai-gpt / gpt1')} times as fast, beside `lmplz` an n-gram is "
+        f"estimated {record('ngram_estimation')['5']['speed_ratio']:.2f} times as fast"
+    )
+
+
+def quickstart_page() -> Iterator[str]:
     quickstart = record("quickstart")
     yield f"it took {quickstart['seconds']:.0f} seconds"
     for row in quickstart["rows"]:
@@ -132,6 +141,9 @@ def readme() -> Iterator[str]:
         yield table_row(
             row["title"], size, f"{row['seconds']:.2f}", *perplexities, f"{row['test']['bits_per_byte']:.3f}"
         )
+
+
+def systems_of_the_readme() -> Iterator[str]:
     yield f"three-way SST: {accuracy('bag_of_words_sst3')} of the test sentences"
     # KenLM's own figure is held to ours by tests/models/ngram/test_kenlm_ngram.py.
     best = ngram(5, "modified_kneser_ney")
@@ -158,6 +170,9 @@ def readme() -> Iterator[str]:
         f"in 8,192 byte pairs, {epochs(name)} epochs in {minutes(name)} CPU minutes: {ppl(name)} per word (validation "
         f"{ppl(name, 'valid')})"
     )
+
+
+def wikitext2_page() -> Iterator[str]:
     yield from (table_row(*row) for row in [wikitext2_table.COLUMNS, *wikitext2_table.make_rows()])
     grammar = [f"{100 * row['accuracy']:.0f}" for row in record("blimp")["rows"].values()]
     ngrams, (feed_forward, lstm, *others) = set(grammar[:3]), grammar[3:]
@@ -166,13 +181,14 @@ def readme() -> Iterator[str]:
     yield (
         f"{ngrams.pop()} % of the pairs for the n-grams, {lstm} % for the LSTM, {' to '.join(others)} % for the others"
     )
+
+
+def usage_page() -> Iterator[str]:
     slower = [row["ratio"] for row in record("fusion")["rows"]]
     yield f"({min(slower):.1f} to {max(slower):.1f} times the time)"
-    yield from sentence_pairs_of_the_readme()
-    yield from speed_of_the_readme()
 
 
-def sentence_pairs_of_the_readme() -> Iterator[str]:
+def sentence_pairs_page() -> Iterator[str]:
     words, characters = pairs("words of WikiText-2, 5-gram"), pairs("characters of WikiText-2, 6-gram")
     words += pairs("words of all captions, 5-gram")
     characters += pairs("characters of 5,000 captions, 6-gram")
@@ -189,7 +205,7 @@ def sentence_pairs_of_the_readme() -> Iterator[str]:
     yield f"after all 29,000 captions dansés is level with dansé ({worse}, {better})"
 
 
-def speed_of_the_readme() -> Iterator[str]:
+def speed_page() -> Iterator[str]:
     estimation, scoring = record("ngram_estimation"), record("ngram_scoring")
     ratios, speeds = scoring["ratios"], scoring["tokens_per_cpu_s"]
     padded = [speeds["ids, batches of 256 rows"] / speeds[f"kenlm {kind}"] for kind in ("trie", "probing")]
@@ -485,6 +501,11 @@ PAGES = "hf_lecture_models/models/{}/README.md"
 MODELS = sorted(path.parent.name for path in (ROOT / "hf_lecture_models" / "models").glob("*/README.md"))
 PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "README.md": readme,
+    "docs/quickstart.md": quickstart_page,
+    "docs/sentence_pairs.md": sentence_pairs_page,
+    "docs/speed.md": speed_page,
+    "docs/usage.md": usage_page,
+    "docs/wikitext2.md": wikitext2_page,
     "docs/lecture_map.md": lecture_map,
     "docs/neighbours.md": neighbours,
     "docs/blimp.md": blimp_page,
@@ -494,15 +515,16 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
 
 # Figures that are no measurement of ours, or whose record is the code: passage and reason.
 OTHERS: dict[str, dict[str, str]] = {
-    "README.md": {
-        "Python 3.11 or later": "a version",
-        "Python 3.11.7": "the version of the record: see test_the_quickstart_names_its_python",
-        "Apache-2.0": "a licence",
+    "README.md": {"Python 3.11 or later": "a version", "Apache-2.0": "a licence"},
+    "docs/quickstart.md": {"Python 3.11.7": "the version of the record: see test_the_quickstart_names_its_python"},
+    "docs/sentence_pairs.md": {
+        "29,000 French captions": "lines of the file",
+        "the first 5,000 captions": "benchmarks.sentence_pairs.CAPTIONS",
+    },
+    "docs/wikitext2.md": {
         "vocabulary 33,280 with special tokens (BPE: 8,192)": "sizes set by the recipes",
         "at most 40 CPU minutes": "a bound, checked by test_the_networks_took_at_most_forty_minutes",
         "chance is 50 %": "of two sentences",
-        "29,000 French captions": "lines of the file",
-        "the first 5,000 captions": "benchmarks.sentence_pairs.CAPTIONS",
     },
     "docs/lecture_map.md": {
         "4 times as wide inside": "the slide's expansion factor",
@@ -604,7 +626,7 @@ def test_the_networks_took_at_most_forty_minutes() -> None:
 def test_the_quickstart_names_its_python() -> None:
     path = ROOT / "benchmarks" / "results" / "quickstart.json"
     python = json.loads(path.read_text(encoding="utf-8"))["machine"]["versions"]["python"]
-    assert f"Python {python}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"Python {python}" in (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
 
 
 def test_standard_errors_of_the_neighbours() -> None:

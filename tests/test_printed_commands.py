@@ -98,7 +98,7 @@ RUN = sorted(set(COMMANDS) - PARSED - {command for command in COMMANDS if reason
 def test_commands_are_found_where_they_stand():
     """If the search for commands missed any kind of place, the tests below would be content with less."""
     for command, place in {
-        "hf-lecture score MODEL < sentences.txt": "README.md",
+        "hf-lecture score MODEL < sentences.txt": "docs/usage.md",
         "pytest -m slow": "CONTRIBUTING.md",
         "hf-lecture neighbours MODEL WORD ...": "docs/neighbours.md",
         "python -m benchmarks.model_cards NAME FOLDER": "hub_cards/README.md",

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The README's Python examples run and print what stands beneath them; its commands and paths exist."""
+"""The Python examples of README and docs run and print what stands beneath them; the links lead to something."""
 
 import re
 from pathlib import Path
@@ -10,11 +10,18 @@ from tests.forked_python import ForkedPython
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", README, re.DOTALL)
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [
+    pytest.param(code, printed, id=f"{document.stem}{number}")
+    for document in DOCUMENTS
+    for number, (code, printed) in enumerate(
+        re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
+    )
+]
 
 
-@pytest.mark.parametrize(("code", "printed"), EXAMPLES, ids=[f"example{i}" for i in range(len(EXAMPLES))])
-def test_examples_print_what_the_readme_says(code, printed, tmp_path):
+@pytest.mark.parametrize(("code", "printed"), EXAMPLES)
+def test_examples_print_what_the_document_says(code, printed, tmp_path):
     process = ForkedPython("-c", code, cwd=tmp_path)
     out, err = process.communicate()
     assert process.returncode == 0, err
@@ -22,7 +29,8 @@ def test_examples_print_what_the_readme_says(code, printed, tmp_path):
 
 
 def test_every_python_example_is_run():
-    assert len(EXAMPLES) == README.count("```python") > 0
+    assert "```python" in README
+    assert len(EXAMPLES) == sum(document.read_text(encoding="utf-8").count("```python") for document in DOCUMENTS)
 
 
 def test_the_two_commands_are_the_designs():
@@ -31,9 +39,10 @@ def test_the_two_commands_are_the_designs():
     assert 'pip install -c constraints.txt -e ".[dev]" && pytest' in commands
 
 
-def test_links_and_files_exist():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_links_lead_to_files(document):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):
+        assert (document.parent / target).exists(), target
 
 
 def test_every_model_has_its_row_here_and_in_the_lecture_map():

@@ -1,0 +1,91 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Published figures are measured on committed code."""
+
+import argparse
+import importlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks import common
+
+SCRIPTS = sorted(
+    path.stem for path in Path(common.__file__).parent.glob("*.py") if "write_results(" in path.read_text("utf-8")
+)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository of one commit, with code, a record and a page."""
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    for name in ("code.py", "benchmarks/results/speed.json", "README.md"):
+        (tmp_path / name).write_text("1")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "First"]):
+        subprocess.run([*git, *command], check=True)
+    return tmp_path
+
+
+@pytest.fixture
+def started_on(monkeypatch):
+    """Lets a benchmark believe that it runs on a commit."""
+    return lambda name: monkeypatch.setattr(common, "commit", lambda: name)
+
+
+def test_changed_code_marks_the_commit(repository):
+    clean = common.commit_of(repository)
+    assert common.is_committed(clean)
+    (repository / "code.py").write_text("2")
+    assert common.commit_of(repository) == f"{clean}-dirty"
+
+
+@pytest.mark.parametrize("name", ["benchmarks/results/speed.json", "README.md", "untracked.py"])
+def test_records_and_pages_are_no_measured_code(repository, name):
+    clean = common.commit_of(repository)
+    (repository / name).write_text("2")
+    assert common.commit_of(repository) == clean
+
+
+def test_outside_a_repository_no_commit_is_known(tmp_path):
+    assert common.commit_of(tmp_path) == "unknown"
+
+
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "common"])
+def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, capsys, started_on, name):
+    started_on("4be37d21c0aa-dirty")
+    arguments = {"language_models": ["name", "folder"], "large_vocabulary": ["throughput"]}.get(name, [])
+    monkeypatch.setattr("sys.argv", [name, *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        importlib.import_module(f"benchmarks.{name}").main()
+    assert "commit it, or try it with --dirty" in capsys.readouterr().err
+
+
+def test_with_dirty_nothing_is_recorded(monkeypatch, capsys, started_on, tmp_path):
+    started_on("4be37d21c0aa-dirty")
+    monkeypatch.setattr(common, "ROOT", tmp_path)
+    monkeypatch.setattr("sys.argv", ["speed", "--dirty"])
+    assert common.read_options(argparse.ArgumentParser()).dirty
+    common.write_results("speed", {"ratio": 1.2})
+    assert not list(tmp_path.iterdir())
+    assert "not recorded" in capsys.readouterr().out
+
+
+def test_a_record_names_its_commit(monkeypatch, started_on, tmp_path):
+    started_on("4be37d21c0aa")
+    monkeypatch.setattr(common, "ROOT", tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    common.write_results("speed", {"ratio": 1.2})
+    record = json.loads((tmp_path / "benchmarks" / "results" / "speed.json").read_text("utf-8"))
+    assert (record["commit"], record["results"]) == ("4be37d21c0aa", {"ratio": 1.2})
+
+
+def test_a_model_of_uncommitted_code_is_refused(tmp_path):
+    common.check_trained_on_committed_code(tmp_path)  # an n-gram has no record of training
+    record = tmp_path / "training.json"
+    record.write_text(json.dumps({"environment": {"commit": "4be37d21c0aa"}}))
+    common.check_trained_on_committed_code(tmp_path)
+    record.write_text(json.dumps({"environment": {"commit": "4be37d21c0aa-dirty"}}))
+    with pytest.raises(ValueError, match="commit the code and train it again"):
+        common.check_trained_on_committed_code(tmp_path)
