@@ -22,9 +22,29 @@ from hf_lecture_models.models.bert import (
     LectureBertModel,
 )
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
-from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
+from hf_lecture_models.models.gpt1 import (
+    Gpt1Config,
+    Gpt1ForCausalLM,
+    Gpt1ForMultipleChoice,
+    Gpt1ForSequenceClassification,
+    Gpt1Model,
+)
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
-from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
+from hf_lecture_models.models.padded_mlp import (
+    LayerPerInputConfig,
+    LayerPerInputForSequenceClassification,
+    LayerPerInputModel,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
+    PaddedMlpModel,
+)
+from hf_lecture_models.models.recurrent import (
+    RecurrentConfig,
+    RecurrentForCausalLM,
+    RecurrentForSequenceClassification,
+    RecurrentForTokenClassification,
+    RecurrentModel,
+)
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
@@ -45,7 +65,12 @@ __all__ = [
     "FeedForwardModel",
     "Gpt1Config",
     "Gpt1ForCausalLM",
+    "Gpt1ForMultipleChoice",
+    "Gpt1ForSequenceClassification",
     "Gpt1Model",
+    "LayerPerInputConfig",
+    "LayerPerInputForSequenceClassification",
+    "LayerPerInputModel",
     "LectureBertConfig",
     "LectureBertForMaskedLM",
     "LectureBertForMultipleChoice",
@@ -58,9 +83,14 @@ __all__ = [
     "NGramConfig",
     "NGramForCausalLM",
     "NGramLogitsProcessor",
+    "PaddedMlpConfig",
+    "PaddedMlpForSequenceClassification",
+    "PaddedMlpModel",
     "RecurrentCache",
     "RecurrentConfig",
     "RecurrentForCausalLM",
+    "RecurrentForSequenceClassification",
+    "RecurrentForTokenClassification",
     "RecurrentModel",
     "SelfAttentionConfig",
     "SelfAttentionForCausalLM",

@@ -54,6 +54,9 @@ from transformers import (
     DynamicCache,
     GenerationMixin,
     PreTrainedModel,
+    Trainer,
+    TrainingArguments,
+    default_data_collator,
     set_seed,
 )
 from transformers.models.auto import modeling_auto
@@ -233,6 +236,8 @@ class ModelTests:
     tolerance: ClassVar[float] = 1e-5
     pipeline_task: ClassVar[str | None] = None
     pipeline_arguments: ClassVar[Mapping[str, Any]] = {}
+    shortest: ClassVar[int] = 1
+    """Tokens of the shortest input that is not empty."""
     bidirectional: ClassVar[bool | None] = None
     """Whether each position's output reads those behind it too; None where outputs are not of positions."""
     registered_by: ClassVar[str] = "hf_lecture_models"
@@ -348,7 +353,7 @@ class ModelTests:
     @torch.no_grad()
     def test_outputs_equal_reference(self) -> None:
         model = self.build()
-        for lengths in ((7, 7, 7), (1, 1)):
+        for lengths in ((7, 7, 7), (self.shortest, self.shortest)):
             inputs = self.make_inputs(len(lengths), lengths)
             theirs = self.at_real(self.reference(model, inputs), inputs)
             self.assert_equal(self.at_real(self.outputs(model, inputs), inputs), theirs, f"lengths {lengths}")
@@ -431,7 +436,7 @@ class ModelTests:
     @pytest.mark.parametrize("side", ["right", "left"])
     @torch.no_grad()
     def test_batch_equals_single_rows(self, side: str) -> None:
-        model, lengths = self.build(), (4, 7, 1, 5, 2)
+        model, lengths = self.build(), (4, 7, self.shortest, 5, 2)
         inputs = self.make_inputs(len(lengths), lengths)
         batch = left_padded(inputs, self.sequence_inputs, lengths) if side == "left" else inputs
         outputs = self.outputs(model, batch)
@@ -863,10 +868,10 @@ class TokenTests(ModelTests):
     @torch.no_grad()
     def test_ids_and_masks_of_a_wrong_shape_are_refused(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
-        ids, mask = inputs.values()
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
         for given in (ids[0, ..., 0], ids[None, None]):
             with pytest.raises(ValueError, match=r"input_ids has shape .*\(batch, "):
-                model(input_ids=given)
+                model(**{**inputs, "input_ids": given, "attention_mask": None})
         for given in (mask[..., :4], torch.cat((mask, mask)), mask[:, None]):
             with pytest.raises(ValueError, match="attention_mask has shape"):
                 model(**inputs | {"attention_mask": given})
@@ -1678,16 +1683,18 @@ class HeadTests(TokenTests):
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         ids = inputs["input_ids"]
         types = torch.arange(ids.shape[-1]).expand_as(ids) % 2
-        positions = torch.arange(ids.shape[-1]).flip(0).expand_as(ids)
+        # A gap: a causal model takes positions that do not grow for another text.
+        positions = (torch.arange(ids.shape[-1]) + (torch.arange(ids.shape[-1]) > 2)).expand_as(ids)
         plain = next(iter(self.outputs(model, inputs).values()))
         for name, values in {"token_type_ids": types, "position_ids": positions}.items():
             try:
                 given = next(iter(self.outputs(model, inputs | {name: values}).values()))
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 assert name in str(error)  # noqa: PT017
             else:
                 assert not torch.allclose(given, plain), f"{name} is accepted and ignored"
-        vectors = {"attention_mask": inputs["attention_mask"], "inputs_embeds": model.get_input_embeddings()(ids)}
+        vectors = {name: values for name, values in inputs.items() if name != "input_ids"}
+        vectors["inputs_embeds"] = model.get_input_embeddings()(ids)
         try:
             given = next(iter(self.outputs(model, vectors).values()))
         except TypeError as error:
@@ -1816,10 +1823,12 @@ class ClassifierTests(_LabelledTests):
 
 
 class TaggerTests(_LabelledTests):
-    """Tokens to classes."""
+    """Tokens to classes. The processing class knows where in a text each of its tokens stands."""
 
     auto_class = AutoModelForTokenClassification
     pipeline_task = "token-classification"
+    lora: ClassVar[Mapping[str, Any]] = {"target_modules": "all-linear"}
+    """What adapters by peft are made for; the classifier is trained in full beside them."""
 
     def pipeline_inputs(self) -> list[Any]:
         tokenizer = self.processing_class()
@@ -1838,6 +1847,125 @@ class TaggerTests(_LabelledTests):
 
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
         return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    # In other hands
+
+    @pytest.mark.parametrize("strategy", ["none", "simple", "first", "average", "max"])
+    @torch.no_grad()
+    def test_pipeline_joins_tokens(self, strategy: str) -> None:
+        """Neighbours of one name are one entity, of the characters from the first one's begin to the last one's end."""
+        from transformers import TokenClassificationPipeline
+
+        model = self.build_with(id2label={0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC"})
+        tokenizer = self.processing_class()
+        texts = [" ".join(self.pipeline_inputs()[row] for row in rows) for rows in ([0, 2, 0], [1], [2, 1, 1, 0])]
+        pipe = TokenClassificationPipeline(model=model, tokenizer=tokenizer, aggregation_strategy=strategy)
+        for text, found in zip(texts, pipe(texts, batch_size=3), strict=True):
+            # Padding in front counts in the index of a token.
+            found = [{**one, "score": pytest.approx(one["score"], abs=1e-4), "index": 0} for one in found]
+            assert self.entities(model, tokenizer, text, joined=strategy != "none") == found
+
+    def entities(self, model: PreTrainedModel, tokenizer: Any, text: str, joined: bool) -> list[dict[str, Any]]:
+        """What the pipeline finds in a text of which each word is a token."""
+        batch = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
+        offsets = batch.pop("offset_mapping")[0].tolist()
+        found: list[dict[str, Any]] = []
+        previous = "O"
+        probability = model(**batch).logits[0].double().softmax(dim=-1)
+        for probabilities, (begin, end) in zip(probability, offsets, strict=True):
+            if begin == end:  # `<s>` and the like
+                continue
+            label = model.config.id2label[int(probabilities.argmax())]
+            score, kind = probabilities.max().item(), label[2:] or label
+            if joined and label[0] == "I" and previous[2:] == kind:
+                found[-1]["scores"].append(score)
+                found[-1] |= {"end": end, "word": f"{found[-1]['word']} {text[begin:end]}"}
+            elif label != "O":
+                one = {"scores": [score], "word": text[begin:end], "start": begin, "end": end, "index": 0}
+                found.append(one | ({"entity_group": kind} if joined else {"entity": label}))
+            previous = label
+        for one in found:
+            scores = one.pop("scores")
+            one["score"] = math.fsum(scores) / len(scores)
+        return found
+
+    @pytest.mark.slow
+    @pytest.mark.once_per_model
+    def test_trains_under_trainer(self, tmp_path: Path) -> None:
+        """transformers' own, on words and their tags: it learns them, stops, goes on to the same bits, and is saved."""
+        from transformers import DataCollatorForTokenClassification, Trainer, TrainingArguments
+
+        tokenizer, rows = self.processing_class(), self.tagged_rows()
+
+        def trainer() -> Trainer:
+            set_seed(0)
+            options = {
+                "num_train_epochs": 30,
+                "per_device_train_batch_size": 2,
+                "learning_rate": 0.05,
+                "save_steps": 20,
+            }
+            options |= {"logging_steps": 1, "report_to": "none", "use_cpu": True, "disable_tqdm": True}
+            arguments = TrainingArguments(output_dir=str(tmp_path), **options)
+            collator = DataCollatorForTokenClassification(tokenizer)
+            model = self.model_class(self.config())
+            return Trainer(model, arguments, train_dataset=rows, eval_dataset=rows, data_collator=collator)
+
+        straight = trainer()
+        before = straight.evaluate()["eval_loss"]
+        straight.train()
+        assert straight.evaluate()["eval_loss"] < 0.3 * before
+        resumed = trainer()
+        resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-20"))
+        for name, value in resumed.model.state_dict().items():
+            assert torch.equal(value, straight.model.state_dict()[name]), name
+        predictions = straight.predict(rows)
+        counted = predictions.label_ids != -100
+        assert (predictions.predictions.argmax(-1) == predictions.label_ids)[counted].mean() > 0.9
+        straight.save_model(str(tmp_path / "saved"))
+        inputs = self.make_inputs(2, (5, 3))
+        loaded = self.auto_class.from_pretrained(tmp_path / "saved")
+        self.assert_equal(self.outputs(loaded, inputs), self.outputs(straight.model.eval(), inputs), "saved", EXACT)
+
+    def tagged_rows(self) -> list[dict[str, list[int]]]:
+        """Texts of several lengths as the tokenizer gives them, every word tagged by its first token's id."""
+        tokenizer, rows = self.processing_class(), []
+        for words in (text.split() for text in self.pipeline_inputs() for _ in range(2)):
+            encoded = tokenizer(words, is_split_into_words=True)
+            places = encoded.word_ids()
+            firsts = [place is not None and place not in places[:index] for index, place in enumerate(places)]
+            tags = [token % self.config().num_labels for token in encoded["input_ids"]]
+            labels = [tag if first else -100 for tag, first in zip(tags, firsts, strict=True)]
+            rows.append({**encoded, "labels": labels})
+        return rows
+
+    @pytest.mark.slow
+    @pytest.mark.once_per_model
+    def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
+        peft = pytest.importorskip("peft")
+        self.build().save_pretrained(tmp_path / "base")
+        base = self.auto_class.from_pretrained(tmp_path / "base")
+        before = {name: value.clone() for name, value in base.state_dict().items()}
+        adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="TOKEN_CLS", r=2, **self.lora))
+        trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
+        optimizer, inputs, losses = torch.optim.Adam(trained, lr=0.05), self.make_inputs(3, (6, 4, 5)), []
+        for _ in range(60):
+            optimizer.zero_grad()
+            losses.append(self.training_loss(adapted, inputs))
+            losses[-1].backward()
+            optimizer.step()
+        assert losses[-1] < 0.5 * losses[0]
+        expected = self.outputs(adapted.eval(), inputs)
+        adapted.save_pretrained(tmp_path / "adapter")
+        classes = self.config().num_labels
+        found = peft.AutoPeftModelForTokenClassification.from_pretrained(
+            tmp_path / "adapter", num_labels=classes
+        ).eval()
+        self.assert_equal(self.outputs(found, inputs), expected, "adapter and base", 1e-6)
+        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
+        merged = self.auto_class.from_pretrained(tmp_path / "merged")
+        assert merged.state_dict().keys() == before.keys()
+        self.assert_equal(self.outputs(merged, inputs), expected, "merged", 1e-4)
 
 
 class QuestionAnsweringTests(HeadTests):
@@ -1905,6 +2033,85 @@ class MultipleChoiceTests(HeadTests):
 
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
         return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    def without_dropout(self) -> PreTrainedModel:
+        """The model of `build`, in training mode."""
+        model = self.build().train()
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        return model
+
+    def examples(self, batch: int) -> list[Tensors]:
+        """Inputs and labels, example by example, of one length."""
+        inputs = self.make_inputs(batch, [6] * batch)
+        rows = inputs | self.make_labels(inputs)
+        return [{name: tensor[row] for name, tensor in rows.items()} for row in range(batch)]
+
+    @pytest.mark.once_per_model
+    def test_trainer_in_parts(self, tmp_path: Path) -> None:
+        """transformers' Trainer: however many parts a step is read in, it is plain descent on the whole batch."""
+        pytest.importorskip("accelerate")
+        data = self.examples(4)
+        expected, losses, rate = self.without_dropout(), [], 0.05
+        optimizer = torch.optim.SGD(expected.parameters(), lr=rate)
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = expected(**{name: torch.stack([row[name] for row in data]) for name in data[0]}).loss
+            loss.backward()
+            losses.append(loss.item())
+            optimizer.step()
+        assert losses[1] < losses[0]
+        for parts in (1, 2, 4):
+            model = self.without_dropout()
+            arguments = TrainingArguments(
+                output_dir=str(tmp_path),
+                optim="sgd",
+                learning_rate=rate,
+                lr_scheduler_type="constant",
+                max_grad_norm=0.0,
+                max_steps=2,
+                per_device_train_batch_size=4 // parts,
+                gradient_accumulation_steps=parts,
+                logging_steps=1,
+                save_strategy="no",
+                report_to="none",
+                use_cpu=True,
+                disable_tqdm=True,
+            )
+            trainer = Trainer(model, arguments, train_dataset=data, data_collator=default_data_collator)
+            trainer.train()
+            weights = dict(model.named_parameters())
+            self.assert_equal(weights, dict(expected.named_parameters()), f"in {parts} parts", 1e-5)
+            logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+            assert logged == pytest.approx(losses, rel=1e-4, abs=1e-4)
+
+    @pytest.mark.slow
+    def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
+        """LoRA by peft on every linear map but the new classifier, which is trained in full."""
+        peft = pytest.importorskip("peft")
+        self.build().save_pretrained(tmp_path / "base")
+        base = self.auto_class.from_pretrained(tmp_path / "base")
+        settings = peft.LoraConfig(r=2, target_modules="all-linear", modules_to_save=["classifier"])
+        adapted = peft.get_peft_model(base, settings)
+        inputs = self.make_inputs(4, (6, 5, 6, 4))
+        labels = self.make_labels(inputs)
+        trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
+        optimizer, losses = torch.optim.Adam(trained, lr=0.02), []
+        for _ in range(30):
+            optimizer.zero_grad()
+            losses.append(adapted(**inputs, **labels).loss)
+            losses[-1].backward()
+            optimizer.step()
+        assert losses[-1] < 0.8 * losses[0]
+        expected = {"logits": adapted.eval()(**inputs).logits}
+        adapted.save_pretrained(tmp_path / "adapter")
+        fresh = self.auto_class.from_pretrained(tmp_path / "base")
+        again = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").eval()
+        self.assert_equal({"logits": again(**inputs).logits}, expected, "the adapter on its base", 1e-6)
+        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
+        merged = self.auto_class.from_pretrained(tmp_path / "merged")
+        self.assert_equal({"logits": merged(**inputs).logits}, expected, "merged", 1e-4)
 
     @torch.no_grad()
     def test_choices_are_scored_apart(self) -> None:

@@ -37,7 +37,7 @@ def _convert_to_onnx(source: str, target: Path) -> None:
     difference = export_onnx(model, target)
     checked = "not compared with the model: onnxruntime is not installed"
     if difference is not None:
-        checked = f"logits differ from the model's by at most {difference:.1g}"
+        checked = f"outputs differ from the model's by at most {difference:.1g}"
     print(f"{target}: {target.stat().st_size:,} bytes; {checked}")
 
 

@@ -270,6 +270,7 @@ def test_bad_training():
         ({"mask_token": "[SEP]"}, "must differ"),
         ({"mask_token": "l"}, "no single characters"),
         ({"sep_token": None}, "'sep_token' is no token of this tokenizer"),
+        ({"template": "pair"}, "'bos_token' is no token of this tokenizer"),
         ({"add_eos_token": True}, "add_eos_token=True and the template 'bert' both say"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -41,6 +41,12 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
     if script == "fit_ngram.py":
         model: dict[str, Any] = {"model_type": "lecture_ngram"}
         load_recipe(path, recipe_class=NGramRecipe)
+    elif start := load_recipe(path, recipe_class=TASKS[script].recipe_class).from_pretrained:
+        # A model that the comment says how to make, by another recipe.
+        made = re.search(rf"recipes/(\w+\.yaml) .*--output_dir {start} ", comment(path))
+        assert made, f"no command in its comment makes the folder {start}"
+        other = path.with_name(made[1])
+        model = load_recipe(other, recipe_class=TASKS[script_of(other)].recipe_class).model
     else:
         recipe = load_recipe(path, recipe_class=TASKS[script].recipe_class)
         model, auto_class = recipe.model, TASKS[script].auto_class_of(recipe)

@@ -20,7 +20,7 @@ class RecurrentConfig(LectureConfig):
         hidden_size: width of each layer's inner state.
         num_hidden_layers: number of stacked layers.
         embedding_size: width of the word vectors; None makes it `hidden_size`.
-        bidirectional: read each layer's input both ways and put the outputs side by side (`RecurrentModel` only).
+        bidirectional: read each layer's input both ways and put the outputs side by side; not for language models.
         projection_size: an LSTM's output is projected down to this width, and the next step reads that; None for no
             projection.
         output_projection_size: the last layer's output is projected to this width, as a rule up; the recurrence does
@@ -31,6 +31,10 @@ class RecurrentConfig(LectureConfig):
         adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
             of the words.
         noise_samples: noise_contrastive only, how many words of noise all positions of a batch share.
+        pooling: `RecurrentForSequenceClassification` only, how a text's states become its vector: "last", the one after
+            the last word, of a bidirectional model with the backward one of the first; "mean" or "max" of all states.
+        pair_combination: `RecurrentForSequenceClassification` only, what the vectors u, v of two texts become: "sum",
+            "concat" or "infersent", [u; v; |u - v|; u ⊙ v]; None for a model that reads single texts.
         dropout: dropout probability in the embeddings and in each layer's output; never in the recurrence.
         initializer_range: standard deviation of the initial word vectors and linear layers. The recurrent matrices and
             biases start uniform within 1/sqrt(hidden_size).
@@ -49,6 +53,8 @@ class RecurrentConfig(LectureConfig):
     allowed_values = {
         "cell_type": ("elman", "gru", "lstm"),
         "output_layer": ("softmax", "adaptive", "noise_contrastive"),
+        "pooling": ("last", "mean", "max"),
+        "pair_combination": (None, "sum", "concat", "infersent"),
     }
     positive_fields = (
         "vocab_size",
@@ -78,6 +84,8 @@ class RecurrentConfig(LectureConfig):
     output_layer: str = "softmax"
     adaptive_cutoffs: list[int] | None = None
     noise_samples: int = 1024
+    pooling: str = "last"
+    pair_combination: str | None = None
     dropout: float | int = 0.0
     initializer_range: float | int = 0.05
     use_cache: bool = True
@@ -105,6 +113,20 @@ class RecurrentConfig(LectureConfig):
     def output_size(self) -> int:
         """Width of `last_hidden_state`."""
         return self.output_projection_size or self.layer_output_size
+
+    @property
+    def type_vocab_size(self) -> int:
+        """Number of texts that a model of this configuration tells apart in one input, by `token_type_ids`."""
+        return 1 if self.pair_combination is None else 2
+
+    def refuse_pooling(self, reader: str) -> None:
+        """Raise a ValueError where a field is set that only the classifier reads, and not the class named `reader`."""
+        for name, unset in (("pooling", "last"), ("pair_combination", None)):
+            if getattr(self, name) != unset:
+                raise ValueError(
+                    f"RecurrentConfig.{name} is {getattr(self, name)!r}, but {reader} makes no vector of a text; only "
+                    f"RecurrentForSequenceClassification reads it: set {name}={unset!r}"
+                )
 
     def check_fields(self) -> None:
         """Refuse a projection without an LSTM or not downwards, untieable sizes, an impossible output layer."""

@@ -1,12 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Recurrent networks and the recurrent language model.
+"""Recurrent networks, and what reads or writes with them: language model, classifier of texts and of pairs, tagger.
 
 Elman, "Finding structure in time", Cognitive Science 14, 1990; Mikolov et al., "Recurrent neural network based language
 model", Interspeech 2010; Hochreiter & Schmidhuber, "Long short-term memory", Neural Computation 9, 1997, with the
 forget gate of Gers, Schmidhuber & Cummins, Neural Computation 12, 2000; Cho et al., "Learning phrase representations
 using RNN encoder-decoder", EMNLP 2014, section 2.3 (GRU); Sak, Senior & Beaufays, "Long short-term memory recurrent
 neural network architectures for large scale acoustic modeling", Interspeech 2014, section 2.3 (recurrent projection);
-Zaremba, Sutskever & Vinyals, "Recurrent neural network regularization", 2014 (dropout). Slides R:344-664, Y:407-442.
+Zaremba, Sutskever & Vinyals, "Recurrent neural network regularization", 2014 (dropout); Dai & Le, "Semi-supervised
+sequence learning", NIPS 2015 (a classifier that starts from a language model); Conneau et al., "Supervised learning of
+universal sentence representations from natural language inference data", EMNLP 2017 (maximum over states, pairs).
+Slides R:344-664, Y:407-463.
 
 With word vectors u_1, ..., u_L, K layers and h_l^0 = u_l:
 
@@ -23,6 +26,22 @@ where q is one of (`layers/recurrent_cells.py` holds them as code)
 and `output_projection_size` puts V h + v in the place of the last layer's h, outside the recurrence. Dropout acts on
 u_l and on every h_l^k on its way up, never on its way to the next step.
 
+Two directions, h→ from h→_0 = 0 on and h← from h←_{L+1} = 0 back, stand side by side as h_l = [h→_l; h←_l]. With the
+last layer's h_l
+
+    P(tag of w_l = y | w_1 ... w_L) = softmax(W h_l + b)_y           (tagger, slide R:604)
+    P(class y | w_1 ... w_L) = softmax(W x + b)_y                    (classifier, slide Y:455)
+
+where x, the text's vector, is by `pooling` (`layers/text_vectors.py`)
+
+    last: h_L, and [h→_L; h←_1] in two directions: each has read the whole text (slide Y:442)
+    mean: Σ_l h_l / L
+    max:  in each coordinate the largest of h_1, ..., h_L            (slide R:588, "pooling all of the hidden states")
+
+and of two texts with the vectors x, x', read apart by the same weights, by `pair_combination` (slide Y:463)
+
+    sum: x + x'      concat: [x; x']      infersent: [x; x'; |x - x'|; x ⊙ x']
+
 Deviations:
 - From the slides: the loss acts on the logits W_o h + b_o, not on h (R:637), and also counts the first word and the
   end, given `<s>` (R:637); the LSTM joins h and u along the feature axis and splits the four gates along it (R:533
@@ -33,25 +52,42 @@ Deviations:
 - No peephole connections, and no extra forget bias: all recurrent weights and biases start uniform within
   1/sqrt(hidden_size), torch's rule.
 - Elman's and Mikolov's hidden units are logistic; here, as on the slide Y:415, tanh.
+- The slide's classifier has one output and σ; here are num_labels of them and a softmax, or σ with num_labels=1 and
+  problem_type="multi_label_classification".
+- The `<s>` in front of a text is read, and its state pooled, like those of the words.
+- The classifier's dropout acts on the pooled x, where the language model's acts on the last layer's h_l: the largest of
+  h_l that dropout has scaled up would be larger in training than afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_outputs import BaseModelOutputWithPast
+from transformers.modeling_outputs import BaseModelOutputWithPast, SequenceClassifierOutput
 
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
+from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
+from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 from hf_lecture_models.base.large_vocabulary import OUTPUT_LAYERS, LargeVocabularyLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer, init_kernel
+from hf_lecture_models.layers.text_vectors import (
+    PAIR_COMBINATIONS,
+    PAIR_WIDTHS,
+    POOLINGS,
+    end_states,
+    real_tokens,
+    refuse_pairs,
+    texts_of_pairs,
+)
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
 
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
@@ -164,10 +200,102 @@ class RecurrentForCausalLM(LargeVocabularyLM, CausalLMHead, RecurrentPreTrainedM
         if config.bidirectional:
             raise ValueError(
                 "RecurrentForCausalLM predicts from the left context only: set bidirectional=False "
-                "(RecurrentModel takes bidirectional=True)"
+                "(all other recurrent models take bidirectional=True)"
             )
+        config.refuse_pooling(type(self).__name__)
         self.model = RecurrentModel(config)
         self.lm_head = OUTPUT_LAYERS[config.output_layer](config)
+        self.post_init()
+
+
+class RecurrentForSequenceClassification(SequenceClassificationHead, RecurrentPreTrainedModel):
+    """The classifier of texts, or, with `pair_combination`, of pairs of texts that are read apart.
+
+    A pair is one row, as tokenizers give it: the tokens of the first text have the `token_type_ids` 0, those of the
+    second 1, wherever they stand. `from_pretrained` of a saved language model starts from its word vectors and its
+    recurrence, with a new `classifier` (Dai & Le 2015).
+
+    >>> model = RecurrentForSequenceClassification(RecurrentConfig(vocab_size=9, hidden_size=4, pair_combination="sum"))
+    >>> ids, types = torch.tensor([[3, 1, 4, 1]]), torch.tensor([[0, 0, 1, 1]])
+    >>> logits = model(ids, token_type_ids=types).logits
+    >>> torch.allclose(model(ids, token_type_ids=1 - types).logits, logits)  # which text comes first, a sum forgets
+    True
+    """
+
+    base_model_class = RecurrentModel
+
+    def __init__(self, config: RecurrentConfig):
+        super().__init__(config)
+        if config.bidirectional and config.pooling == "last" and config.output_projection_size is not None:
+            raise ValueError(
+                "output_projection_size mixes the two directions, whose last states pooling='last' takes apart: set "
+                "output_projection_size=None, or pooling='mean' or 'max'"
+            )
+        self.model = RecurrentModel(config)
+        self.model.layers[-1].dropout = nn.Identity()  # what is dropped of the text's vector, its layer need not drop
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(config.output_size * PAIR_WIDTHS[config.pair_combination], config.num_labels)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        *,
+        token_type_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        **kwargs: Any,
+    ) -> SequenceClassifierOutput:
+        """Classify texts, as the head does, or pairs of them, whose texts become rows of their own.
+
+        Args:
+            token_type_ids: (batch, seq), see `texts_of_pairs`. A model of single texts takes 0 alone.
+
+        Returns:
+            The head's outputs; the `hidden_states` of pairs have 2 * batch rows, the first texts' before the second's.
+
+        Raises:
+            ValueError: a pair for a model of single texts, or a single text for one of pairs; labels as the head.
+        """
+        if self.config.pair_combination is None:
+            refuse_pairs(token_type_ids)
+        else:
+            words = input_vectors(self.model.embed_tokens, input_ids, inputs_embeds)
+            attention_mask = texts_of_pairs(token_type_ids, real_tokens(attention_mask, words))
+            input_ids, inputs_embeds = None, torch.cat((words, words))
+        return super().forward(
+            input_ids, attention_mask, labels, num_items_in_batch, inputs_embeds=inputs_embeds, **kwargs
+        )
+
+    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+        """x by `pooling`, (batch, output_size); of pairs all that `pair_combination` puts side by side."""
+        states = outputs.last_hidden_state
+        both_ends = self.config.bidirectional and self.config.pooling == "last"
+        pooling = end_states if both_ends else POOLINGS[self.config.pooling]
+        x = pooling(states, real_tokens(attention_mask, states))
+        if self.config.pair_combination is None:
+            return x
+        return PAIR_COMBINATIONS[self.config.pair_combination](*x.chunk(2))
+
+
+class RecurrentForTokenClassification(TokenClassificationHead, RecurrentPreTrainedModel):
+    """The tagger: a class for each token, from the words up to it, or with `bidirectional` from the whole text.
+
+    >>> model = RecurrentForTokenClassification(RecurrentConfig(vocab_size=9, hidden_size=4, num_labels=3))
+    >>> model(torch.tensor([[3, 1, 4, 1]])).logits.shape
+    torch.Size([1, 4, 3])
+    """
+
+    base_model_class = RecurrentModel
+
+    def __init__(self, config: RecurrentConfig):
+        super().__init__(config)
+        config.refuse_pooling(type(self).__name__)
+        self.model = RecurrentModel(config)
+        self.dropout = nn.Identity()  # the last layer's own has acted
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
         self.post_init()
 
 

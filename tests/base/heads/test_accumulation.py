@@ -12,9 +12,12 @@ from torch import Tensor
 from torch.testing import assert_close
 from transformers import PreTrainedModel, Trainer, TrainingArguments, set_seed
 
-from hf_lecture_models import BagOfWordsConfig, BagOfWordsForSequenceClassification
+from hf_lecture_models import (
+    BagOfWordsForSequenceClassification,
+    RecurrentForSequenceClassification,
+    RecurrentForTokenClassification,
+)
 from tests.stand_in import (
-    EncoderConfig,
     EncoderForMaskedLM,
     EncoderForMultipleChoice,
     EncoderForQuestionAnswering,
@@ -57,6 +60,16 @@ def choices(batch: list[dict[str, Any]]) -> dict[str, Tensor]:
     }
 
 
+def pairs(batch: list[dict[str, Any]]) -> dict[str, Tensor]:
+    """The text twice, the second time as the other text of the pair and in other words."""
+    found = collate(batch)
+    ids, mask = found["input_ids"], found["attention_mask"]
+    other = torch.where(mask.bool(), 17 - ids, ids)
+    types = torch.cat((torch.zeros_like(ids), torch.ones_like(ids)), dim=1)
+    both = {"input_ids": torch.cat((ids, other), dim=1), "attention_mask": torch.cat((mask, mask), dim=1)}
+    return both | {"token_type_ids": types, "labels": found["labels"]}
+
+
 def some(number: int, ids: list[int]) -> list[int]:
     """Labels of tokens, of which every third row has none, and of the others not all count."""
     return [-100 if number % 3 == 0 or place == 1 else token % 3 for place, token in enumerate(ids)]
@@ -92,13 +105,30 @@ CASES: dict[str, tuple[type, dict[str, Any], Any, Any]] = {
         lambda n, ids: {"labels": -100 if n % 4 == 0 else n % 3},
         collate,
     ),
+    "recurrent": (
+        RecurrentForSequenceClassification,
+        {"num_labels": 3, "hidden_size": 8, "bidirectional": True},
+        lambda n, ids: {"labels": -100 if n % 4 == 0 else n % 3},
+        collate,
+    ),
+    "recurrent pairs": (
+        RecurrentForSequenceClassification,
+        {"num_labels": 3, "hidden_size": 8, "pooling": "max", "pair_combination": "infersent"},
+        lambda n, ids: {"labels": -100 if n % 4 == 0 else n % 3},
+        pairs,
+    ),
+    "recurrent tags": (
+        RecurrentForTokenClassification,
+        {"num_labels": 3, "hidden_size": 8},
+        lambda n, ids: {"labels": some(n, ids)},
+        collate,
+    ),
 }
 
 
-def build(model_class: type, fields: dict[str, Any]) -> PreTrainedModel:
+def build(model_class: Any, fields: dict[str, Any]) -> PreTrainedModel:
     set_seed(0)
-    deep = model_class is BagOfWordsForSequenceClassification
-    model = model_class((BagOfWordsConfig if deep else EncoderConfig)(vocab_size=20, pad_token_id=19, **fields))
+    model = model_class(model_class.config_class(vocab_size=20, pad_token_id=19, **fields))
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return model
