@@ -82,11 +82,10 @@ class MaskedLMHead(ModelHead):
         num_items_in_batch: Tensor | int | None = None,
     ) -> tuple[Tensor | None, Tensor | None]:
         """Logits and loss of the states `hidden` (batch, seq, hidden_size), as `forward` returns them."""
-        all_kept = logits_to_keep is None or (isinstance(logits_to_keep, int) and logits_to_keep == 0)
-        logits = None
+        keep = 0 if logits_to_keep is None else logits_to_keep
+        all_kept, logits = isinstance(keep, int) and keep == 0, None
         if labels is None or logits_to_keep is not None or not self.training:
-            kept = hidden if all_kept else slice_logits_to_keep(hidden, logits_to_keep)
-            logits = self.lm_head(self.word_states(kept))
+            logits = self.lm_head(self.word_states(slice_logits_to_keep(hidden, keep)))
         if labels is None:
             return logits, None
         if all_kept and logits is not None:

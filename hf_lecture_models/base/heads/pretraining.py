@@ -37,7 +37,7 @@ class PreTrainingHead(MaskedLMHead, TextVectorHead):
     seq_relationship: nn.Module
 
     @can_return_tuple
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
