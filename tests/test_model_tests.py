@@ -707,6 +707,20 @@ class ComparesChoices(EncoderForMultipleChoice):
         return output
 
 
+class ForgetsTheItemsOfTheStep(EncoderForMultipleChoice):
+    """It takes `**kwargs`, so transformers' Trainer leaves the division to it."""
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        return super().forward(input_ids, attention_mask, labels, **kwargs)
+
+
 BROKEN_HEADS: list[tuple[type[HeadTests], type, str, tuple[Any, ...]]] = [
     (test_heads.TestSequenceClassification, ForgetsTheItems, "test_loss_is_the_mean_over_what_counts", ()),
     (test_heads.TestSequenceClassification, ForgetsTheItems, "test_micro_batches_add_up", ()),
@@ -765,3 +779,9 @@ def test_broken_files_fail(model_class: type, check: str, tmp_path: Path) -> Non
     attributes = {"model_class": model_class, "auto_class": model_class}
     with pytest.raises(AssertionError):
         getattr(type("Tests", (test_heads.TestSequenceClassification,), attributes)(), check)(tmp_path)
+
+
+def test_a_head_that_forgets_the_items_of_a_step_fails(tmp_path: Path) -> None:
+    attributes = {"model_class": ForgetsTheItemsOfTheStep}
+    with pytest.raises(AssertionError):
+        type("Tests", (test_heads.TestMultipleChoice,), attributes)().test_trainer_in_parts(tmp_path)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A text's vector, from the states of its tokens; one for two texts, from their vectors (slides R:588, Y:442-463)."""
+"""A text's vector, from the states of its tokens; one for two texts, from their vectors (slides R:588, Y:441-462)."""
 
 from __future__ import annotations
 

@@ -2,11 +2,7 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Texts and pairs of texts to one of several classes, or to a number."""
 
-import inspect
 import math
-import os
-import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,13 +10,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.base.limits import check_tokenizer, input_limit
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.factories import add_template, tell, template_to_add, tokenizer_for
+from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
+from hf_lecture_models.tasks.labels import (
+    checkpoint_classes,
+    class_fields,
+    classes_of,
+    has_default_names,
+    make_head,
+    names_of_labels,
+)
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
 from hf_lecture_models.trainer.recipe import setting
@@ -30,9 +35,7 @@ if TYPE_CHECKING:
 
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
 _EVALUATION_BATCH = 64
-
-Example = dict[str, list[int]]
-"""What a tokenizer gives for one text or pair: `input_ids` and the like."""
+_DEFAULT_MODEL = {"model_type": "lecture_bag_of_words"}
 
 
 @dataclass(kw_only=True)
@@ -46,10 +49,17 @@ class TextClassificationRecipe(TaskRecipe, RowsRecipe):
     max_length: int | None = setting(
         None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
     )
-    model: dict[str, Any] = setting({"model_type": "lecture_bag_of_words"}, "model_type and the fields of its config")
+    model: dict[str, Any] = setting(
+        _DEFAULT_MODEL,
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
 
     def __post_init__(self) -> None:
+        changes = {name: value for name, value in self.model.items() if (name, value) not in _DEFAULT_MODEL.items()}
+        is_change = self.from_pretrained and "model_type" not in changes
+        self.model = {} if is_change else self.model
         super().__post_init__()
+        self.model = changes if is_change else self.model
         # YAML reads a name that looks like a number as one.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
 
@@ -75,9 +85,14 @@ class TextClassification(Task[TextClassificationRecipe]):
         return read_rows(recipe, part, required=("text", "label"), optional=("text_pair",))
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
-        """The tokenizer."""
+        """The tokenizer; the template that the model needs is added where it is missing."""
         texts, pairs = _texts(data)
-        return tokenizer_for(recipe, [*texts, *(pairs or ())])
+        tokenizer = tokenizer_for(recipe, [*texts, *(pairs or ())])
+        template = template_to_add(self.auto_class, recipe)
+        if template is not None and add_template(tokenizer, template) and recipe.from_pretrained:
+            special = tokenizer(" ", " ").tokens()
+            tell(f"the tokenizer gets the template {template!r}, a pair is {' '.join(special)}; new tokens start anew")
+        return tokenizer
 
     def model(self, recipe: TextClassificationRecipe, processor: Any, data: Rows) -> Any:
         """The classifier, with the classes of the data.
@@ -86,18 +101,9 @@ class TextClassification(Task[TextClassificationRecipe]):
         it is refused, since nothing says which one becomes which.
         """
         names = None if recipe.problem_type == REGRESSION else class_names(data, recipe)
-        if not recipe.from_pretrained:
-            fields = recipe.model | _head_fields(names)
-            return make_model(self.auto_class, fields, processor, recipe.seed)
         if names is not None:
             names = _in_the_order_of_checkpoint(names, recipe)
-        fields = _head_fields(names)
-        model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed, **fields)
-        if new and os.environ.get("RANK", "0") == "0":
-            print(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}", file=sys.stderr)
-        if model.config.pad_token_id is None:
-            model.config.pad_token_id = processor.pad_token_id
-        return model
+        return make_head(self.auto_class, recipe, processor, _head_fields(names))
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Rows in a new order each epoch; each micro-batch is padded to its longest row."""
@@ -136,7 +142,7 @@ class TextClassification(Task[TextClassificationRecipe]):
 
     def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
         """As of any task, and the classes, if there are any; and whether inputs are pairs of texts."""
-        classes = [] if recipe.problem_type == REGRESSION else _classes(model.config)
+        classes = [] if recipe.problem_type == REGRESSION else classes_of(model.config)
         pairs = data is not None and "text_pair" in data.columns
         return super().describe(model, recipe, data) | {"classes": classes, "pairs": pairs}
 
@@ -184,48 +190,30 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
-            belongs to another model, or pads nothing; or the model reads pairs alone, and the data or the tokenizer
-            know none.
+            belongs to another model, lacks the template that it needs, or pads nothing; or the model reads pairs
+            alone, and the data or the tokenizer know none.
     """
     texts, pairs = _texts(data)
-    check_tokenizer(model, tokenizer)
+    if getattr(model.config, "extract_token_id", None) is not None:
+        require_template(tokenizer, model.text_template)
+    if pairs is None and getattr(model.config, "both_orders", False):
+        raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
     if getattr(model.config, "pair_combination", None) is not None:
         _check_pairs(tokenizer, data)
-    if tokenizer.pad_token is None:
-        raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
-    longest = _longest_input(model, tokenizer)
-    if recipe.max_length is not None and recipe.max_length > longest:
-        raise ValueError(f"max_length {recipe.max_length} is more than the model's longest input, {longest} tokens")
-    cut = {} if recipe.max_length is None else {"truncation": True, "max_length": recipe.max_length}
-    encoded = tokenizer(texts, pairs, verbose=False, **cut)
-    known = inspect.signature(model.forward).parameters
-    names = [name for name in encoded if name in known]
-    for index, ids in enumerate(encoded["input_ids"]):
-        if len(ids) > longest:
-            raise ValueError(
-                f"{data.where(index)} has {len(ids)} tokens, more than the model's longest input; "
-                f"--max_length {longest} cuts what is longer"
-            )
-    return [{name: encoded[name][index] for name in names} for index in range(len(data))]
+    return model_inputs(model, encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length))
 
 
 def _check_pairs(tokenizer: Any, data: Rows) -> None:
     if "text_pair" not in data.columns:
         raise ValueError(
             f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
-            "--columns.text_pair NAME says which one it is, --model.pair_combination null reads single texts"
+            "--columns.text_pair NAME says which one it is, --model.pair_combination null makes a model of single texts"
         )
     if "token_type_ids" not in tokenizer.model_input_names:
         raise ValueError(
-            "the model has a pair_combination and reads two texts apart, but the tokenizer does not return "
-            "token_type_ids, which tell them apart: --tokenizer.template pair; tokenizer.set_template('pair') on a "
-            "saved one"
+            "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is "
+            "of which (token_type_ids): --tokenizer.template pair, or tokenizer.set_template('pair') on a saved one"
         )
-
-
-def _longest_input(model: Any, tokenizer: Any) -> float:
-    limits = (input_limit(model), tokenizer.model_max_length)
-    return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
 
 
 def _texts(data: Rows) -> tuple[list[str], list[str] | None]:
@@ -262,9 +250,7 @@ def class_names(data: Rows, recipe: TextClassificationRecipe) -> list[str]:
     Raises:
         ValueError: a label is no class, or there is only one.
     """
-    labels = set(read_labels(data))
-    ordered = sorted(labels, key=int if all(re.fullmatch(r"[+-]?\d+", label) for label in labels) else str)
-    names = list(dict.fromkeys(recipe.label_names.get(label, label) for label in ordered))
+    names = names_of_labels(read_labels(data), recipe.label_names)
     if len(names) < 2:
         raise ValueError(f"{data.sources[0][0]}: all labels are {names[0]!r}; there is nothing to learn")
     return names
@@ -284,7 +270,7 @@ def label_ids(config: Any, data: Rows, recipe: TextClassificationRecipe) -> list
         name = recipe.label_names.get(label, label)
         if (known := ids.get(name, ids.get(name.casefold()))) is None:
             raise ValueError(
-                f"{data.where(index)}: label {name!r} is none of the model's classes, {', '.join(_classes(config))}; "
+                f"{data.where(index)}: label {name!r} is none of the model's classes, {', '.join(classes_of(config))}; "
                 f"--label_names.{name} NAME says which one it is"
             )
         found.append(known)
@@ -293,14 +279,10 @@ def label_ids(config: Any, data: Rows, recipe: TextClassificationRecipe) -> list
 
 def _ids_by_name(config: Any) -> dict[str, int]:
     """The ids of a model's classes, by name, also in small letters if these tell them apart; by number, if unnamed."""
-    ids = {name: index for index, name in enumerate(_classes(config))}
+    ids = {name: index for index, name in enumerate(classes_of(config))}
     small = {name.casefold(): index for name, index in ids.items()}
-    numbers = {str(index): index for index in ids.values()} if _has_default_names(config) else {}
+    numbers = {str(index): index for index in ids.values()} if has_default_names(config) else {}
     return numbers | (small if len(small) == len(ids) else {}) | ids
-
-
-def _classes(config: Any) -> list[str]:
-    return [config.id2label[index] for index in range(config.num_labels)]
 
 
 def _as_number(label: Any, where: str) -> float:
@@ -317,24 +299,17 @@ def _head_fields(names: list[str] | None) -> dict[str, Any]:
     """Fields of the configuration by which the head knows its classes; of None, that it gives one number."""
     if names is None:
         return {"num_labels": 1, "problem_type": REGRESSION}
-    ids = {name: index for index, name in enumerate(names)}
-    return {"id2label": dict(enumerate(names)), "label2id": ids, "problem_type": SINGLE_LABEL}
+    return class_fields(names) | {"problem_type": SINGLE_LABEL}
 
 
 def _in_the_order_of_checkpoint(names: list[str], recipe: TextClassificationRecipe) -> list[str]:
     """The classes in the order of a checkpoint that is a classifier of the same."""
-    config = AutoConfig.from_pretrained(recipe.from_pretrained)
-    is_classifier = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
-    if not is_classifier or _has_default_names(config) or config.num_labels != len(names):
+    own = checkpoint_classes(recipe, "ForSequenceClassification")
+    if len(own) != len(names):
         return names
-    own = _classes(config)
     if {name.casefold() for name in own} != {name.casefold() for name in names}:
         raise ValueError(
             f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
             "--label_names.LABEL NAME gives a label of the data the checkpoint's name"
         )
     return own
-
-
-def _has_default_names(config: Any) -> bool:
-    return all(name == f"LABEL_{index}" for index, name in config.id2label.items())

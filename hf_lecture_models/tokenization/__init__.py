@@ -9,6 +9,7 @@ from hf_lecture_models.tokenization.corpus import EncodedCorpus, encode_corpus, 
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.templates import TEMPLATES, Template, require_template
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
+from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 __all__ = [
     "TEMPLATES",
@@ -18,6 +19,7 @@ __all__ = [
     "EncodedCorpus",
     "Template",
     "UnknownWordError",
+    "WordPieceTokenizer",
     "WordTokenizer",
     "encode_corpus",
     "read_texts",

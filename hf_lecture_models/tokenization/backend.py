@@ -7,8 +7,10 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
+from types import NoneType
 from typing import Any, ClassVar
 
 from tokenizers import AddedToken, Tokenizer
@@ -94,6 +96,8 @@ class LectureTokenizer(TokenizersBackend):
     padding_side = "left"
     model_class: ClassVar[type]
     pre_tokenizer_class: ClassVar[type]
+    normalizer_class: ClassVar[type] = NoneType
+    default_template: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -102,20 +106,22 @@ class LectureTokenizer(TokenizersBackend):
         template: str | Template | None = None,
         **kwargs: Any,
     ) -> None:
-        if template is not None:
-            _refuse_contradictions(template, kwargs)
-            if tokenizer_file is None:
-                kwargs = {"padding_side": "right", "chat_template": None} | kwargs
-        defaults = default_tokens(None if tokenizer_file is not None else template)
-        for name, token in defaults.items():
-            kwargs.setdefault(name, token)
-        for name in ("padding_side", "truncation_side"):
-            kwargs.setdefault(name, getattr(self, name))  # what is not named here is not saved
-        kwargs.setdefault("chat_template", CHAT_TEMPLATE)
         if tokenizer_file is not None:
             backend = self._read_backend(tokenizer_file)
         else:
             backend = self._new_backend() if tokenizer_object is None else tokenizer_object
+            template = self.default_template if template is None else template
+        if template is not None:
+            _refuse_contradictions(template, kwargs)
+        if template is not None and tokenizer_file is None:
+            kwargs = {"padding_side": "right", "chat_template": None} | kwargs
+        defaults = self._default_tokens(backend, None if tokenizer_file is not None else template)
+        for name, token in defaults.items():
+            kwargs.setdefault(name, token)
+        for name in ("padding_side", "truncation_side", *(["model_input_names"] if self.default_template else [])):
+            kwargs.setdefault(name, getattr(self, name))  # what is not named here is not saved
+        kwargs.setdefault("chat_template", CHAT_TEMPLATE if self.default_template is None else None)
+        if tokenizer_file is None:
             backend.add_special_tokens([_special(kwargs[name]) for name in defaults if kwargs[name] is not None])
         adds = _surrounding_tokens(backend, kwargs)
         if backend.post_processor is None or adds.keys() & kwargs.keys():
@@ -125,7 +131,10 @@ class LectureTokenizer(TokenizersBackend):
         # transformers does not read these two from the file and would report False.
         self._add_bos_token, self._add_eos_token = (kwargs.get(name, value) for name, value in adds.items())
         if template is not None:
-            self.set_template(template, "right" if tokenizer_file is not None else self.padding_side)
+            chosen = find_template(template)
+            named = {name: kwargs.get(name, token) for name, token in chosen.tokens.items()}
+            side = "right" if tokenizer_file is not None else self.padding_side
+            self.set_template(replace(chosen, tokens=named), side)
 
     @classmethod
     def _new_backend(cls) -> Tokenizer:
@@ -150,6 +159,11 @@ class LectureTokenizer(TokenizersBackend):
         return backend
 
     @classmethod
+    def _default_tokens(cls, backend: Tokenizer, template: str | Template | None) -> dict[str, str | None]:
+        """Names and spellings of the special tokens that no option names."""
+        return default_tokens(template)
+
+    @classmethod
     def _is_own_model(cls, model: Any) -> bool:
         return isinstance(model, cls.model_class)
 
@@ -157,14 +171,16 @@ class LectureTokenizer(TokenizersBackend):
     def from_pretrained(cls, folder: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """Load a tokenizer from a folder or the Hub as transformers does, but name a damaged file of a local folder."""
         local = Path(folder, kwargs.get("subfolder") or "")
-        if local.is_dir() and not (local / "tokenizer.json").is_file():
-            raise FileNotFoundError(f"{local} has no tokenizer.json; name a folder written by save_pretrained")
+        if local.is_dir() and not any((local / name).is_file() for name in cls.vocab_files_names.values()):
+            files = " and no ".join(cls.vocab_files_names.values())
+            raise FileNotFoundError(f"{local} has no {files}; name a folder written by save_pretrained")
         try:
             return super().from_pretrained(folder, *args, **kwargs)
         except Exception:
             if local.is_dir():
                 _check_json(local / "tokenizer_config.json")
-                cls._read_backend(str(local / "tokenizer.json"))
+                if (local / "tokenizer.json").is_file():
+                    cls._read_backend(str(local / "tokenizer.json"))
             raise
 
     @property
@@ -256,7 +272,7 @@ class LectureTokenizer(TokenizersBackend):
         """Whether the backend is unchanged, so that `encode_corpus` may bypass it and give its ids."""
         backend = self.backend_tokenizer
         return (
-            backend.normalizer is None
+            isinstance(backend.normalizer, self.normalizer_class)
             and isinstance(backend.model, self.model_class)
             and isinstance(backend.pre_tokenizer, self.pre_tokenizer_class)
             and self._adds_special_tokens_only()
@@ -351,7 +367,8 @@ class LectureTokenizer(TokenizersBackend):
         if unknown := sorted(kwargs.keys() - signature(self.train).parameters.keys()):
             raise TypeError(f"{type(self).__name__}.train() takes no argument {', '.join(unknown)}")
         spellings = special_tokens_map or {}
-        tokens = {name: spellings.get(str(token), token) for name, token in self.special_tokens_map.items()}
+        tokens: dict[str, Any] = dict.fromkeys(self._default_tokens(self.backend_tokenizer, None))
+        tokens |= {name: spellings.get(token, token) for name, token in self.special_tokens_map.items()}
         options = {name: getattr(self, name) for name in _OPTIONS}
         if (template := self._own_template(spellings)) is not None:
             options = {"template": template} | {k: v for k, v in options.items() if not k.startswith("add_")}
@@ -370,7 +387,7 @@ class LectureTokenizer(TokenizersBackend):
             return None
         names = dict(spellings) | {spelling: name for name, spelling in tokens.items()}
         single, pair = (show([(names.get(token, token), type_id) for token, type_id in pieces]) for pieces in written)
-        return Template(single, pair, dict.fromkeys(default_tokens(self.template)), types)
+        return Template(single, pair, dict.fromkeys([*SPECIAL_TOKENS, *default_tokens(self.template)]), types)
 
     @classmethod
     def train(cls, texts: Iterable[str], vocab_size: int | None = None, **kwargs: Any) -> Any:

@@ -46,6 +46,7 @@ _CLASSES = {
     "punctuation": rf"{_SIGN}++{_END}",
 }
 CLASS_TOKENS = [f"<unk:{name}>" for name in _CLASSES]
+_PARTS = [part for name in _CLASSES for part in (f"<unk:{name}", f":{name}>")]
 
 # A regular expression may nest a few thousand deep; deeper than this, the trie becomes a plain list of its words.
 _TRIE_DEPTH = 64
@@ -93,15 +94,16 @@ def class_normalizer(vocabulary: Iterable[str]) -> Sequence:
     for word, name in zip(words, _classes_of(words), strict=True):
         if name is not None:
             known[name].append(word)
-    return Sequence([_rule(name, known[name]) for name in _CLASSES])
+    return Sequence([rule for name in _CLASSES for rule in _rules(name, known[name])])
 
 
 def is_class_normalizer(normalizer: Normalizer | None) -> bool:
     """Whether `normalizer` has the form that `class_normalizer` gives it."""
     if not isinstance(normalizer, Sequence):
         return False
-    rules = json.loads(_state(normalizer))["normalizers"]
-    return [(rule["type"], rule.get("content")) for rule in rules] == [("Replace", token) for token in CLASS_TOKENS]
+    rules = [(rule["type"], rule.get("content")) for rule in json.loads(_state(normalizer))["normalizers"]]
+    # Written in one part, the token of a class had the place of its word's last letter; such folders are about.
+    return rules in ([("Replace", part) for part in parts] for parts in (_PARTS, CLASS_TOKENS))
 
 
 def spelling_backend(words: Iterable[str], letters: Iterable[str]) -> Tokenizer:
@@ -159,17 +161,23 @@ def _escape(text: str) -> str:
     return "".join(char if char.isalnum() else f"\\x{{{ord(char):X}}}" for char in text)
 
 
-def _rule(name: str, known: Iterable[str]) -> Replace:
+def _rules(name: str, known: Iterable[str]) -> list[Replace]:
+    """Rewrite the words of a class as its token, but for the known ones."""
     before = list(_CLASSES)[: list(_CLASSES).index(name)]
     of_class = "".join(f"(?!{_CLASSES[other]})" for other in before) + f"(?={_CLASSES[name]})"
     # Class tokens that stand in the text, or that the rules before have put there, stay.
     kept = trie_pattern([*CLASS_TOKENS, *known])
-    return Replace(Regex(f"(?<!{_IN_WORD}){of_class}(?!{kept}{_END}){_IN_WORD}+"), f"<unk:{name}>")
+    first = f"(?<!{_IN_WORD}){of_class}(?!{kept}{_END}){_IN_WORD}"
+    # The token is written in two parts: one gets the place of the word's first letter, one that of its last.
+    begun, end = f"<unk:{name}", f":{name}>"
+    whole = trie_pattern([">", *(word.removeprefix(begun) for word in known if word.startswith(begun))])
+    rest = f"{end[:-1]}(?<=\\A{begun}|[{WHITE_SPACE}]{begun})(?!{whole}{_END}){_IN_WORD}*"
+    return [Replace(Regex(first), begun), Replace(Regex(rest), end)]
 
 
 @cache
 def _classifier() -> Sequence:
-    return Sequence([_rule(name, []) for name in _CLASSES])
+    return Sequence([rule for name in _CLASSES for rule in _rules(name, [])])
 
 
 def _classes_of(words: list[str]) -> list[str | None]:

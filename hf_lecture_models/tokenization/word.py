@@ -85,7 +85,7 @@ class WordTokenizer(LectureTokenizer):
     everywhere in transformers, the unknown token, but not the class tokens, which are words of the vocabulary.
 
     Offsets are exact for words and for letters; the bytes of a character have its place, and the mark in front of a
-    spelled word has that of its first letter. A class token has the place of its word's last character.
+    spelled word has that of its first letter.
 
     With no unknown token, the generic class that loads the files where this package is absent refuses unknown words as
     well, but with a bare `Exception` that does not name the word. `convert_tokens_to_ids` looks up without encoding: it

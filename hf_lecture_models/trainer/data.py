@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from hf_lecture_models.tokenization.corpus import read_texts, refuse_long_lines
+from hf_lecture_models.trainer.conll import CONLL_SUFFIXES, ConllTable
 from hf_lecture_models.trainer.recipe import Recipe, setting
 
 DATA_FOLDER = "HF_LECTURE_DATA"
@@ -27,8 +28,8 @@ class DataRecipe(Recipe):
 
     train_files: list[str] = setting(
         [],
-        "local .txt (one text per line), .csv, .tsv (nothing is quoted), .json, .jsonl or .parquet files, relative to "
-        f"the current folder, or else to the one that the environment variable {DATA_FOLDER} names",
+        "local .txt (one text per line), .csv, .tsv (nothing is quoted), .json, .jsonl, .parquet, .conllu or .conll "
+        f"files, relative to the current folder, or else to the one that the environment variable {DATA_FOLDER} names",
     )
     validation_files: list[str] = setting([], "the same for validation")
     test_files: list[str] = setting([], "the same for the results on the model's card", free=True)
@@ -86,10 +87,16 @@ class Rows(Sequence[dict[str, Any]]):
     Args:
         columns: the values of each column, all equally many.
         sources: names of files and their numbers of rows, in the order of the rows.
+        lines: for each row that has a word a line, the number of each word's line.
     """
 
-    def __init__(self, columns: Mapping[str, list[Any]], sources: Sequence[tuple[str, int]]) -> None:
-        self.columns, self.sources = dict(columns), list(sources)
+    def __init__(
+        self,
+        columns: Mapping[str, list[Any]],
+        sources: Sequence[tuple[str, int]],
+        lines: Sequence[Sequence[int] | None] = (),
+    ) -> None:
+        self.columns, self.sources, self.lines = dict(columns), list(sources), list(lines)
 
     def __len__(self) -> int:
         return sum(length for _, length in self.sources)
@@ -103,11 +110,22 @@ class Rows(Sequence[dict[str, Any]]):
             return [self[place] for place in range(*index.indices(len(self)))]
         return {name: values[index] for name, values in self.columns.items()}
 
-    def where(self, index: int) -> str:
-        """The file of a row, and its number there, from 1 and without the header."""
+    def where(self, index: int, word: int | None = None) -> str:
+        """The file of a row, and its number there, from 1 and without the header; or its line.
+
+        Args:
+            word: of a row that is a list of words, the one that is meant.
+
+        >>> rows = Rows({"tokens": [["a", "b"]] * 2}, [("a.jsonl", 1), ("b.conllu", 1)], [None, [7, 8]])
+        >>> rows.where(0, word=1), rows.where(1, word=1), rows.where(1)
+        ('a.jsonl, row 1, word 2', 'b.conllu, line 8', 'b.conllu, line 7')
+        """
+        lines = self.lines[index] if self.lines else None
         for name, length in self.sources:
+            if index < length and lines:
+                return f"{name}, line {lines[word or 0]}"
             if index < length:
-                return f"{name}, row {index + 1}"
+                return f"{name}, row {index + 1}" + ("" if word is None else f", word {word + 1}")
             index -= length
         raise IndexError(f"there are {len(self)} rows")
 
@@ -158,7 +176,8 @@ def read_rows(
     for table in tables:
         for name in chosen:
             columns[name] += table.read(name)
-    return Rows(columns, [(table.source, table.length) for table in tables])
+    lines = [line for table in tables for line in table.lines]
+    return Rows(columns, [(table.source, table.length) for table in tables], lines if any(lines) else ())
 
 
 def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
@@ -212,7 +231,7 @@ def is_table(name: str) -> bool:
     >>> is_table("dev.tsv.gz"), is_table("wiki.test.tokens")
     (True, False)
     """
-    return _BUILDERS.get(_suffix(name), "text") != "text"
+    return _suffix(name) in CONLL_SUFFIXES or _BUILDERS.get(_suffix(name), "text") != "text"
 
 
 class _Table:
@@ -224,6 +243,7 @@ class _Table:
         self.length = len(columns[self.known[0]]) if self.known else 0
         if not self.length:
             raise ValueError(f"{source}: there is no row in it")
+        self.lines: list[list[int] | None] = getattr(columns, "lines", None) or [None] * self.length
 
     def has(self, column: str) -> bool:
         """Whether a column of the task is there, or is said to be."""
@@ -231,7 +251,7 @@ class _Table:
 
     def read(self, column: str) -> list[Any]:
         """The values of a column of the task."""
-        name = self.names.get(column, column)
+        name = str(self.names.get(column, column))  # YAML reads the number of a column as one
         if name not in self.known:
             raise _missing_column(self.source, column, name, self.known)
         return _decoded(self.columns, name)
@@ -244,9 +264,18 @@ def _missing_column(source: str, column: str, name: str, known: Sequence[str]) -
 
 
 def _decoded(columns: Any, name: str) -> list[Any]:
-    """The values, those of a data set's classes by their names; no class, -1, is None."""
-    values, names = list(columns[name]), getattr(getattr(columns, "features", {}).get(name), "names", None)
-    return values if names is None else [names[value] if value is not None and value >= 0 else None for value in values]
+    """The values, those of a data set's classes by their names, lists of classes too; no class, -1, is None."""
+    values, feature = list(columns[name]), getattr(columns, "features", {}).get(name)
+    names = getattr(getattr(feature, "feature", feature), "names", None)
+    if names is None:
+        return values
+
+    def decoded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [decoded(entry) for entry in value]
+        return names[value] if value is not None and value >= 0 else None
+
+    return [decoded(value) for value in values]
 
 
 def _as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -262,6 +291,8 @@ def _read_file(name: str) -> Any:
     if _suffix(name) == ".txt":
         # Line by line as everywhere else in the package, with the line number of what is not UTF-8.
         return {"text": list(read_texts(find_file(name)))}
+    if _suffix(name) in CONLL_SUFFIXES:
+        return ConllTable(find_file(name), name)
     return _load_files([name], streaming=False)
 
 

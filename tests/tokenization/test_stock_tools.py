@@ -213,3 +213,28 @@ def test_the_last_message_goes_on(name: str) -> None:
     answer = [id_ for id_, own in zip(masked["input_ids"], masked["assistant_masks"], strict=True) if own]
     assert tokenizer.decode(answer, skip_special_tokens=True).strip() == "sat on"
     assert answer[-1] == tokenizer.eos_token_id
+
+
+@every
+def test_tokens_stand_where_their_word_does(name: str) -> None:
+    """Programs that mark words in a text, as transformers' token-classification does, find them by these offsets."""
+    words = ["the", "cat", "Zug", "NASA", "12", "né", "X", "R2D2", "well-known", "漢字", "€", "..."]
+    words = [word for word in words if name != "refused" or word in " ".join(TEXTS).split()]
+    text = "  ".join(words)
+    for tokenizer in (TOKENIZERS[name](), TOKENIZERS[name](add_eos_token=True)):
+        encoded = tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True)
+        places = [
+            (start, end)
+            for (start, end), special in zip(encoded["offset_mapping"], encoded["special_tokens_mask"], strict=True)
+            if not special and text[start:end].strip()
+        ]
+        at = 0
+        for word in words:
+            at = text.index(word, at)
+            own = [(start, end) for start, end in places if at < end and start < at + len(word)]
+            begin, end = own[0][0], own[-1][1]
+            assert (begin, end) == (at, at + len(word)) or text[begin:end] == f" {word}", (
+                "a byte-pair may begin with a blank"
+            )
+            assert [start for start, _ in own] == sorted(start for start, _ in own)
+            at += len(word)

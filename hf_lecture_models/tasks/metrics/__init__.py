@@ -20,7 +20,21 @@ def compute(name: str, predictions: Sequence[Any], references: Sequence[Any]) ->
     Raises:
         ImportError: `evaluate` is not installed.
     """
-    return float(_load(name).compute(predictions=predictions, references=references)[name])
+    return compute_all(name, predictions, references)[name]
+
+
+def compute_all(name: str, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, float]:
+    """All numbers that a metric gives.
+
+    >>> compute_all("entities", predictions=[["B-X", "O"]], references=[["B-X", "B-Y"]])["precision"]
+    1.0
+
+    Raises:
+        ImportError: `evaluate` is not installed.
+    """
+    return {
+        key: float(value) for key, value in _load(name).compute(predictions=predictions, references=references).items()
+    }
 
 
 @cache

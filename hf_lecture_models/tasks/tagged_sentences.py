@@ -1,0 +1,184 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Sentences of words as a model reads them: which token is which word's, labels of tokens, tags of words.
+
+A model reads the words with one blank between them, as its pipeline reads a text, and a token belongs to the word in
+whose place it stands. The first token of a word carries its tag, the others none.
+
+Where tags are parts of entities, two more kinds of tokens carry one, so that an entity stays in one piece in the
+pipeline, which tells words apart by the blanks between tokens: those of a blank itself, as letters and bytes have it,
+and those that share the place of a first token, as the bytes of one letter do. Theirs is I-X within an entity, else O.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import torch
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
+from hf_lecture_models.trainer.batches import Batch
+from hf_lecture_models.trainer.data import Rows
+
+OUTSIDE = "O"
+UNREAD = -1
+"""The prediction for a word that no token stands for: one that `max_length` cuts."""
+_EVALUATION_BATCH = 64
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence as a model reads it.
+
+    Attributes:
+        inputs: what the model takes.
+        first_tokens: (words) the place of each word's first token, or `UNREAD`.
+        blanks: the places of tokens of blanks, each with the number of the word behind.
+        twins: the places of tokens that stand where a word's first token does, each with the number of the word.
+    """
+
+    inputs: Example
+    first_tokens: list[int]
+    blanks: list[tuple[int, int]]
+    twins: list[tuple[int, int]]
+
+
+def encode_sentences(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Sentence]:
+    """The sentences as the model reads them.
+
+    Args:
+        data: their words are the column `tokens`.
+        max_length: the tokens that are kept of a longer sentence; None: one that is too long for the model is an error.
+
+    Raises:
+        ValueError: a sentence is too long for the model, and `max_length` cuts none, or is itself too long; or the
+            tokenizer belongs to another model, or pads nothing, or does not say where its tokens stand.
+    """
+    if not tokenizer.is_fast:
+        raise ValueError(
+            f"{type(tokenizer).__name__} does not say where its tokens stand in a text (it is no fast tokenizer), so "
+            "nothing tells which word they are of; use one with a tokenizer.json"
+        )
+    texts = [" ".join(words) for words in data.columns["tokens"]]
+    encoded = encode_inputs(model, tokenizer, data, texts, max_length=max_length, return_offsets_mapping=True)
+    inputs = model_inputs(model, encoded)
+    rows = zip(data.columns["tokens"], encoded["offset_mapping"], inputs, strict=True)
+    return [Sentence(own, *place_tokens(words, offsets)) for words, offsets, own in rows]
+
+
+def place_tokens(
+    words: Sequence[str], offsets: Sequence[tuple[int, int]]
+) -> tuple[list[int], list[tuple[int, int]], list[tuple[int, int]]]:
+    """Where the first token of each word is, and which tokens are blanks between words or share a first token's place.
+
+    >>> place_tokens(["New", "York"], [(0, 0), (0, 3), (3, 4), (4, 5), (4, 5), (5, 8)])
+    ([1, 3], [(2, 1)], [(4, 1)])
+
+    Args:
+        words: of a text in which one blank stands between them.
+        offsets: the first character of each token in that text, and the one behind; equal for special tokens.
+
+    Returns:
+        `first_tokens`, `blanks` and `twins` of a `Sentence`.
+    """
+    text = " ".join(words)
+    starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
+    firsts, begins, blanks, twins = [UNREAD] * len(words), [-1] * len(words), [], []
+    for place, (start, end) in enumerate(offsets):
+        # A token may begin with the blank in front of its word.
+        begin = end - len(text[start:end].lstrip())
+        word = bisect_right(starts, begin) - 1
+        if begin == end:
+            if start < end == starts[word] and word:
+                blanks.append((place, word))
+        elif firsts[word] == UNREAD:
+            firsts[word], begins[word] = place, begin
+        elif begin == begins[word]:
+            twins.append((place, word))
+    return firsts, blanks, twins
+
+
+def token_labels(
+    sentence: Sentence, tags: Sequence[str], ids: Mapping[str, int], are_entities: bool = False
+) -> list[int]:
+    """The label of each token of a sentence: the tag of the word that begins there, or -100.
+
+    >>> sentence = Sentence({"input_ids": [9, 8, 7, 6]}, *place_tokens(["Ed", "is"], [(0, 2), (2, 3), (3, 4), (4, 5)]))
+    >>> token_labels(sentence, ["B-PER", "O"], {"O": 0, "B-PER": 1}, are_entities=True)
+    [1, 0, 0, -100]
+
+    Args:
+        tags: (words).
+        ids: the classes of the model.
+        are_entities: whether tags are parts of entities, so that blanks and twins have labels, too.
+    """
+    labels = [NOT_COUNTED] * len(sentence.inputs["input_ids"])
+    for place, tag in zip(sentence.first_tokens, tags, strict=True):
+        if place != UNREAD:
+            labels[place] = ids[tag]
+    if not are_entities:
+        return labels
+    for place, word in sentence.blanks:
+        before, behind = tags[word - 1], tags[word]
+        goes_on = behind[:2] in ("I-", "E-") and before[:2] in ("B-", "I-") and before[2:] == behind[2:]
+        labels[place] = ids.get(f"I-{behind[2:]}" if goes_on else OUTSIDE, NOT_COUNTED)
+    for place, word in sentence.twins:
+        labels[place] = ids.get(OUTSIDE if tags[word] == OUTSIDE else f"I-{tags[word][2:]}", NOT_COUNTED)
+    return labels
+
+
+def count_words(sentences: Sequence[Sentence]) -> tuple[int, int]:
+    """How many words there are, and how many of them no token stands for."""
+    firsts = [place for sentence in sentences for place in sentence.first_tokens]
+    return len(firsts), firsts.count(UNREAD)
+
+
+@torch.no_grad()
+def predict_tags(model: Any, tokenizer: Any, sentences: Sequence[Sentence]) -> list[list[int]]:
+    """The most probable tag of each word of encoded sentences, as ids; `UNREAD` for words without a token.
+
+    Sentences of like length go through the model together.
+    """
+    order = sorted(range(len(sentences)), key=lambda row: len(sentences[row].inputs["input_ids"]))
+    found: list[list[int]] = [[] for _ in sentences]
+    training = model.training
+    model.eval()
+    for start in range(0, len(order), _EVALUATION_BATCH):
+        rows = order[start : start + _EVALUATION_BATCH]
+        batch = tokenizer.pad([sentences[row].inputs for row in rows], return_tensors="pt").to(model.device)
+        tags = model(**batch).logits.argmax(-1).tolist()
+        for row, own in zip(rows, tags, strict=True):
+            skipped = _padding_in_front(tokenizer, sentences[row].inputs, len(own))
+            firsts = sentences[row].first_tokens
+            found[row] = [UNREAD if place == UNREAD else own[skipped + place] for place in firsts]
+    model.train(training)
+    return found
+
+
+class SentenceCollator:
+    """The collator of encoded sentences, whose items are the tags.
+
+    Args:
+        inputs: what the model takes of each sentence.
+        labels: the labels of its tokens.
+    """
+
+    def __init__(self, inputs: Sequence[Example], labels: Sequence[Sequence[int]], tokenizer: Any) -> None:
+        self.inputs, self.labels, self.tokenizer = inputs, labels, tokenizer
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """The sentences, padded on the tokenizer's side; empty places (-1) are left out, but for one where all are."""
+        real = [int(row) for row in rows if row >= 0]
+        batch = self.tokenizer.pad([self.inputs[row] for row in real or [0]], return_tensors="pt")
+        labels = torch.full_like(batch["input_ids"], NOT_COUNTED)
+        for index, row in enumerate(real):
+            skipped = _padding_in_front(self.tokenizer, self.inputs[row], labels.shape[1])
+            labels[index, skipped : skipped + len(self.labels[row])] = torch.tensor(self.labels[row])
+        return Batch({**batch, "labels": labels}, int((labels != NOT_COUNTED).sum()))
+
+
+def _padding_in_front(tokenizer: Any, example: Example, width: int) -> int:
+    return width - len(example["input_ids"]) if tokenizer.padding_side == "left" else 0

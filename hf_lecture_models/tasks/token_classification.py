@@ -1,0 +1,272 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""A tag for each word of a sentence: parts of speech, names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from transformers import AutoModelForTokenClassification
+
+from hf_lecture_models.tasks.factories import tell, tokenizer_for
+from hf_lecture_models.tasks.labels import (
+    checkpoint_classes,
+    class_fields,
+    classes_of,
+    has_default_names,
+    make_head,
+    names_of_labels,
+)
+from hf_lecture_models.tasks.metrics import compute, compute_all
+from hf_lecture_models.tasks.tagged_sentences import (
+    OUTSIDE,
+    UNREAD,
+    Sentence,
+    SentenceCollator,
+    count_words,
+    encode_sentences,
+    predict_tags,
+    token_labels,
+)
+from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.trainer.batches import Batches, ShuffledBatches
+from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
+from hf_lecture_models.trainer.recipe import setting
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
+
+PLAIN, ENTITIES = "plain", "entities"
+
+
+@dataclass(kw_only=True)
+class TokenClassificationRecipe(TaskRecipe, RowsRecipe):
+    """The recipe of a tagger; its data have the columns `tokens` and `tags`, lists of equally many words and tags."""
+
+    scheme: str = setting(
+        PLAIN,
+        "what tags are: `plain`, a class of each word, or `entities`, which begin (B-X) and go on (I-X) outside of O; "
+        "these are measured by entity",
+        choices=(PLAIN, ENTITIES),
+    )
+    label_names: dict[str, str] = setting({}, "names of the tags, by what the data call them: {0: O, 1: B-PER}")
+    max_length: int | None = setting(
+        None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
+    )
+    model: dict[str, Any] = setting(
+        {"model_type": "lecture_recurrent", "bidirectional": True}, "model_type and the fields of its config"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # YAML reads a name that looks like a number as one.
+        self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
+
+
+class TokenClassification(Task[TokenClassificationRecipe]):
+    """The task of tagging words; its data are `Rows`."""
+
+    name = "token_classification"
+    auto_class = AutoModelForTokenClassification
+    pipeline_tag = "token-classification"
+    items = "tags"
+    script = "finetune_tagging.py"
+    recipe_class: ClassVar[type[TokenClassificationRecipe]] = TokenClassificationRecipe
+
+    def measures(self, recipe: TokenClassificationRecipe) -> tuple[Measure, ...]:
+        """The share of right tags; of entities first F1, precision and recall."""
+        accuracy = Measure("accuracy", "accuracy of tags", lower_is_better=False)
+        if recipe.scheme == PLAIN:
+            return (accuracy,)
+        keys = {"f1": "F1 of entities", "precision": "precision of entities", "recall": "recall of entities"}
+        return (*(Measure(key, label, lower_is_better=False) for key, label in keys.items()), accuracy)
+
+    def read(self, recipe: TokenClassificationRecipe, part: str) -> Rows | None:
+        """The rows of the part, words and tags as texts.
+
+        Raises:
+            ValueError: as `read_rows`; or a row has no word, or words and tags of unequal number, or none of them.
+        """
+        rows = read_rows(recipe, part, required=("tokens", "tags"))
+        return None if rows is None else _checked(rows)
+
+    def processor(self, recipe: TokenClassificationRecipe, data: Rows) -> Any:
+        """The tokenizer."""
+        return tokenizer_for(recipe, map(" ".join, data.columns["tokens"]))
+
+    def model(self, recipe: TokenClassificationRecipe, processor: Any, data: Rows) -> Any:
+        """The tagger, with the tags of the data.
+
+        A checkpoint that is a tagger with all of these keeps its own; where it has as many others, it is refused, since
+        nothing says which one becomes which.
+        """
+        names = _names_of_checkpoint(tag_names(data, recipe), recipe)
+        return make_head(self.auto_class, recipe, processor, class_fields(names))
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> Batches:
+        """Sentences in a new order each epoch; each micro-batch is padded to its longest one.
+
+        Raises:
+            ValueError: as `encode_sentences` and `read_tags`; or no word is left of any sentence.
+        """
+        sentences, tags = _encoded(model, processor, data, recipe)
+        words, unread = count_words(sentences)
+        if unread == words:
+            raise ValueError(f"max_length {recipe.max_length} leaves no word of any sentence")
+        if unread:
+            tell(f"{unread:,} of {words:,} words are not learned: max_length cuts them, or no token stands for them")
+        ids = _ids_by_name(model.config)
+        labels = [
+            token_labels(sentence, own, ids, are_entities=recipe.scheme == ENTITIES)
+            for sentence, own in zip(sentences, tags, strict=True)
+        ]
+        collate = SentenceCollator([sentence.inputs for sentence in sentences], labels, processor)
+        return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
+
+    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> dict[str, Any]:
+        """The measures, and how many words and sentences there are.
+
+        Words that are not read, because `max_length` cuts them, count as wrong: as a wrong tag, or as O.
+        """
+        return self._measured(model, processor, *_encoded(model, processor, data, recipe), recipe)
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Rows | None, recipe: TokenClassificationRecipe
+    ) -> "Evaluation | None":
+        """As of any task; the sentences are encoded once."""
+        evaluation = super().evaluation(model, processor, data, recipe)
+        if data is None or evaluation is None:
+            return None
+        sentences, tags = _encoded(model, processor, data, recipe)
+        measure = partial(self._measured, processor=processor, sentences=sentences, tags=tags, recipe=recipe)
+        return replace(evaluation, measure=measure)
+
+    def _measured(
+        self,
+        model: Any,
+        processor: Any,
+        sentences: Sequence[Sentence],
+        tags: Sequence[Sequence[str]],
+        recipe: TokenClassificationRecipe,
+    ) -> dict[str, Any]:
+        ids, names = _ids_by_name(model.config), classes_of(model.config)
+        predictions = predict_tags(model, processor, sentences)
+        right = [ids[tag] for row in tags for tag in row]
+        measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
+        if recipe.scheme == ENTITIES:
+            predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
+            measured = compute_all("entities", predicted, tags) | measured
+        words, unread = count_words(sentences)
+        return {**measured, "words": words, "unread_words": unread, "sentences": len(sentences)}
+
+    def describe(self, model: Any, recipe: TokenClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """As of any task, and the tags, and what they are."""
+        return super().describe(model, recipe, data) | {"classes": classes_of(model.config), "scheme": recipe.scheme}
+
+
+def _encoded(
+    model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe
+) -> tuple[list[Sentence], list[list[str]]]:
+    """The sentences as the model reads them, and their tags by its names."""
+    if recipe.scheme == ENTITIES:
+        _refuse_other_tags(classes_of(model.config), "the model")
+    return encode_sentences(model, processor, data, recipe.max_length), read_tags(model.config, data, recipe)
+
+
+def _checked(rows: Rows) -> Rows:
+    words, tags = rows.columns["tokens"], rows.columns["tags"]
+    for index, (own, theirs) in enumerate(zip(words, tags, strict=True)):
+        for name, values in (("tokens", own), ("tags", theirs)):
+            if not isinstance(values, list):
+                raise ValueError(f"{rows.where(index)}: {name} is {values!r}, no list")
+        if not own:
+            raise ValueError(f"{rows.where(index)} has no word; leave it out")
+        if len(own) != len(theirs):
+            raise ValueError(f"{rows.where(index)} has {len(own)} words and {len(theirs)} tags")
+        for place, (word, tag) in enumerate(zip(own, theirs, strict=True)):
+            if not isinstance(word, str) or not word.strip():
+                raise ValueError(f"{rows.where(index, place)} is {word!r}, no word")
+            if not isinstance(tag, str | int) or isinstance(tag, bool) or not str(tag).strip():
+                raise ValueError(f"{rows.where(index, place)}, {word!r}: its tag is {tag!r}, no class")
+    return Rows({"tokens": words, "tags": [list(map(str, row)) for row in tags]}, rows.sources, rows.lines)
+
+
+def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
+    """The tags of the data, in the order of their numbers or of the alphabet, by their names.
+
+    >>> rows = Rows({"tokens": [["a", "cat"]], "tags": [["7", "0"]]}, [("train.jsonl", 1)])
+    >>> tag_names(rows, TokenClassificationRecipe(label_names={7: "DET"}))
+    ['0', 'DET']
+
+    Raises:
+        ValueError: there is only one, or one is no part of an entity where the recipe says that all are.
+    """
+    names = names_of_labels((tag for tags in data.columns["tags"] for tag in tags), recipe.label_names)
+    if len(names) < 2:
+        raise ValueError(f"{data.sources[0][0]}: all tags are {names[0]!r}; there is nothing to learn")
+    if recipe.scheme == ENTITIES:
+        _refuse_other_tags(names, data.sources[0][0])
+    elif all(map(is_entity_tag, names)):
+        tell(f"all tags are parts of entities; --scheme {ENTITIES} measures entities in place of words")
+    return names
+
+
+def _refuse_other_tags(names: Sequence[str], source: str) -> None:
+    for name in names:
+        if not is_entity_tag(name):
+            raise ValueError(
+                f"{source}: tag {name!r} is no part of an entity, which are O, B-X, I-X, E-X and S-X; "
+                f"--scheme {PLAIN} is for other tags, --label_names.{name} NAME renames one"
+            )
+
+
+def is_entity_tag(name: str) -> bool:
+    """Whether a tag is one of those by which the CoNLL shared tasks mark entities.
+
+    >>> [is_entity_tag(name) for name in ("O", "B-creative-work", "NOUN", "I-")]
+    [True, True, False, False]
+    """
+    return name == OUTSIDE or (name[:2] in ("B-", "I-", "E-", "S-") and len(name) > 2)
+
+
+def read_tags(config: Any, data: Rows, recipe: TokenClassificationRecipe) -> list[list[str]]:
+    """The tags of each sentence, by the model's names for them.
+
+    Raises:
+        ValueError: a tag is none of the model's.
+    """
+    ids = _ids_by_name(config)
+    found = []
+    for index, tags in enumerate(data.columns["tags"]):
+        names = [recipe.label_names.get(tag, tag) for tag in tags]
+        for place, name in enumerate(names):
+            if name not in ids:
+                word = data.columns["tokens"][index][place]
+                raise ValueError(
+                    f"{data.where(index, place)}, {word!r}: tag {name!r} is none of the model's, "
+                    f"{', '.join(classes_of(config))}; --label_names.{name} NAME says which one it is"
+                )
+        found.append(names)
+    return found
+
+
+def _ids_by_name(config: Any) -> dict[str, int]:
+    """The ids of a model's tags, by name; by number, too, where they have no names of their own."""
+    names = classes_of(config)
+    numbers = {str(index): index for index in range(len(names))} if has_default_names(config) else {}
+    return numbers | {name: index for index, name in enumerate(names)}
+
+
+def _names_of_checkpoint(names: list[str], recipe: TokenClassificationRecipe) -> list[str]:
+    """The tags of a checkpoint that is a tagger with all of these, else these."""
+    own = checkpoint_classes(recipe, "ForTokenClassification")
+    if set(names) <= set(own):
+        return own
+    if len(own) == len(names):
+        raise ValueError(
+            f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
+            "--label_names.TAG NAME gives a tag of the data the checkpoint's name"
+        )
+    return names

@@ -1,0 +1,82 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Annotated sentences with one word a line: CoNLL-U (universaldependencies.org/format), and the columns of the older
+CoNLL shared tasks."""
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+from hf_lecture_models.tokenization.corpus import read_texts
+
+CONLL_SUFFIXES = (".conllu", ".conll")
+_CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_WORD_ID = re.compile(r"\d+")
+# A multiword token ("vámonos" above "vamos" and "nos") or an empty node, a word that the sentence leaves out.
+_NO_WORD_ID = re.compile(r"\d+[-.]\d+")
+
+
+class ConllTable:
+    """The columns of a file of sentences, each a list of lists of words' values.
+
+    Blank lines end sentences. In CoNLL-U the ten columns have names; comments, multiword tokens (`1-2`) and empty nodes
+    (`1.1`) are left out. In other files the columns are numbered from "1" and separated by tabs or blanks; lines that
+    begin with -DOCSTART- are left out. `tokens` is the column of words, the first one or `form`, and `tags` the last
+    one; CoNLL-U has several columns of tags, one of which must be named.
+
+    Args:
+        path: the file, plain or gzip.
+        name: what messages call it; CoNLL-U ends in `.conllu` or `.conllu.gz`.
+
+    Attributes:
+        column_names: the names that it knows.
+        lines: (sentences) the number of each word's line.
+
+    Raises:
+        ValueError: a line has too few or too many columns or no word, or is not UTF-8.
+        OSError: the file cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], name: str) -> None:
+        self.name = name
+        self.is_conll_u = name.removesuffix(".gz").endswith(".conllu")
+        self.width = len(_CONLL_U) if self.is_conll_u else 0
+        by_sentence = groupby(self._word_lines(path), key=lambda numbered: numbered[1] != "")
+        sentences = [list(words) for is_sentence, words in by_sentence if is_sentence]
+        self.lines = [[number for number, _ in words] for words in sentences]
+        # Whole lines: a tenth of the memory of all their columns, of which few are asked for.
+        self._words = [[line for _, line in words] for words in sentences]
+        names = _CONLL_U if self.is_conll_u else [str(number) for number in range(1, self.width + 1)]
+        own = {"tokens": 1} if self.is_conll_u else {"tokens": 0, "tags": self.width - 1}
+        self._places = own | {column: place for place, column in enumerate(names)}
+        self.column_names = list(self._places)
+
+    def __getitem__(self, column: str) -> list[list[str]]:
+        place = self._places[column]
+        return [[self._split(line)[place] for line in words] for words in self._words]
+
+    def _word_lines(self, path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+        """The numbers and lines of words; an empty line wherever a sentence ends."""
+        for number, line in enumerate(read_texts(path), start=1):
+            first = line.split(maxsplit=1)[:1]
+            if not first or (not self.is_conll_u and first == ["-DOCSTART-"]):
+                yield number, ""
+            elif not self.is_conll_u or not (line.startswith("#") or _NO_WORD_ID.fullmatch(first[0])):
+                self._check(number, line)
+                yield number, line
+
+    def _check(self, number: int, line: str) -> None:
+        columns, place = self._split(line), f"{self.name}, line {number}"
+        if self.is_conll_u and len(columns) != self.width:
+            raise ValueError(f"{place}: a word of CoNLL-U has 10 columns separated by tabs, not {len(columns)}")
+        if self.is_conll_u and not _WORD_ID.fullmatch(columns[0]):
+            raise ValueError(f"{place}: {columns[0]!r} is no number of a word; a comment begins with #")
+        self.width = self.width or len(columns)
+        if len(columns) < 2 or len(columns) != self.width:
+            there = f"those above have {self.width}" if self.width > 1 else "a word and its tag are needed"
+            raise ValueError(f"{place}: {len(columns)} column{'s' if len(columns) > 1 else ''}, but {there}")
+        if not columns[1 if self.is_conll_u else 0].strip():
+            raise ValueError(f"{place}: there is no word in front of its tag")
+
+    def _split(self, line: str) -> list[str]:
+        return line.split("\t") if self.is_conll_u or "\t" in line else line.split()

@@ -1,0 +1,386 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Taggers: labels and measures of words, and losses as an independent loop has them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+from transformers import AutoModelForTokenClassification, AutoTokenizer, BertModel, pipeline
+
+from hf_lecture_models.tasks.metrics.entities import entities
+from hf_lecture_models.tasks.tagged_sentences import SentenceCollator, encode_sentences, predict_tags
+from hf_lecture_models.tasks.token_classification import (
+    TokenClassification,
+    TokenClassificationRecipe,
+    read_tags,
+    tag_names,
+)
+from hf_lecture_models.trainer.batches import RowShard
+from hf_lecture_models.trainer.data import Rows
+from tests.tasks.small_tagger import (
+    ROWS,
+    TAGS,
+    save_small_bert,
+    save_small_lstm,
+    small_bert,
+    small_tokenizer,
+    write_conll,
+)
+
+TASK = TokenClassification()
+WORDS = sum(len(row["tokens"]) for row in ROWS)
+
+
+@pytest.fixture(scope="module", params=[save_small_bert, save_small_lstm], ids=["bert", "lstm"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return request.param(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_small_bert(tmp_path_factory.mktemp("bert"))
+
+
+def recipe(**fields: Any) -> TokenClassificationRecipe:
+    defaults: dict[str, Any] = {"train_rows": ROWS, "epochs": 2, "batch_size": 4, "optimizer": "sgd", "clip_norm": None}
+    return TokenClassificationRecipe(**(defaults | {"learning_rate": 0.1, "scheme": "entities"} | fields))
+
+
+def train(chosen: TokenClassificationRecipe, output_dir: Path, **options: Any) -> tuple[Any, Any]:
+    data, held_out = TASK.read(chosen, "train"), TASK.read(chosen, "validation")
+    tokenizer = TASK.processor(chosen, data)
+    model = TASK.model(chosen, tokenizer, data)
+    result = TASK.train(model, tokenizer, data, held_out, chosen, output_dir=output_dir, quiet=True, **options)
+    return result, model
+
+
+def read(rows: list[dict[str, Any]], **fields: Any) -> Rows:
+    data = TASK.read(recipe(train_rows=rows, **fields), "train")
+    assert data is not None
+    return data
+
+
+def word_logits(model: Any, row: dict[str, Any]) -> torch.Tensor:
+    """The logits at the first piece of each word, one sentence alone, found by transformers' own alignment."""
+    encoded = small_tokenizer()(row["tokens"], is_split_into_words=True, return_tensors="pt")
+    places = encoded.word_ids()
+    logits = model(encoded["input_ids"]).logits[0]
+    return torch.stack([logits[places.index(word)] for word in range(len(row["tokens"]))])
+
+
+# Training and evaluation beside a loop of our own
+
+
+def by_hand(model: Any, chosen: TokenClassificationRecipe) -> list[float]:
+    """Plain gradient descent, sentence by sentence: the step's loss is the mean over its words."""
+    losses = []
+    for epoch in range(int(chosen.epochs)):
+        order = np.random.default_rng((chosen.seed, epoch)).permutation(len(ROWS))
+        for start in range(0, len(ROWS), chosen.batch_size):
+            step = [ROWS[index] for index in order[start : start + chosen.batch_size]]
+            parts = []
+            for row in step:
+                ids = torch.tensor([TAGS.index(tag) for tag in row["tags"]])
+                parts.append(F.cross_entropy(word_logits(model, row), ids, reduction="none"))
+            mean = torch.cat(parts).mean()
+            model.zero_grad()
+            mean.backward()
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        parameter -= chosen.learning_rate * parameter.grad
+            losses.append(mean.item())
+    return losses
+
+
+@pytest.mark.parametrize("accumulation_steps", [1, 2, 4])
+def test_training_is_that_of_a_loop_of_our_own(tmp_path: Path, folder: Path, accumulation_steps: int) -> None:
+    # Ten sentences in steps of four: the last step has two, and its last micro-batches have none.
+    chosen = recipe(from_pretrained=str(folder), accumulation_steps=accumulation_steps, log_every=1)
+    result, model = train(chosen, tmp_path)
+    expected = AutoModelForTokenClassification.from_pretrained(folder)
+    losses = by_hand(expected, chosen)
+    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
+    for name, parameter in expected.named_parameters():
+        torch.testing.assert_close(dict(model.named_parameters())[name], parameter, rtol=1e-3, atol=1e-5)
+    assert result.items == 2 * WORDS
+
+
+@torch.no_grad()
+def test_measures_are_those_of_single_sentences(folder: Path) -> None:
+    model, tokenizer = AutoModelForTokenClassification.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    data = read(ROWS)
+    expected = [word_logits(model, row).argmax(-1).tolist() for row in ROWS]
+    assert predict_tags(model, tokenizer, encode_sentences(model, tokenizer, data)) == expected
+    named = [[TAGS[tag] for tag in row] for row in expected]
+    hits = sum(a == b for row, tags in zip(ROWS, named, strict=True) for a, b in zip(row["tags"], tags, strict=True))
+    assert 0 < hits < WORDS, "else the next line would prove little"
+    plain = recipe(scheme="plain")
+    counts = {"words": WORDS, "unread_words": 0, "sentences": len(ROWS)}
+    assert TASK.evaluate(model, tokenizer, data, plain) == {"accuracy": pytest.approx(hits / WORDS), **counts}
+    pairs = [(entities(tags), entities(row["tags"])) for row, tags in zip(ROWS, named, strict=True)]
+    found, predicted, there = (sum(map(len, sets)) for sets in ([a & b for a, b in pairs], *zip(*pairs, strict=True)))
+    measured = TASK.evaluate(model, tokenizer, data, recipe())
+    assert list(measured) == ["f1", "precision", "recall", "accuracy", *counts]
+    assert measured["precision"] == pytest.approx(found / predicted)
+    assert measured["recall"] == pytest.approx(found / there)
+    assert not model.training
+
+
+def test_a_run_resumes_to_the_same_bits(tmp_path: Path, folder: Path) -> None:
+    chosen = recipe(from_pretrained=str(folder), save_every=2, accumulation_steps=2, validation_rows=ROWS[:4])
+    _, expected = train(chosen, tmp_path / "straight")
+    train(chosen, tmp_path / "cut")
+    newest = max((tmp_path / "cut" / "checkpoints").iterdir())
+    (newest / "complete.json").unlink()
+    with pytest.warns(UserWarning, match=r"complete.json is missing"):
+        _, model = train(chosen, tmp_path / "cut", resume=True)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
+    with pytest.raises(ValueError, match="cannot resume: the training data changed since the run was started"):
+        data, held_out = read(ROWS[::-1]), TASK.read(chosen, "validation")
+        TASK.train(
+            model, TASK.processor(chosen, data), data, held_out, chosen, output_dir=tmp_path / "cut", resume=True
+        )
+
+
+def test_the_best_weights_are_those_of_the_best_f1(tmp_path: Path, bert: Path) -> None:
+    chosen = recipe(from_pretrained=str(bert), validation_rows=ROWS, epochs=30, learning_rate=0.5)
+    result, _ = train(chosen, tmp_path)
+    assert result.metric_name == "f1"
+    assert result.best_metric == max(row["validation_f1"] for row in result.history if "validation_f1" in row) > 0.6
+    kept = AutoModelForTokenClassification.from_pretrained(tmp_path)
+    assert TASK.evaluate(kept, small_tokenizer(), read(ROWS), chosen)["f1"] == pytest.approx(result.best_metric)
+
+
+# Batches
+
+
+def collator(side: str = "right") -> SentenceCollator:
+    tokenizer = small_tokenizer(padding_side=side)
+    inputs = [dict(tokenizer(text)) for text in ("Berlin", "Ada Lovelace met")]
+    return SentenceCollator(inputs, [[-100, 0, -100], [-100, 1, 3, -100, 4, -100]], tokenizer)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_labels_are_padded_where_the_tokens_are(side: str) -> None:
+    batch = collator(side)(np.array([0, 1]))
+    short = [-100, 0, -100]
+    assert batch.inputs["labels"].tolist() == [
+        [-100] * 3 + short if side == "left" else short + [-100] * 3,
+        [-100, 1, 3, -100, 4, -100],
+    ]
+    assert torch.equal(
+        batch.inputs["labels"] != -100, (batch.inputs["labels"] != -100) & (batch.inputs["attention_mask"] == 1)
+    )
+    assert batch.num_items == 4
+
+
+def test_empty_places_are_left_out() -> None:
+    batch = collator()(np.array([1, -1, -1]))
+    assert (batch.inputs["input_ids"].shape, batch.num_items) == ((1, 6), 3)
+    empty = collator()(np.array([-1, -1]))
+    assert (empty.inputs["labels"].unique().tolist(), empty.num_items) == ([-100], 0)
+    assert empty.inputs["attention_mask"].sum() > 0, "attention over nothing would be NaN"
+
+
+def test_each_sentence_comes_once_an_epoch(bert: Path) -> None:
+    chosen = recipe(batch_size=8, accumulation_steps=2)
+    model, data = AutoModelForTokenClassification.from_pretrained(bert), TASK.read(chosen, "train")
+    seen, items = [], 0
+    for process in range(2):
+        batches = TASK.batches(model, small_tokenizer(), data, chosen)
+        batches.set_shard(RowShard(8, 2, process, 2))
+        for _ in range(batches.steps_per_epoch):
+            for batch in batches.next_step():
+                rows = batch.inputs["input_ids"] if batch.num_items else []
+                seen += [small_tokenizer().decode(row, skip_special_tokens=True) for row in rows]
+                items += batch.num_items
+    assert sorted(seen) == sorted(
+        small_tokenizer().decode(small_tokenizer()(" ".join(row["tokens"]), add_special_tokens=False)["input_ids"])
+        for row in ROWS
+    )
+    assert items == WORDS
+
+
+# Tags
+
+
+def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
+    model = {"model_type": "distilbert", "dim": 8, "n_layers": 1, "n_heads": 2}
+    train(recipe(model=model, scheme="plain"), tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert list(config["id2label"].values()) == TAGS
+    assert config["label2id"] == {tag: index for index, tag in enumerate(TAGS)}
+    tagged = pipeline("token-classification", model=str(tmp_path), ignore_labels=[])("Ada met zebras")
+    assert [entry["word"] for entry in tagged] == ["Ada", "met", "zebras"]
+    assert {entry["entity"] for entry in tagged} <= set(TAGS)
+    described = json.loads((tmp_path / "task.json").read_text())
+    assert (described["classes"], described["scheme"]) == (TAGS, "plain")
+
+
+def test_numbers_have_the_names_that_the_recipe_gives() -> None:
+    rows = [{"tokens": ["a", "b", "c"], "tags": [10, 0, 2]}]
+    chosen = recipe(label_names={0: "O", 10: "B-X"}, scheme="plain")
+    assert tag_names(read(rows), chosen) == ["O", "2", "B-X"]
+
+
+def test_a_checkpoint_keeps_its_tags_where_it_has_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["O", "I-PER", "B-PER", "I-LOC", "B-LOC", "B-MISC"]
+    ids = {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
+    chosen = recipe(from_pretrained=str(save_small_bert(tmp_path / "bert", **ids)))
+    data = read(ROWS)
+    model = TASK.model(chosen, small_tokenizer(), data)
+    assert list(model.config.id2label.values()) == names
+    assert torch.equal(model.classifier.weight, small_bert(**ids).classifier.weight)
+    batch = TASK.batches(model, small_tokenizer(), data, recipe(batch_size=10)).next_step()[0]
+    assert sorted(batch.inputs["labels"][batch.inputs["labels"] != -100].tolist()) == sorted(
+        names.index(tag) for row in ROWS for tag in row["tags"]
+    )
+    assert capsys.readouterr().err == ""
+
+
+def test_a_checkpoint_of_other_tags_is_refused(tmp_path: Path) -> None:
+    names = ["O", "B-per", "I-per", "B-loc", "I-loc"]
+    ids = {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
+    chosen = recipe(from_pretrained=str(save_small_bert(tmp_path / "bert", **ids)))
+    with pytest.raises(ValueError, match="bert tells apart O, B-per, .*, the data B-LOC, .*; --label_names.TAG NAME"):
+        TASK.model(chosen, small_tokenizer(), read(ROWS))
+    renamed = recipe(
+        from_pretrained=chosen.from_pretrained, label_names={tag: f"{tag[:2]}{tag[2:].lower()}" for tag in TAGS}
+    )
+    assert list(TASK.model(renamed, small_tokenizer(), read(ROWS)).config.id2label.values()) == names
+
+
+def test_a_head_of_another_size_starts_anew_and_is_told(bert: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = read([*ROWS, {"tokens": ["x"], "tags": ["B-MISC"]}])
+    model = TASK.model(recipe(from_pretrained=str(bert)), small_tokenizer(), data)
+    assert model.config.num_labels == model.classifier.out_features == len(TAGS) + 1
+    assert "start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
+
+
+def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    BertModel(small_bert().config).save_pretrained(tmp_path)
+    small_tokenizer().save_pretrained(tmp_path)
+    chosen = recipe(from_pretrained=str(tmp_path))
+    TASK.model(chosen, AutoTokenizer.from_pretrained(tmp_path), TASK.read(chosen, "train"))
+    assert "start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
+
+
+def test_tags_that_look_like_entities_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    tag_names(read(ROWS), recipe(scheme="plain"))
+    assert capsys.readouterr().err == (
+        "all tags are parts of entities; --scheme entities measures entities in place of words\n"
+    )
+    tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "NOUN"]}]), recipe(scheme="plain"))
+    assert capsys.readouterr().err == ""
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"tokens": ["a", "b"], "tags": ["O"]}, r"train_rows, row 2 has 2 words and 1 tags"),
+        ({"tokens": [], "tags": []}, r"train_rows, row 2 has no word; leave it out"),
+        ({"tokens": ["a", " "], "tags": ["O", "O"]}, r"train_rows, row 2, word 2 is ' ', no word"),
+        ({"tokens": ["a", 7], "tags": ["O", "O"]}, r"train_rows, row 2, word 2 is 7, no word"),
+        ({"tokens": ["a", "b"], "tags": ["O", None]}, r"train_rows, row 2, word 2, 'b': its tag is None, no class"),
+        ({"tokens": ["a", "b"], "tags": ["O", ""]}, r"train_rows, row 2, word 2, 'b': its tag is '', no class"),
+        ({"tokens": ["a", "b"], "tags": ["O", False]}, r"train_rows, row 2, word 2, 'b': its tag is False, no class"),
+        ({"tokens": "a b", "tags": ["O", "O"]}, r"train_rows, row 2: tokens is 'a b', no list"),
+        ({"tokens": ["a"]}, r"train_rows, row 2: tags is None, no list"),
+    ],
+)
+def test_rows_that_are_no_sentences(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read([ROWS[0], row])
+
+
+def test_tags_that_are_all_one_or_no_entities() -> None:
+    with pytest.raises(ValueError, match=r"train_rows: all tags are 'O'; there is nothing to learn"):
+        tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "O"]}]), recipe())
+    with pytest.raises(ValueError, match=r"tag 'NOUN' is no part of an entity, .*; --scheme plain is for other tags"):
+        tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "NOUN"]}]), recipe())
+    model = small_bert(id2label={index: f"LABEL_{index}" for index in range(5)}, label2id={})
+    with pytest.raises(ValueError, match="the model: tag 'LABEL_0' is no part of an entity"):
+        TASK.evaluate(model, small_tokenizer(), read(ROWS), recipe())
+
+
+def test_tags_that_the_model_does_not_know(tmp_path: Path, bert: Path) -> None:
+    rows = [*ROWS, {"tokens": ["in", "Paris"], "tags": ["O", "B-CITY"]}]
+    path = str(write_conll(tmp_path / "dev.conll", rows))
+    line = Path(path).read_text().splitlines().index("Paris\tB-CITY") + 1
+    chosen = recipe(validation_files=[path], from_pretrained=str(bert))
+    with pytest.raises(
+        ValueError,
+        match=rf"dev.conll, line {line}, 'Paris': tag 'B-CITY' is none of the model's, B-LOC, .*_names.B-CITY",
+    ):
+        train(chosen, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    mapped = recipe(validation_files=[path], from_pretrained=str(bert), label_names={"B-CITY": "B-LOC"})
+    data = TASK.read(mapped, "validation")
+    assert read_tags(small_bert().config, data, mapped)[-1] == ["O", "B-LOC"]
+    unnamed = small_bert(id2label={index: f"LABEL_{index}" for index in range(5)}, label2id={}).config
+    assert read_tags(unnamed, read([{"tokens": ["a"], "tags": [3]}]), recipe()) == [["3"]]
+
+
+def test_too_long_sentences_are_an_error_or_cut(bert: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [*ROWS, {"tokens": ["London"] * 5 + ["met"] * 5, "tags": ["B-LOC"] * 5 + ["O"] * 5}]
+    model, tokenizer = AutoModelForTokenClassification.from_pretrained(bert), small_tokenizer()
+    data = read(rows)
+    for fields, message in (
+        ({}, r"the recipe's train_rows, row 11 has 22 tokens, more .* longest input; --max_length 16 cuts"),
+        ({"max_length": 17}, "max_length 17 is more than the model's longest input, 16 tokens"),
+        ({"max_length": 2}, "max_length 2 leaves no word of any sentence"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TASK.batches(model, tokenizer, data, recipe(train_rows=rows, **fields))
+    chosen = recipe(train_rows=rows, max_length=13)
+    assert capsys.readouterr().err == ""
+    # Eleven pieces stay: of three each, four words begin among them.
+    batches = TASK.batches(model, tokenizer, data, chosen)
+    assert capsys.readouterr().err.startswith(f"6 of {WORDS + 10} words are not learned: max_length cuts them")
+    assert sum(batch.num_items for _ in range(3) for batch in batches.next_step()) == WORDS + 4
+    whole, cut = (
+        TASK.evaluate(model, tokenizer, data, recipe(scheme="plain", max_length=13)),
+        TASK.evaluate(model, tokenizer, read(ROWS), recipe(scheme="plain")),
+    )
+    assert (whole["words"], whole["unread_words"]) == (WORDS + 10, 6)
+    with torch.no_grad():
+        logits = model(**tokenizer(" ".join(rows[-1]["tokens"]), truncation=True, max_length=13, return_tensors="pt"))
+    kept = logits.logits[0, [1, 4, 7, 10]].argmax(-1).tolist()
+    hits = cut["accuracy"] * WORDS + kept.count(TAGS.index("B-LOC"))
+    assert whole["accuracy"] == pytest.approx(hits / (WORDS + 10)), "words that are cut count as wrong"
+
+
+def test_words_that_are_cut_are_no_entities() -> None:
+    rows = [{"tokens": ["Berlin", "met", "Berlin"], "tags": ["B-LOC", "O", "B-LOC"]}]
+    model = small_bert()
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([1.0, 0, 0, 0, 0]))
+    measured = TASK.evaluate(model, small_tokenizer(), read(rows), recipe(max_length=4))
+    assert measured == {
+        "f1": pytest.approx(2 * 1 / (2 + 2)),
+        "precision": pytest.approx(1 / 2),
+        "recall": pytest.approx(1 / 2),
+        "accuracy": pytest.approx(1 / 3),
+        "words": 3,
+        "unread_words": 1,
+        "sentences": 1,
+    }
+
+
+def test_a_tokenizer_without_places_is_refused() -> None:
+    class Slow:
+        is_fast = False
+
+    with pytest.raises(ValueError, match="Slow does not say where its tokens stand in a text"):
+        encode_sentences(small_bert(), Slow(), read(ROWS))
