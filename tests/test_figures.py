@@ -152,6 +152,14 @@ def quickstart_page() -> Iterator[str]:
 
 def systems_of_the_readme() -> Iterator[str]:
     yield f"three-way SST: {accuracy('bag_of_words_sst3')} of the test sentences"
+    yield (
+        f"three-way SST: {accuracy('padded_mlp_sst3')} of the test sentences; one input per layer "
+        f"{accuracy('padded_mlp_layer_per_input_sst3')}"
+    )
+    yield (
+        f"three-way SST: {accuracy('recurrent_sst3')} of the test sentences; tags of the English Web Treebank: "
+        f"{accuracy('recurrent_ewt')} of the test words"
+    )
     # KenLM's own figure is held to ours by tests/models/ngram/test_kenlm_ngram.py.
     best = ngram(5, "modified_kneser_ney")
     yield (
@@ -255,6 +263,13 @@ RECURRENT_SHAPES = ("WikiText-2: 2 x 200, 33 k words", "2 x 512, 8 k words")
 def lecture_map() -> Iterator[str]:
     yield f"[three-way SST](../hub_cards/bag_of_words_sst3.md): {accuracy('bag_of_words_sst3')} of the test sentences"
     yield f"[SST-2](../hub_cards/bag_of_words_sst2.md): {accuracy('bag_of_words_sst2')} of the validation set"
+    for recipe in ("padded_mlp_sst3", "padded_mlp_layer_per_input_sst3"):
+        yield f"[three-way SST](../hub_cards/{recipe}.md): {accuracy(recipe)} of the test sentences"
+    yield (
+        f"[three-way SST](../hub_cards/recurrent_sst3.md), last state: {accuracy('recurrent_sst3')} of the test "
+        f"sentences (bag of words: {accuracy('bag_of_words_sst3')})"
+    )
+    yield f"[English Web Treebank](../hub_cards/recurrent_ewt.md): {accuracy('recurrent_ewt')} of the test words"
     (grey, great), *_ = pairs("words of WikiText-2, 5-gram")
     (grey_letters, great_letters), *_ = pairs("characters of WikiText-2, 6-gram")
     yield f"{grey} and {great} by a 5-gram of words, {grey_letters} and {great_letters} by a 6-gram of characters"
@@ -427,6 +442,7 @@ def large_vocabulary_curves() -> Iterator[str]:
 def page(name: str) -> Callable[[], Iterator[str]]:
     return {
         "bag_of_words": bag_of_words_page,
+        "bert": bert_page,
         "padded_mlp": padded_mlp_page,
         "ngram": ngram_page,
         "feed_forward": feed_forward_page,
@@ -434,6 +450,11 @@ def page(name: str) -> Callable[[], Iterator[str]]:
         "self_attention": self_attention_page,
         "gpt1": gpt1_page,
     }[name]
+
+
+def bert_page() -> Iterator[str]:
+    """No figure of ours yet."""
+    yield from ()
 
 
 def bag_of_words_page() -> Iterator[str]:
@@ -593,6 +614,11 @@ OTHERS: dict[str, dict[str, str]] = {
         "the 33,280 words": "size of the vocabulary",
         "constant rate 0.003": "an option",
         "dropout of 0.2": "the recipe's",
+    },
+    PAGES.format("bert"): {
+        "15 % of the words are chosen; 80 %": "the paper's",
+        "10 % another word, 10 % stay": "the paper's",
+        "0.1 each in the paper": "the paper's",
     },
     PAGES.format("feed_forward"): {"at 33,280 words": "size of the vocabulary"},
     PAGES.format("gpt1"): {
