@@ -113,7 +113,7 @@ class LayerPerInputModel(LayerPerInputPreTrainedModel):
         super()._init_weights(module)
         if not isinstance(module, nn.Linear):
             return
-        first = self.layers[0].linear
+        first: Any = self.layers[0].linear
         if module is first:
             identity = torch.eye(self.config.hidden_size, dtype=module.weight.dtype, device=module.weight.device)
             init.copy_(module.weight, torch.cat((identity, module.weight[:, len(identity) :]), 1))

@@ -52,6 +52,8 @@ class WordSequencePreTrainedModel(WordInputs, LecturePreTrainedModel):
     """What the padded perceptron and one input per layer share: a maximum length, and the inputs u_l."""
 
     base_model_prefix = "model"
+    embed_tokens: nn.Module
+    dropout: nn.Module
 
     @property
     def longest_input(self) -> int:
