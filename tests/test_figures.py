@@ -595,7 +595,11 @@ OTHERS: dict[str, dict[str, str]] = {
         "dropout of 0.2": "the recipe's",
     },
     PAGES.format("feed_forward"): {"at 33,280 words": "size of the vocabulary"},
-    PAGES.format("gpt1"): {"0.1 each in the paper": "the paper's", "up to 1,024 positions": "a limit in the code"},
+    PAGES.format("gpt1"): {
+        "0.1 each in the paper": "the paper's",
+        "0.5, as in the paper": "the paper's",
+        "up to 1,024 positions": "a limit in the code",
+    },
     PAGES.format("ngram"): {"0.5, 1 and 1.5 serve": "constants of the code"},
     PAGES.format("recurrent"): {
         "At 33,000 words": "an example of a size",
