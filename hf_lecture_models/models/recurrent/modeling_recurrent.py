@@ -277,7 +277,7 @@ class RecurrentForSequenceClassification(SequenceClassificationHead, RecurrentPr
         x = pooling(states, real_tokens(attention_mask, states))
         if self.config.pair_combination is None:
             return x
-        return PAIR_COMBINATIONS[self.config.pair_combination](*x.chunk(2))
+        return PAIR_COMBINATIONS[self.config.pair_combination](*x.unflatten(0, (2, -1)))
 
 
 class RecurrentForTokenClassification(TokenClassificationHead, RecurrentPreTrainedModel):
