@@ -36,7 +36,7 @@ Deviations:
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -176,7 +176,7 @@ class LectureBertModel(LectureBertPreTrainedModel):
 class BertHead:
     """What the heads read: c of texts "[CLS] a [SEP] b [SEP]", and of each state what the output layer sees."""
 
-    text_template = "bert"
+    text_template: ClassVar[str | None] = "bert"
 
     def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
         """c, (batch, hidden_size)."""
