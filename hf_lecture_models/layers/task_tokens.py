@@ -1,15 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Special tokens that tell a language model its task: where a text's Extract stands, and a pair in its other order.
 
-A text is `Start text Extract`, a pair `Start a Delim b Extract` (Radford et al. 2018, section 3.3; slide R:1088).
+A text is `Start text Extract`, a pair `Start a Delim b Extract` (Radford et al. 2018, section 3.3; slide R:1087).
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
-
-from hf_lecture_models.layers.inputs import last_token_index
 
 
 def last_index(found: Tensor) -> Tensor:
@@ -18,7 +16,7 @@ def last_index(found: Tensor) -> Tensor:
     >>> last_index(torch.tensor([[True, False, True, False], [False, False, False, False]])).tolist()
     [2, 0]
     """
-    return last_token_index(found)[:, -1]
+    return (found * torch.arange(found.shape[1], device=found.device)).amax(1)
 
 
 def extract_index(input_ids: Tensor, real: Tensor, extract_token_id: int) -> Tensor:
@@ -59,18 +57,17 @@ def other_order(input_ids: Tensor, real: Tensor, extract: Tensor, delim_token_id
     [[5, 3, 7, 1, 2, 8, 0]]
     """
     found = real & (input_ids == delim_token_id)
-    _check(
-        (found.sum(1) == 1) | ~real.any(1),
-        f"not one Delim token (id {delim_token_id}), which parts the two texts of a pair",
-    )
-    start, delim = (index[:, None] for index in (real.int().argmax(1), last_index(found)))
+    start, delim, extract = real.int().argmax(1, keepdim=True), last_index(found)[:, None], extract[:, None]
+    is_pair = (found.sum(1) == 1) & (delim < extract)[:, 0]
+    what = f"not one Delim token (id {delim_token_id}) before its Extract, to part the two texts of a pair"
+    _check(is_pair | ~real.any(1), what)
     place = torch.arange(input_ids.shape[1], device=input_ids.device)
-    second = extract[:, None] - delim - 1  # the length of b
+    second = extract - delim - 1  # the length of b
     new_delim = start + 1 + second
     first_text = place - 1 - second
     moved = torch.where(place < new_delim, place + delim - start, first_text)
     moved = torch.where(place == new_delim, delim, moved)
-    within = (place > start) & (place < extract[:, None]) & found.any(1, keepdim=True)
+    within = (place > start) & (place < extract) & found.any(1, keepdim=True)
     return torch.where(within, moved, place)
 
 

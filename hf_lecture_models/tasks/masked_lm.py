@@ -55,7 +55,7 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
     sequence_length: int = setting(128, "tokens of the longest row, special ones included", least=1)
     mask_probability: float = setting(0.15, "share of the tokens of a row to predict", least=0)
     tokenizer: dict[str, Any] = setting(
-        {"type": "bpe", "template": "bert"}, "type, options of its train(); a template with a mask token"
+        {"type": "wordpiece"}, "type wordpiece, or another one with template bert; options of its train()"
     )
     model: dict[str, Any] = setting({"model_type": "lecture_bert"}, "model_type and the fields of its config")
 

@@ -2,9 +2,11 @@
 """Sentences of words as a model reads them: which token is which word's, labels of tokens, tags of words.
 
 A model reads the words with one blank between them, as its pipeline reads a text, and a token belongs to the word in
-whose place it stands. The first token of a word carries its tag, the others none. Tokens of the blanks themselves, as
-letters and bytes have them, carry a tag where tags are parts of entities: that of the entity around them, or O. So an
-entity of several words is one piece in the pipeline, too.
+whose place it stands. The first token of a word carries its tag, the others none.
+
+Where tags are parts of entities, two more kinds of tokens carry one, so that an entity stays in one piece in the
+pipeline, which tells words apart by the blanks between tokens: those of a blank itself, as letters and bytes have it,
+and those that share the place of a first token, as the bytes of one letter do. Theirs is I-X within an entity, else O.
 """
 
 from bisect import bisect_right
@@ -34,12 +36,14 @@ class Sentence:
     Attributes:
         inputs: what the model takes.
         first_tokens: (words) the place of each word's first token, or `UNREAD`.
-        blanks: the places of tokens of blanks, by the number of the word behind.
+        blanks: the places of tokens of blanks, each with the number of the word behind.
+        twins: the places of tokens that stand where a word's first token does, each with the number of the word.
     """
 
     inputs: Example
     first_tokens: list[int]
     blanks: list[tuple[int, int]]
+    twins: list[tuple[int, int]]
 
 
 def encode_sentences(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Sentence]:
@@ -65,32 +69,36 @@ def encode_sentences(model: Any, tokenizer: Any, data: Rows, max_length: int | N
     return [Sentence(own, *place_tokens(words, offsets)) for words, offsets, own in rows]
 
 
-def place_tokens(words: Sequence[str], offsets: Sequence[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:
-    """Where the first token of each word is, and the tokens of the blanks between words.
+def place_tokens(
+    words: Sequence[str], offsets: Sequence[tuple[int, int]]
+) -> tuple[list[int], list[tuple[int, int]], list[tuple[int, int]]]:
+    """Where the first token of each word is, and which tokens are blanks between words or share a first token's place.
 
-    >>> place_tokens(["New", "York"], [(0, 0), (0, 3), (3, 4), (4, 6), (6, 8)])
-    ([1, 3], [(2, 1)])
+    >>> place_tokens(["New", "York"], [(0, 0), (0, 3), (3, 4), (4, 5), (4, 5), (5, 8)])
+    ([1, 3], [(2, 1)], [(4, 1)])
 
     Args:
         words: of a text in which one blank stands between them.
         offsets: the first character of each token in that text, and the one behind; equal for special tokens.
 
     Returns:
-        (words) the place of each word's first token, `UNREAD` where no token stands for it; pairs of the place of a
-        blank's token and the number of the word behind.
+        `first_tokens`, `blanks` and `twins` of a `Sentence`.
     """
     text = " ".join(words)
     starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
-    firsts, blanks = [UNREAD] * len(words), []
+    firsts, begins, blanks, twins = [UNREAD] * len(words), [-1] * len(words), [], []
     for place, (start, end) in enumerate(offsets):
         # A token may begin with the blank in front of its word.
         begin = end - len(text[start:end].lstrip())
         word = bisect_right(starts, begin) - 1
-        if begin < end and firsts[word] == UNREAD:
-            firsts[word] = place
-        elif start < begin == end == starts[word] and word:
-            blanks.append((place, word))
-    return firsts, blanks
+        if begin == end:
+            if start < end == starts[word] and word:
+                blanks.append((place, word))
+        elif firsts[word] == UNREAD:
+            firsts[word], begins[word] = place, begin
+        elif begin == begins[word]:
+            twins.append((place, word))
+    return firsts, blanks, twins
 
 
 def token_labels(
@@ -105,16 +113,20 @@ def token_labels(
     Args:
         tags: (words).
         ids: the classes of the model.
-        are_entities: whether tags are parts of entities, so that blanks have labels, too.
+        are_entities: whether tags are parts of entities, so that blanks and twins have labels, too.
     """
     labels = [NOT_COUNTED] * len(sentence.inputs["input_ids"])
     for place, tag in zip(sentence.first_tokens, tags, strict=True):
         if place != UNREAD:
             labels[place] = ids[tag]
-    for place, word in sentence.blanks if are_entities else ():
+    if not are_entities:
+        return labels
+    for place, word in sentence.blanks:
         before, behind = tags[word - 1], tags[word]
         goes_on = behind[:2] in ("I-", "E-") and before[:2] in ("B-", "I-") and before[2:] == behind[2:]
         labels[place] = ids.get(f"I-{behind[2:]}" if goes_on else OUTSIDE, NOT_COUNTED)
+    for place, word in sentence.twins:
+        labels[place] = ids.get(OUTSIDE if tags[word] == OUTSIDE else f"I-{tags[word][2:]}", NOT_COUNTED)
     return labels
 
 

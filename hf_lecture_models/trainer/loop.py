@@ -111,9 +111,8 @@ def train(
     """Train `model` and leave the best one (without `evaluation`: the last one) in `output_dir`.
 
     Args:
-        model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean over
-            `batch.num_items` items, or the sum of such a mean and `batch.second_term`. After a sharded run
-            (`trainer/processes.py`) only the main process's is trained.
+        model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean that
+            a `Batch` says. After a sharded run (`trainer/processes.py`) only the main process's is trained.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
         fingerprints: of what the weights depend on beside the recipe, by name ("the training data"); resuming compares.
         resume: go on from the newest complete checkpoint, to the same bits (on the CPU, with equal threads, processes).

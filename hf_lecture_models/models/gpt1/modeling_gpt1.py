@@ -214,9 +214,9 @@ class Gpt1TextHead(TextVectorHead):
         outputs = self.base_model_outputs(**inputs)
         states, ids = outputs.last_hidden_state, inputs["input_ids"]
         extract = self._extract_index(ids, self._real_tokens(ids, inputs["attention_mask"], states))
-        w = states[torch.arange(len(states), device=states.device), extract]
+        w = states.gather(1, extract[:, None, None].expand(-1, 1, states.shape[-1])).squeeze(1)  # (rows, hidden)
         if self.config.both_orders:
-            w = sum(w.chunk(2))
+            w = w.unflatten(0, (2, -1)).sum(0)
             for name in ("hidden_states", "attentions"):  # are shown of the pairs as they were given
                 if outputs.get(name) is not None:
                     outputs[name] = tuple(shown[: len(w)] for shown in outputs[name])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import (
+    DataCollatorForMultipleChoice,
     OpenAIGPTConfig,
     OpenAIGPTDoubleHeadsModel,
     OpenAIGPTForSequenceClassification,
@@ -365,3 +367,88 @@ def test_auxiliary_loss_needs_ids() -> None:
     assert_close(model(inputs_embeds=vectors).logits, model(**inputs).logits, rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match="inputs_embeds hold no tokens to predict; give input_ids"):
         model(inputs_embeds=vectors, labels=torch.tensor([1]))
+
+
+# Beside other programs
+
+
+def test_the_collator_of_transformers_makes_sets_of_choices() -> None:
+    tokenizer = WordTokenizer.train([" ".join(WORDS)])
+    tokenizer.set_template("gpt1")
+    rows = [("w1 w2", ["w3", "w4 w5 w6"], 1), ("w7", ["w8 w9", "w1"], 0)]
+    features = [{**tokenizer([context] * 2, choices), "labels": label} for context, choices, label in rows]
+    batch = DataCollatorForMultipleChoice(tokenizer)(features)
+    model = build(Gpt1ForMultipleChoice, extract_token_id=tokenizer.convert_tokens_to_ids("<extract>"))
+    outputs = model(**batch)
+    for row, (context, choices, _) in enumerate(rows):
+        for column, choice in enumerate(choices):
+            alone = tokenizer(context, choice, return_tensors="pt")
+            assert_close(
+                model(**{name: tensor[None] for name, tensor in alone.items()}).logits[0, 0],
+                outputs.logits[row, column],
+            )
+    assert_close(outputs.loss, F.cross_entropy(outputs.logits, torch.tensor([1, 0])))
+
+
+@pytest.mark.slow
+def test_new_tokens_learn_beside_lora(tmp_path: Path) -> None:
+    """As the page says; the other words stay as they are."""
+    peft = pytest.importorskip("peft")
+    build().save_pretrained(tmp_path / "base")
+    base = Gpt1ForSequenceClassification.from_pretrained(tmp_path / "base")
+    new = {"embed_tokens": [START, DELIM, EXTRACT]}
+    settings = peft.LoraConfig(
+        r=2, target_modules=["qkv_proj"], trainable_token_indices=new, modules_to_save=["classifier"]
+    )
+    adapted = peft.get_peft_model(base, settings)
+    inputs, labels = pairs((3, 5), (2, 3)), torch.tensor([0, 2])
+    optimizer = torch.optim.Adam([parameter for parameter in adapted.parameters() if parameter.requires_grad], lr=0.05)
+    for _ in range(5):
+        optimizer.zero_grad()
+        adapted(**inputs, labels=labels).loss.backward()
+        optimizer.step()
+    expected = adapted.eval()(**inputs).logits
+    adapted.save_pretrained(tmp_path / "adapter")
+    fresh = Gpt1ForSequenceClassification.from_pretrained(tmp_path / "base")
+    before = fresh.get_input_embeddings().weight.detach().clone()
+    merged = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").merge_and_unload().eval()
+    assert_close(merged(**inputs).logits, expected, rtol=0, atol=1e-4)
+    moved = (merged.get_input_embeddings().weight != before).any(1).nonzero().flatten().tolist()
+    assert moved == [START, DELIM, EXTRACT]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("both_orders", [False, True])
+def test_onnx_gives_the_same_logits(both_orders: bool, tmp_path: Path) -> None:
+    """With free batch size and length, of rows with the template's tokens."""
+    pytest.importorskip("onnxscript")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = build(both_orders=both_orders)
+    free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    names = ["input_ids", "attention_mask"]
+    torch.onnx.export(
+        Logits(model).eval(),
+        tuple(pairs((3, 5), (2, 3)).values()),
+        tmp_path / "model.onnx",
+        input_names=names,
+        dynamic_shapes=dict.fromkeys(names, free),
+        dynamo=True,
+        verbose=False,
+    )
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    inputs = pairs((1, 4), (6, 4), (2, 0))
+    for given in (inputs, left_padded(inputs, names, inputs["attention_mask"].sum(1).tolist())):
+        logits = session.run(None, {name: values.numpy() for name, values in given.items()})[0]
+        assert_close(torch.from_numpy(logits), model(**given).logits, rtol=0, atol=1e-4)
+
+
+class Logits(nn.Module):
+    """Tensors in, one tensor out."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return self.model(input_ids=input_ids, attention_mask=attention_mask).logits
