@@ -86,7 +86,7 @@ def measure(models: dict[str, Any], batch: int, context: int, arguments: argpars
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "vocab_size": 8_192, "new_tokens": 32, "repeats": 3}
+    sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "vocab_size": 8_192, "new_tokens": 32, "repeats": 7}
     for name, value in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--contexts", type=int, nargs="*", default=[64, 256, 512, 900])

@@ -112,11 +112,11 @@ def is_committed(name: str) -> bool:
 
 
 def check_trained_on_committed_code(folder: Path) -> None:
-    """Raise a ValueError if a model's facts do not say which commit trained it."""
-    facts = folder / "facts.json"
-    environment = json.loads(facts.read_text(encoding="utf-8")).get("environment", {}) if facts.is_file() else {}
-    trained_by = environment.get("commit", "unknown")
-    if not is_committed(trained_by):
+    """Raise a ValueError if the record of a training says that its code was not committed."""
+    record = folder / "training.json"
+    environment = json.loads(record.read_text(encoding="utf-8")).get("environment", {}) if record.is_file() else {}
+    if environment.get("commit", "").endswith("-dirty"):
+        trained_by = environment["commit"]
         raise ValueError(f"{folder} was trained by code of commit {trained_by}: commit the code and train it again")
 
 

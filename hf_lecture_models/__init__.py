@@ -10,9 +10,34 @@ from hf_lecture_models.models.bag_of_words import (
     BagOfWordsForSequenceClassification,
     BagOfWordsModel,
 )
+from hf_lecture_models.models.bert import (
+    LectureBertConfig,
+    LectureBertForMaskedLM,
+    LectureBertForMultipleChoice,
+    LectureBertForNextSentencePrediction,
+    LectureBertForPreTraining,
+    LectureBertForQuestionAnswering,
+    LectureBertForSequenceClassification,
+    LectureBertForTokenClassification,
+    LectureBertModel,
+)
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
-from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
+from hf_lecture_models.models.gpt1 import (
+    Gpt1Config,
+    Gpt1ForCausalLM,
+    Gpt1ForMultipleChoice,
+    Gpt1ForSequenceClassification,
+    Gpt1Model,
+)
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
+from hf_lecture_models.models.padded_mlp import (
+    LayerPerInputConfig,
+    LayerPerInputForSequenceClassification,
+    LayerPerInputModel,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
+    PaddedMlpModel,
+)
 from hf_lecture_models.models.recurrent import (
     RecurrentConfig,
     RecurrentForCausalLM,
@@ -23,7 +48,7 @@ from hf_lecture_models.models.recurrent import (
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
-from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordTokenizer
+from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordPieceTokenizer, WordTokenizer
 from hf_lecture_models.version import __version__
 
 register_pipelines()
@@ -40,10 +65,27 @@ __all__ = [
     "FeedForwardModel",
     "Gpt1Config",
     "Gpt1ForCausalLM",
+    "Gpt1ForMultipleChoice",
+    "Gpt1ForSequenceClassification",
     "Gpt1Model",
+    "LayerPerInputConfig",
+    "LayerPerInputForSequenceClassification",
+    "LayerPerInputModel",
+    "LectureBertConfig",
+    "LectureBertForMaskedLM",
+    "LectureBertForMultipleChoice",
+    "LectureBertForNextSentencePrediction",
+    "LectureBertForPreTraining",
+    "LectureBertForQuestionAnswering",
+    "LectureBertForSequenceClassification",
+    "LectureBertForTokenClassification",
+    "LectureBertModel",
     "NGramConfig",
     "NGramForCausalLM",
     "NGramLogitsProcessor",
+    "PaddedMlpConfig",
+    "PaddedMlpForSequenceClassification",
+    "PaddedMlpModel",
     "RecurrentCache",
     "RecurrentConfig",
     "RecurrentForCausalLM",
@@ -54,6 +96,7 @@ __all__ = [
     "SelfAttentionForCausalLM",
     "SelfAttentionModel",
     "SentenceRankingPipeline",
+    "WordPieceTokenizer",
     "WordTokenizer",
     "__version__",
     "evaluate_language_model",

@@ -39,18 +39,24 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.attention import flex_attention
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForMultipleChoice,
+    AutoModelForNextSentencePrediction,
+    AutoModelForPreTraining,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     DynamicCache,
     GenerationMixin,
     PreTrainedModel,
+    Trainer,
+    TrainingArguments,
+    default_data_collator,
     set_seed,
 )
 from transformers.models.auto import modeling_auto
@@ -1677,7 +1683,8 @@ class HeadTests(TokenTests):
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         ids = inputs["input_ids"]
         types = torch.arange(ids.shape[-1]).expand_as(ids) % 2
-        positions = torch.arange(ids.shape[-1]).flip(0).expand_as(ids)
+        # A gap: a causal model takes positions that do not grow for another text.
+        positions = (torch.arange(ids.shape[-1]) + (torch.arange(ids.shape[-1]) > 2)).expand_as(ids)
         plain = next(iter(self.outputs(model, inputs).values()))
         for name, values in {"token_type_ids": types, "position_ids": positions}.items():
             try:
@@ -2027,6 +2034,85 @@ class MultipleChoiceTests(HeadTests):
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
         return cross_entropies(model(**inputs).logits, labels["labels"])
 
+    def without_dropout(self) -> PreTrainedModel:
+        """The model of `build`, in training mode."""
+        model = self.build().train()
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        return model
+
+    def examples(self, batch: int) -> list[Tensors]:
+        """Inputs and labels, example by example, of one length."""
+        inputs = self.make_inputs(batch, [6] * batch)
+        rows = inputs | self.make_labels(inputs)
+        return [{name: tensor[row] for name, tensor in rows.items()} for row in range(batch)]
+
+    @pytest.mark.once_per_model
+    def test_trainer_in_parts(self, tmp_path: Path) -> None:
+        """transformers' Trainer: however many parts a step is read in, it is plain descent on the whole batch."""
+        pytest.importorskip("accelerate")
+        data = self.examples(4)
+        expected, losses, rate = self.without_dropout(), [], 0.05
+        optimizer = torch.optim.SGD(expected.parameters(), lr=rate)
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = expected(**{name: torch.stack([row[name] for row in data]) for name in data[0]}).loss
+            loss.backward()
+            losses.append(loss.item())
+            optimizer.step()
+        assert losses[1] < losses[0]
+        for parts in (1, 2, 4):
+            model = self.without_dropout()
+            arguments = TrainingArguments(
+                output_dir=str(tmp_path),
+                optim="sgd",
+                learning_rate=rate,
+                lr_scheduler_type="constant",
+                max_grad_norm=0.0,
+                max_steps=2,
+                per_device_train_batch_size=4 // parts,
+                gradient_accumulation_steps=parts,
+                logging_steps=1,
+                save_strategy="no",
+                report_to="none",
+                use_cpu=True,
+                disable_tqdm=True,
+            )
+            trainer = Trainer(model, arguments, train_dataset=data, data_collator=default_data_collator)
+            trainer.train()
+            weights = dict(model.named_parameters())
+            self.assert_equal(weights, dict(expected.named_parameters()), f"in {parts} parts", 1e-5)
+            logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+            assert logged == pytest.approx(losses, rel=1e-4, abs=1e-4)
+
+    @pytest.mark.slow
+    def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
+        """LoRA by peft on every linear map but the new classifier, which is trained in full."""
+        peft = pytest.importorskip("peft")
+        self.build().save_pretrained(tmp_path / "base")
+        base = self.auto_class.from_pretrained(tmp_path / "base")
+        settings = peft.LoraConfig(r=2, target_modules="all-linear", modules_to_save=["classifier"])
+        adapted = peft.get_peft_model(base, settings)
+        inputs = self.make_inputs(4, (6, 5, 6, 4))
+        labels = self.make_labels(inputs)
+        trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
+        optimizer, losses = torch.optim.Adam(trained, lr=0.02), []
+        for _ in range(30):
+            optimizer.zero_grad()
+            losses.append(adapted(**inputs, **labels).loss)
+            losses[-1].backward()
+            optimizer.step()
+        assert losses[-1] < 0.8 * losses[0]
+        expected = {"logits": adapted.eval()(**inputs).logits}
+        adapted.save_pretrained(tmp_path / "adapter")
+        fresh = self.auto_class.from_pretrained(tmp_path / "base")
+        again = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").eval()
+        self.assert_equal({"logits": again(**inputs).logits}, expected, "the adapter on its base", 1e-6)
+        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
+        merged = self.auto_class.from_pretrained(tmp_path / "merged")
+        self.assert_equal({"logits": merged(**inputs).logits}, expected, "merged", 1e-4)
+
     @torch.no_grad()
     def test_choices_are_scored_apart(self) -> None:
         """A choice's score does not depend on the others, nor on its place."""
@@ -2044,6 +2130,7 @@ class MaskedLMTests(HeadTests):
     """Masked tokens to what they were."""
 
     auto_class = AutoModelForMaskedLM
+    logits_name: ClassVar[str] = "logits"
     pipeline_task = "fill-mask"
 
     def pipeline_inputs(self) -> list[Any]:
@@ -2064,6 +2151,175 @@ class MaskedLMTests(HeadTests):
 
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
         return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    def results(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        given = {**inputs, **self.make_labels(inputs)}
+        losses = {"loss": model(**given).loss, "of labelled positions": model(**given, logits_to_keep=1).loss}
+        return super().results(model, inputs) | losses
+
+    @torch.no_grad()
+    def test_logits_to_keep(self) -> None:
+        """Any positions; in training with labels none unless asked for, otherwise all."""
+        model, inputs = self.build(), self.make_inputs(2, (6, 6))
+        labels = self.make_labels(inputs)
+        whole, name = model(**inputs)[self.logits_name], self.logits_name
+        assert whole.shape == (2, 6, self.config().vocab_size)
+        loss = model(**inputs, **labels).loss
+        for keep, expected in ((0, whole), (1, whole[:, -1:]), (torch.tensor([4, 0]), whole[:, [4, 0]])):
+            for given in ({}, labels):
+                outputs = model(**inputs, **given, logits_to_keep=keep)
+                self.assert_equal({name: outputs[name]}, {name: expected}, f"logits_to_keep={keep}")
+                assert_close(outputs.loss, loss if given else None)
+        shuffled = model(**inputs, **labels, logits_to_keep=torch.arange(5, -1, -1))
+        assert_close(shuffled.loss, loss)
+        model.train()
+        assert model(**inputs)[name].shape == model(**inputs, **labels, logits_to_keep=0)[name].shape == whole.shape
+        assert model(**inputs, **labels).get(name) is None
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+    def test_loss_of_labelled_positions(self, dtype: torch.dtype) -> None:
+        """Without the logits of the others, loss and gradients are those that all logits give."""
+        model, inputs = self.build(), self.make_inputs(3, (6, 4, 5))
+        labels, coarse = self.make_labels(inputs), dtype == torch.bfloat16
+        with torch.autocast("cpu", dtype=dtype, enabled=coarse):
+            whole, labelled = (model(**inputs, **labels, logits_to_keep=keep).loss for keep in (0, 1))
+        assert_close(labelled, whole, rtol=2e-2 if coarse else 1e-5, atol=1e-6)
+        ours, theirs = (gradients(model, loss) for loss in (labelled, whole))
+        largest = max(gradient.abs().max().item() for gradient in theirs.values())
+        for name, expected in theirs.items():
+            atol = (0.05 if coarse else 1e-5) * max(expected.abs().max().item(), 0.01 * largest)
+            assert_close(ours[name], expected, rtol=0, atol=atol, msg=lambda m, name=name: f"{name}: {m}")
+
+    def test_training_computes_no_other_logits(self) -> None:
+        model, inputs = self.build().train(), self.make_inputs(3, (6, 4, 5))
+        labels = self.make_labels(inputs)
+        words, counted = self.config().vocab_size, int((labels["labels"] != -100).sum())
+        with MatrixProducts() as products:
+            model(**inputs, **labels).loss.backward()
+        rows = [math.prod(shape[:-1]) for shape in products.shapes if shape[-1] == words]
+        assert rows == [counted], "logits of positions without a label"
+
+    @pytest.mark.once_per_model
+    def test_a_training_step_compiles_in_one_piece(self) -> None:
+        """At other numbers of labels too."""
+        config = self.config()
+        for name in (name for name in vars(config) if "dropout" in name):
+            setattr(config, name, 0.0)
+        set_seed(0)
+        model = self.model_class(config).train()
+        torch.compiler.reset()
+        compiled: Any = torch.compile(model, fullgraph=True, backend="eager")
+        for lengths in ((5, 3, 4), (6, 2, 5)):
+            inputs = self.make_inputs(3, lengths)
+            given = {**inputs, **self.make_labels(inputs)}
+            found, expected = (gradients(model, each(**given).loss) for each in (compiled, model))
+            for name, gradient in expected.items():
+                assert_close(found[name], gradient, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
+
+    @torch.no_grad()
+    def test_more_words(self) -> None:
+        """The output layer grows with the word vectors; what was there stays."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        before, words = model(**inputs)[self.logits_name], self.config().vocab_size
+        model.resize_token_embeddings(words + 3)
+        after = model(**inputs)[self.logits_name]
+        assert after.shape[-1] == model.config.vocab_size == words + 3
+        assert_close(after[..., :words], before, rtol=0, atol=self.tolerance)
+
+
+class MatrixProducts(TorchDispatchMode):
+    """Within it, the shapes of all matrix products are written down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: list[torch.Size] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        if function.overloadpacket.__name__ in ("mm", "addmm", "bmm", "baddbmm", "linear"):
+            self.shapes.append(result.shape)
+        return result
+
+
+class NextSentenceTests(HeadTests):
+    """Pairs of texts to whether the second follows the first."""
+
+    auto_class = AutoModelForNextSentencePrediction
+    outputs_per_token = False
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        labels = torch.arange(len(inputs["input_ids"])) % 2
+        labels[2:3] = -100
+        return {"labels": labels}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        wrong = ([0, 2, 0], [0, -1, 0], [0, 1], [0.0, 1.0, 0.0])
+        return [{"labels": torch.tensor(values)} for values in wrong]
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        return cross_entropies(model(**inputs).logits, labels["labels"])
+
+
+class PreTrainingTests(MaskedLMTests):
+    """Masked tokens and pairs of texts at once; the loss has two terms, each the mean over its own items."""
+
+    auto_class = AutoModelForPreTraining
+    pipeline_task = None
+    logits_name = "prediction_logits"
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        pairs = NextSentenceTests.make_labels(self, inputs)["labels"]  # type: ignore[arg-type]
+        return super().make_labels(inputs) | {"next_sentence_label": pairs}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        pairs = [{"next_sentence_label": torch.tensor(values)} for values in ([0, 2, 0], [0, 1], [0.0, 1.0, 0.0])]
+        return super().bad_labels(inputs) + pairs
+
+    def term_losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensors:
+        """The losses of the items of each term, under the name of its labels."""
+        outputs = model(**inputs)
+        logits = {"labels": outputs.prediction_logits, "next_sentence_label": outputs.seq_relationship_logits}
+        return {name: cross_entropies(logits[name], values) for name, values in labels.items()}
+
+    @torch.no_grad()
+    def test_loss_is_the_mean_over_what_counts(self) -> None:
+        """Of each term; a term without labels is left out."""
+        model, inputs = self.build(), self.make_inputs(3, (6, 4, 5))
+        labels = self.make_labels(inputs)
+        means = {name: losses.mean() for name, losses in self.term_losses(model, inputs, labels).items()}
+        for names in (["labels"], ["next_sentence_label"], list(labels)):
+            loss = model(**inputs, **{name: labels[name] for name in names}).loss
+            assert loss.dim() == 0
+            assert loss.dtype == torch.float32
+            assert_close(loss.double(), sum(means[name] for name in names), rtol=1e-5, atol=1e-5)
+
+    def test_micro_batches_add_up(self) -> None:
+        """Not by a number of items, of which there are two: Trainer is told so, and a call with one is refused."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        assert model.accepts_loss_kwargs is False
+        with pytest.raises(TypeError, match="num_items_in_batch"):
+            model(**inputs, **self.make_labels(inputs), num_items_in_batch=7)
+
+    def test_a_batch_in_which_nothing_counts(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (4, 0, 2))
+        loss = model(**inputs, **self.nothing_counts(self.make_labels(inputs))).loss
+        assert loss.item() == 0
+        for name, gradient in gradients(model, loss).items():
+            assert (gradient == 0).all(), f"the gradient of {name} is not zero"
+
+    @torch.no_grad()
+    def test_loss_with_padding(self) -> None:
+        model, lengths = self.build(), (6, 3, 5)
+        inputs = self.make_inputs(3, lengths)
+        labels, terms = self.make_labels(inputs), []
+        for row, length in enumerate(lengths):
+            alone = {name: values[row : row + 1] for name, values in labels.items()}
+            alone["labels"] = alone["labels"][:, :length]
+            terms.append(self.term_losses(model, self.single(inputs, row, length), alone))
+        expected = sum(torch.cat([term[name] for term in terms]).mean() for name in labels).float()
+        left = left_padded(inputs | labels, [*self.sequence_inputs, "labels"], lengths)
+        for side, given in {"right": inputs | labels, "left": left}.items():
+            self.assert_equal({"loss": model(**given).loss}, {"loss": expected}, f"padding on the {side}", 1e-4)
 
 
 def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:

@@ -21,8 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks import blimp, wikitext2_table
+from hf_lecture_models import (
+    LayerPerInputConfig,
+    LayerPerInputForSequenceClassification,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
+)
 from hf_lecture_models.tokenization.corpus import read_texts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -420,6 +427,7 @@ def large_vocabulary_curves() -> Iterator[str]:
 def page(name: str) -> Callable[[], Iterator[str]]:
     return {
         "bag_of_words": bag_of_words_page,
+        "padded_mlp": padded_mlp_page,
         "ngram": ngram_page,
         "feed_forward": feed_forward_page,
         "recurrent": recurrent_page,
@@ -433,6 +441,38 @@ def bag_of_words_page() -> Iterator[str]:
         f"{accuracy('bag_of_words_sst3')} of three-way SST's test sentences and "
         f"{accuracy('bag_of_words_sst2')} of SST-2's "
         "validation set"
+    )
+
+
+def parameters(kind: str, length: int, **fields: Any) -> int:
+    """Of a network of padded_mlp with 64 units and three classes, without its word vectors."""
+    config_class, model_class = {
+        "padded": (PaddedMlpConfig, PaddedMlpForSequenceClassification),
+        "layer per input": (LayerPerInputConfig, LayerPerInputForSequenceClassification),
+    }[kind]
+    with torch.device("meta"):
+        model = model_class(config_class(max_position_embeddings=length, num_labels=3, **fields))
+    table = 0 if model.config.embedding_size is None else model.get_input_embeddings().weight.numel()
+    return model.num_parameters() - table
+
+
+def padded_mlp_page() -> Iterator[str]:
+    recipes = ("padded_mlp_sst3", "padded_mlp_layer_per_input_sst3")
+    seconds = " and ".join(f"{facts(recipe)['training']['cpu_seconds']:.0f}" for recipe in recipes)
+    yield (
+        f"After {seconds} CPU seconds of learning they are right on {accuracy(recipes[0])} and {accuracy(recipes[1])} "
+        "of three-way SST's"
+    )
+    yield f"is right on {accuracy('bag_of_words_sst3')}"
+    for length in (10, 60, 500):
+        sizes = (parameters(kind, length, embedding_size=64) for kind in ("padded", "layer per input"))
+        yield table_row(length, *(f"{size:,}" for size in sizes))
+    layers = [parameters("layer per input", length, embedding_size=64) for length in (1, 2)]
+    yield f"has the {layers[1] - layers[0]:,} of one layer"
+    vocabulary = facts(recipes[0])["vocabulary"]["size"]
+    yield (
+        f"with the {vocabulary:,} tokens of the recipes a padded perceptron of 64 units for 60 words has "
+        f"{parameters('padded', 60, vocab_size=vocabulary):,} parameters"
     )
 
 
@@ -555,7 +595,11 @@ OTHERS: dict[str, dict[str, str]] = {
         "dropout of 0.2": "the recipe's",
     },
     PAGES.format("feed_forward"): {"at 33,280 words": "size of the vocabulary"},
-    PAGES.format("gpt1"): {"0.1 each in the paper": "the paper's", "up to 1,024 positions": "a limit in the code"},
+    PAGES.format("gpt1"): {
+        "0.1 each in the paper": "the paper's",
+        "0.5, as in the paper": "the paper's",
+        "up to 1,024 positions": "a limit in the code",
+    },
     PAGES.format("ngram"): {"0.5, 1 and 1.5 serve": "constants of the code"},
     PAGES.format("recurrent"): {
         "At 33,000 words": "an example of a size",

@@ -46,6 +46,7 @@ STANDS_FOR = [
     (r"(fit_ngram.py) RECIPE.yaml", rf"\1 {RECIPE.format('ngram')}"),
     (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
+    (r"(train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
     (r"training/\{\} training/recipes/\{\}.yaml", CAUSAL_LM),
@@ -201,6 +202,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rated = [{"sentence": text, "label3": number % 3 - 1} for number, text in enumerate(texts)]
     tsv = "sentence\tlabel\n" + "".join(f"{text}\t{number % 2}\n" for number, text in enumerate(texts))
     corpus = "\n".join(texts) + "\n"
+    articles = f" = Ann = \n\n{corpus}\n = Bob = \n\n{corpus}"
     files = {
         "CORPUS.txt": corpus,
         "sentences.txt": corpus,
@@ -212,7 +214,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "rows/train.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts[:8]),
         "T.tsv": tsv,
         "V.tsv": tsv,
-        **{f"data/wikitext-2/{part}.txt": corpus for part in ("train", "valid", "test")},
+        **{f"data/wikitext-2/{part}.txt": articles for part in ("train", "valid", "test")},
         **{f"data/glue/sst2/{part}.tsv": tsv for part in ("train", "dev")},
         **{f"data/sst5/{part}.jsonl": "\n".join(map(json.dumps, rated)) for part in ("train", "dev", "test")},
     }

@@ -2,7 +2,7 @@
 """Whether a checkpoint's weights are those that its configuration asks for; asked before they are read."""
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -30,14 +30,18 @@ def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[s
     renamings = [entry for entry in mapping if isinstance(entry, WeightRenaming)]
     converters = {pattern: e for e in mapping if isinstance(e, WeightConverter) for pattern in e.source_patterns}
     found, mismatched = set(), set()
+    parts: dict[str, set[str]] = {}
     for stored_name, stored in _headers(files, load_config.weights_only):
         rules = (renamings, list(converters.values()))
         name, pattern = rename_source_key(stored_name, *rules, model.base_model_prefix, expected)
         if name not in expected and stored_name in expected:
             name, pattern = stored_name, None
         if pattern is not None:
-            targets = converters[pattern].target_patterns
-            found |= {name.replace(targets[0], target) for target in targets}
+            parts.setdefault(name, set()).add(pattern)
+            # A matrix that is put together is there as soon as its last part is.
+            if parts[name] == set(converters[pattern].source_patterns):
+                targets = converters[pattern].target_patterns
+                found |= {name.replace(targets[0], target) for target in targets}
         elif name in expected:
             found.add(name)
             if stored.shape != expected[name].shape:
@@ -110,7 +114,8 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
 
 def _refuse_other_names(model: nn.Module, asked: nn.Module) -> None:
     """Raise a ValueError unless all that `asked` holds is in `model`, and nothing else; what is tied counts once."""
-    lacking = dict(asked.named_parameters()).keys() - dict(model.named_parameters()).keys()
+    lacking = set(dict(asked.named_parameters()).keys() - dict(model.named_parameters()).keys())
+    lacking -= _absent_modules(model, asked.state_dict().keys(), lacking)
     unknown = model.state_dict().keys() - asked.state_dict().keys()
     for name in sorted(lacking) or sorted(unknown):
         raise ValueError(
@@ -134,11 +139,22 @@ def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
     """Raise a ValueError if `missing_keys` names what must not start at random.
 
     Those are all weights, where the checkpoint was saved by this very class; else those below the head: whoever saved
-    it, a head may be new, the base model may not.
+    it, a head may be new, the base model may not. Of the base model, modules in `_may_start_anew` count with the head,
+    if the checkpoint has none of their weights: some heads do without them.
     """
     prefix, names = f"{model.base_model_prefix}.", model.base_model.state_dict().keys()
     same_class = getattr(model.config, "architectures", None) == [type(model).__name__]
-    _refuse([n for n in info["missing_keys"] if same_class or n.removeprefix(prefix) in names], "lacks", source)
+    missing = {name.removeprefix(prefix): name for name in info["missing_keys"]}
+    if model.base_model is model or not same_class:
+        for name in _absent_modules(model, names, missing):
+            del missing[name]
+    _refuse([name for short, name in missing.items() if same_class or short in names], "lacks", source)
+
+
+def _absent_modules(model: Any, names: Iterable[str], missing: Iterable[str]) -> set[str]:
+    """Of the base model's `names`, those of the modules in `_may_start_anew` of which all are missing."""
+    parts = [{name for name in names if name.startswith(f"{module}.")} for module in model._may_start_anew]
+    return set().union(*(part for part in parts if part <= set(missing)))
 
 
 def refuse_unexpected(model: Any, info: dict[str, Any], source: str) -> None:

@@ -70,3 +70,17 @@ def check_tokenizer(model: Any, tokenizer: Any) -> None:
                 f"the tokenizer's {name} is {theirs} but the model's is {ours}; "
                 "load the tokenizer that was saved with the model"
             )
+
+
+def refuse_long_rows(model: Any, sequence_length: int) -> None:
+    """Refuse rows of training data that are longer than the model can read.
+
+    Raises:
+        ValueError: they are.
+    """
+    longest = input_limit(model)
+    if longest is not None and sequence_length > longest:
+        raise ValueError(
+            f"sequence_length {sequence_length} is more than the model's longest input, {longest} tokens; "
+            "lower it, or raise max_position_embeddings"
+        )

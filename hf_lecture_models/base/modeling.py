@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, signature
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import nn
@@ -84,6 +84,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     """
 
     _skip_keys_device_placement = ["past_key_values"]
+    _may_start_anew: ClassVar[tuple[str, ...]] = ()
+    """Modules of the base model that a checkpoint may lack, because some heads do without them."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """As `object`'s; a copy, whose state comes afterwards, is made without arguments."""

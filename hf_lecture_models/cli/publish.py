@@ -10,7 +10,7 @@ from hf_lecture_models.hub.card import LEARNING_CURVE
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import prepare, publish
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.registry import measure_file
+from hf_lecture_models.tasks.registry import measure_file, task_of
 
 
 def run(
@@ -28,7 +28,7 @@ def run(
     if evaluate is not None:
         facts |= measure_file(evaluate, model, tokenizer, facts)
     facts["licence"] = licence or facts.get("licence")
-    for missing in missing_facts(facts):
+    for missing in missing_facts(facts, _is_measurable(model)):
         print(f"the card lacks {missing}", file=sys.stderr)
     curve = Path(name) / LEARNING_CURVE
     picture = curve if curve.is_file() else None
@@ -40,6 +40,14 @@ def run(
         if names:
             print(f"{what}: {', '.join(names)}")
     print(f"{done.url} is at commit {done.commit}{'' if done.uploaded or done.deleted else ': nothing had changed'}")
+
+
+def _is_measurable(model: Any) -> bool:
+    try:
+        task_of(model)
+    except ValueError:
+        return False
+    return True
 
 
 def _show(model: Any, tokenizer: Any, repo: str, facts: dict[str, Any], picture: Path | None) -> None:

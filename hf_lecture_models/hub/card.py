@@ -26,6 +26,8 @@ _TRAINING = {
     "run_seconds": "seconds of the clock in all, evaluation and saving included",
     "seconds": "seconds of the clock",
     "cpu_seconds": "CPU seconds of learning alone",
+    "targets": "masked tokens predicted",
+    "targets_per_second": "masked tokens predicted per second of learning",
     "processes": "processes",
     "device": "device",
 }
@@ -93,12 +95,17 @@ def usage_code(facts: Mapping[str, Any], remote: bool = False) -> str:
 
 
 def _template(task: Mapping[str, Any]) -> Any:
-    """The template of the task's kind, or else the one that they all extend."""
+    """The template of the task's pipeline, of the task where it has none, or else the one that they all extend."""
     from jinja2 import Environment, FileSystemLoader
 
     # The Markdown of a card is no page: nothing is escaped.
     templates = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=False)
-    return templates.select_template([f"{task['pipeline_tag'].replace('-', '_')}.md.jinja", "model_card.md.jinja"])
+    return templates.select_template([f"{_kind(task).replace('-', '_')}.md.jinja", "model_card.md.jinja"])
+
+
+def _kind(task: Mapping[str, Any]) -> str:
+    """What the Hub calls such a task, or, where it has no name for it, its own name."""
+    return task["pipeline_tag"] or task["name"]
 
 
 def _measured(results: Mapping[str, Any], measures: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, float]]:
@@ -128,7 +135,7 @@ def _is_ours(facts: Mapping[str, Any]) -> bool:
 def _training_rows(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What the training took, as readers call it."""
     items = facts["task"].get("items", "items")
-    labels = {**_TRAINING, items: f"{items} read", f"{items}_per_second": f"{items} per second of learning"}
+    labels = {items: f"{items} read", f"{items}_per_second": f"{items} per second of learning", **_TRAINING}
     return [(labels.get(key, key.replace("_", " ")), value) for key, value in (facts.get("training") or {}).items()]
 
 
@@ -142,7 +149,7 @@ def _metadata(facts: Mapping[str, Any], measured: Mapping[str, tuple[str, float]
     data = facts.get("data") or {}
     results = [
         EvalResult(
-            task_type=facts["task"]["pipeline_tag"],
+            task_type=_kind(facts["task"]),
             dataset_type=re.sub(r"[^a-z0-9]+", "-", str(data["name"]).lower()).strip("-"),
             dataset_name=data["name"],
             dataset_split=data.get("split"),
@@ -197,10 +204,12 @@ def _energy(training: Mapping[str, Any]) -> str:
 def _lecture_page(model_type: str) -> dict[str, str]:
     """What the model is: from its own page heading and first paragraph, which name lecture and paper, from its code the
     deviations from the equations."""
-    folder = model_type.removeprefix("lecture_").replace("-", "_")
-    place = files(PACKAGE).joinpath("models", folder)
-    page, code = place.joinpath("README.md"), place.joinpath(f"modeling_{folder}.py")
-    if not page.is_file():
+    name = model_type.removeprefix("lecture_").replace("-", "_")
+    # A folder may hold several models, with one page.
+    folders = files(PACKAGE).joinpath("models").iterdir()
+    pages = ((place.joinpath("README.md"), place.joinpath(f"modeling_{name}.py")) for place in folders)
+    page, code = next((both for both in pages if all(path.is_file() for path in both)), (None, None))
+    if page is None or code is None:
         return {"title": model_type}
     heading, _, rest = page.read_text(encoding="utf-8").partition("\n")
     docstring = ast.get_docstring(ast.parse(code.read_text(encoding="utf-8"))) or ""

@@ -15,12 +15,19 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.hub.card import PACKAGE
 from hf_lecture_models.hub.export import registered_classes
+from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import staged_file
 
 # Beside the model and its card: what the card was rendered from.
 FACTS = "facts.json"
 # Beside the weights that a training run kept: what it trained for, as `tasks` describes it.
 TASK_FILE = "task.json"
+# What the Hub calls tasks for which transformers 5 has no pipeline; None where it has no name either.
+_WITHOUT_PIPELINE: dict[str, tuple[str, str | None]] = {
+    "AutoModelForMultipleChoice": ("multiple-choice", "multiple-choice"),
+    "AutoModelForNextSentencePrediction": ("next-sentence-prediction", None),
+    "AutoModelForQuestionAnswering": ("question-answering", "question-answering"),
+}
 # Fields of a recipe that name places on the machine of whoever trained.
 _PLACES = ("output_dir", "arpa", "train_files", "validation_files", "test_files", "from_pretrained")
 
@@ -103,7 +110,7 @@ def facts_of_training(
     records = {name: folder / f"{name}.json" for name in ("training", "task")}
     training, task = (_read_json(path) if path.is_file() else {} for path in records.values())
     script = task.pop("script", None)
-    return collect_facts(
+    facts = collect_facts(
         model,
         processor,
         _best_validation(training) if task else {},
@@ -114,10 +121,14 @@ def facts_of_training(
         training=training_record(training, task.get("items", "items")),
         command=f"accelerate launch training/{script} recipe.yaml" if script and recipe else None,
     )
+    return facts | {"environment": training.get("environment") or facts["environment"]}
 
 
 def plain_task(model: Any) -> dict[str, Any]:
     """What a model is for, as transformers' tables have it: the Auto class that gives it, and the pipeline of that.
+
+    Where there is none, the tag is what the Hub calls the task, or None. A model that was pre-trained with next
+    sentences fills in masked words, too.
 
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
     >>> plain_task(RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=2)))
@@ -125,9 +136,11 @@ def plain_task(model: Any) -> dict[str, Any]:
     """
     classes = registered_classes(type(model.config))
     auto = next((name for name, cls in classes.items() if cls is type(model)), "AutoModel")
+    loader = "AutoModelForMaskedLM" if learns_next_sentences(model) else auto
     pipelines = PIPELINE_REGISTRY.supported_tasks.items()
-    tag = next((tag for tag, entry in pipelines if auto in (cls.__name__ for cls in entry["pt"])), "feature-extraction")
-    return {"name": tag, "auto_class": auto, "pipeline_tag": tag}
+    found = (tag for tag, entry in pipelines if loader in (cls.__name__ for cls in entry["pt"]))
+    name, tag = _WITHOUT_PIPELINE.get(auto) or (next(found, "feature-extraction"),) * 2
+    return {"name": name, "auto_class": auto, "pipeline_tag": tag}
 
 
 def write_facts(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
@@ -155,10 +168,15 @@ def training_record(record: Mapping[str, Any], items: str = "tokens") -> dict[st
     return {key: value for key, value in named.items() if value is not None}
 
 
-def missing_facts(facts: Mapping[str, Any]) -> list[str]:
-    """What the card cannot say, each with what adds it."""
+def missing_facts(facts: Mapping[str, Any], measurable: bool = True) -> list[str]:
+    """What the card cannot say, each with what adds it.
+
+    Args:
+        measurable: there is a task that measures such models.
+    """
+    measuring = "--evaluate FILE measures the model on a file"
     missing = {
-        "results": "results: --evaluate FILE measures the model on a file",
+        "results": f"results: {measuring if measurable else 'there is no task that measures such a model'}",
         "recipe": "how the model was made: there is no recipe.yaml beside it",
         "licence": "the licence of the weights: --licence NAME states it",
     }

@@ -1,11 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Write a language model or a classifier of texts as one ONNX file, which other runtimes and languages run."""
+"""Write a model of texts, with any head, as one ONNX file, which other runtimes and languages run."""
 
 from __future__ import annotations
 
 import copy
 import inspect
 import logging
+import math
 import os
 import warnings
 from importlib.util import find_spec
@@ -14,8 +15,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import AutoModelForMultipleChoice
 
+from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
 
 # One file of the format holds no more.
@@ -23,52 +27,87 @@ _LARGEST = 2**31 - 2**20
 _TOLERANCE = 1e-3
 
 
-class _Logits(nn.Module):
-    """Tensors in, one tensor out, and no cache."""
+class _Tensors(nn.Module):
+    """The model with tensors in and tensors out, and no cache.
+
+    Attributes:
+        inputs: names of the tensors that it reads, each (batch, seq); of multiple choice (batch, choices, seq).
+        outputs: names of those that it returns.
+        per_token: those with the axes (batch, seq) in front, which padding has a part of.
+    """
 
     def __init__(self, model: Any):
         super().__init__()
         self.model = model
         known = inspect.signature(model.forward).parameters
         self.options = {"use_cache": False} if "use_cache" in known else {}
-        reads_types = "token_type_ids" in known and getattr(model.config, "type_vocab_size", 1) > 1
-        self.inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if reads_types else [])]
+        # Models of ours name what they read alone; of transformers', some name the types of tokens and have one.
+        types = getattr(model.config, "type_vocab_size", 2 if isinstance(model.config, LectureConfig) else 1)
+        self.inputs = ["input_ids", "attention_mask"]
+        self.inputs += ["token_type_ids"] if "token_type_ids" in known and types > 1 else []
+        self.has_choices = type(model) in model_classes(AutoModelForMultipleChoice, type(model.config))
+        short, long = (self._outputs(*self.example(2, length)) for length in self._two_lengths())
+        self.outputs = list(long)
+        self.per_token = [name for name in long if short[name].shape[1] != long[name].shape[1]]
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        inputs = dict(zip(self.inputs, (input_ids, attention_mask, token_type_ids), strict=False))
-        return self.model(**inputs, **self.options).logits
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        return tuple(self._outputs(input_ids, attention_mask, token_type_ids).values())
+
+    def example(self, rows: int, length: int) -> list[Tensor]:
+        """Inputs: padding on the left of the first row, on the right of the second, and two types of tokens."""
+        shape = (rows, 3, length) if self.has_choices else (rows, length)
+        ids = torch.arange(math.prod(shape)).view(shape) % self.model.config.vocab_size
+        mask = torch.ones_like(ids)
+        mask[0, ..., : length // 2] = mask[1:2, ..., length - length // 3 :] = 0
+        return [ids, mask, (torch.arange(length) % 2).expand(shape).contiguous()][: len(self.inputs)]
+
+    def _outputs(self, *tensors: Tensor | None) -> dict[str, Tensor]:
+        found = self.model(**dict(zip(self.inputs, tensors, strict=False)), **self.options)
+        return {name: value for name, value in found.items() if isinstance(value, Tensor)}
+
+    def _two_lengths(self) -> tuple[int, int]:
+        return 1, min(5, input_limit(self.model) or 5)
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
     """Write `model` in float32, with free batch size and length, for positions that it computes all at once.
 
     Inputs of the file: `input_ids` and `attention_mask` (batch, seq), int64, 1 = real token; of a model that tells the
-    texts of a pair apart `token_type_ids` too. Output: `logits`, as the model's own: (batch, seq, vocab_size) of a
-    language model (the adaptive softmax gives log-probabilities), (batch, num_labels) of a classifier. Where
-    onnxruntime is installed, the file is run at three other shapes, with padding, before it gets its name.
+    texts of a pair apart `token_type_ids` too; for multiple choice each is (batch, choices, seq). Outputs are the
+    model's own, by name: `logits`, of a language model (batch, seq, vocab_size; the adaptive softmax gives
+    log-probabilities), of a classifier (batch, num_labels), of a tagger (batch, seq, num_labels), of multiple choice
+    (batch, choices); `start_logits` and `end_logits` (batch, seq) of question answering; `last_hidden_state` of a model
+    without a head. Where onnxruntime is installed, the file is run at three other shapes, with padding, before it gets
+    its name.
 
     Args:
-        model: a causal language model, but not an n-gram, or a sequence classifier.
+        model: a model that reads one text or pair, ours or transformers', but not an n-gram.
         path: the file; replaced whole, or untouched when anything fails.
 
     Returns:
-        The largest difference of logits, of real tokens alone, that was seen; None if onnxruntime is not installed.
+        The largest difference of outputs, those of real tokens alone, that was seen; None if onnxruntime is not
+        installed.
 
     Raises:
         ImportError: onnx or onnxscript is not installed.
-        ValueError: a model of counts; one of over 2 GiB; or the file gives other logits than the model.
+        ValueError: a model of counts, of images or with a decoder beside an encoder; one of over 2 GiB; or the file
+            gives other outputs than the model.
         OSError: the file cannot be written.
     """
     _refuse(model)
-    logits = _Logits(copy.deepcopy(model).float()).eval()
+    with torch.no_grad():
+        tensors = _Tensors(copy.deepcopy(model).float().eval())
     with staged_file(path) as stage:
-        _export(logits, stage)
+        _export(tensors, stage)
         if find_spec("onnxruntime") is None:
             return None
-        difference = _largest_difference(logits, stage)
-        if not difference <= _TOLERANCE:
-            raise ValueError(f"{path} is not written: its logits would differ from the model's by {difference:.2g}")
-    return difference
+        differences = _largest_differences(tensors, stage)
+        for name, difference in differences.items():
+            if not difference <= _TOLERANCE:
+                raise ValueError(f"{path} is not written: its {name} would differ from the model's by {difference:.2g}")
+    return max(differences.values())
 
 
 def _refuse(model: Any) -> None:
@@ -80,41 +119,44 @@ def _refuse(model: Any) -> None:
         raise ValueError(f"{type(model).__name__} holds tables of counts, no neural network: write an ARPA file")
     if size > _LARGEST:
         raise ValueError(f"the model takes {size / 2**30:.1f} GiB in float32; one ONNX file holds less than 2 GiB")
+    if model.main_input_name != "input_ids" or getattr(model.config, "is_encoder_decoder", False):
+        raise ValueError(f"{type(model).__name__} does not read one text; only models that do are written as ONNX")
 
 
-def _export(logits: _Logits, path: Path) -> None:
+def _export(tensors: _Tensors, path: Path) -> None:
     # It tells of packages that have nothing to do with these models, and of names that it does not use.
     for name in ("torch.onnx", "onnxscript", "onnx_ir"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    batch, seq = torch.export.Dim("batch"), torch.export.Dim("seq")
-    shapes = {name: {0: batch, 1: seq} for name in logits.inputs}
-    ids = torch.zeros(2, 5, dtype=torch.long)
+    axes = [
+        torch.export.Dim(name) for name in (("batch", "choices", "seq") if tensors.has_choices else ("batch", "seq"))
+    ]
+    shapes = {name: dict(enumerate(axes)) for name in tensors.inputs}
+    ids = tensors.example(2, 5)[0]
     example = (ids, torch.ones_like(ids), torch.zeros_like(ids))[: len(shapes)]
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
-            logits, example, dynamo=True, dynamic_shapes=shapes, output_names=["logits"], verbose=False
+            tensors, example, dynamo=True, dynamic_shapes=shapes, output_names=tensors.outputs, verbose=False
         )
     assert program is not None
     program.save(str(path), external_data=False)
 
 
-def _largest_difference(logits: _Logits, path: Path) -> float:
+def _largest_differences(tensors: _Tensors, path: Path) -> dict[str, float]:
+    """By output."""
     from onnxruntime import InferenceSession
 
     session = InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    config, largest = logits.model.config, torch.zeros(())
-    longest = input_limit(logits.model) or 19
+    largest = dict.fromkeys(tensors.outputs, torch.zeros(()))
+    longest = input_limit(tensors.model) or 19
     for rows, length in ((1, 1), (3, min(7, longest)), (4, min(19, longest))):
-        ids = torch.arange(rows * length).view(rows, length) % config.vocab_size
-        # The first row has padding on the left, the second on the right.
-        mask = torch.ones(rows, length, dtype=torch.long)
-        mask[0, : length // 2] = mask[1:2, length - length // 3 :] = 0
-        inputs = [ids, mask, torch.arange(length).expand(rows, length) % 2][: len(logits.inputs)]
-        found = session.run(None, dict(zip(logits.inputs, (tensor.numpy() for tensor in inputs), strict=True)))[0]
+        given = tensors.example(rows, length)
+        found = session.run(None, {name: value.numpy() for name, value in zip(tensors.inputs, given, strict=True)})
         with torch.no_grad():
-            differences = (torch.from_numpy(found) - logits(*inputs)).abs()
-        if differences.dim() == 3:
-            differences = differences[mask.bool()]
-        largest = torch.maximum(largest, differences.max())
-    return float(largest)
+            expected = tensors(*given)
+        for name, ours, theirs in zip(tensors.outputs, found, expected, strict=True):
+            differences = (torch.from_numpy(ours) - theirs).abs()
+            if name in tensors.per_token:
+                differences = differences[given[1].flatten(0, -2).bool()]
+            largest[name] = torch.maximum(largest[name], differences.max())
+    return {name: float(difference) for name, difference in largest.items()}

@@ -2,6 +2,7 @@
 """Which model classes transformers' Auto classes give for a configuration, its own and registered ones."""
 
 from collections.abc import Iterator
+from inspect import signature
 from typing import Any
 
 from transformers import AutoModel, AutoModelForCausalLM, PreTrainedConfig
@@ -56,6 +57,17 @@ def gives_saved_model(auto_class: Any, config: PreTrainedConfig) -> bool:
     names = _names(auto_class, config)
     is_base = auto_class is AutoModel or find_auto_class(config) in (AutoModel, auto_class)
     return bool(names) and (is_base or bool(names & set(config.architectures or ())))
+
+
+def learns_next_sentences(model: Any) -> bool:
+    """Whether a model learns masked words and next sentences at once, as BERT's own pre-training does.
+
+    >>> from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
+    >>> config = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)
+    >>> learns_next_sentences(BertForPreTraining(config)), learns_next_sentences(BertForMaskedLM(config))
+    (True, False)
+    """
+    return {"labels", "next_sentence_label"} <= signature(model.forward).parameters.keys()
 
 
 def _names(auto_class: Any, config: PreTrainedConfig) -> set[str]:

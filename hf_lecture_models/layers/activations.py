@@ -28,6 +28,7 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu_new": partial(nn.GELU, approximate="tanh"),
     "silu": nn.SiLU,
     "swish": Swish,
+    "tanh": nn.Tanh,
 }
 """Named as in transformers.
 

@@ -5,8 +5,8 @@
 
     implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
     hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
-    attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are; the causal one also as
-        `layers.masks.causal_mask` takes it.
+    attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are; or as `layers.masks` takes
+        it.
     position_bias: (batch or 1, heads, seq, keys), added to the scores.
     dropout: dropout probability of the weights in this call, 0 where the model is not training.
 """
@@ -78,19 +78,26 @@ def causal_attention(
 def bidirectional_attention(
     implementation: str,
     hidden: Tensor,
-    attention_mask: Tensor | None = None,
+    attention_mask: Any = None,
     source: Tensor | None = None,
     position_bias: Tensor | None = None,
     dropout: float = 0.0,
+    position_ids: Tensor | None = None,
 ) -> AttentionKernel:
     """For `BidirectionalSelfAttention`: to all real positions; or `CrossAttention`: to a source (batch, keys, hidden).
+
+    Args:
+        position_ids: (batch or 1, seq), as the caller gave them; they keep packed texts apart (`layers.masks`).
+
+    Raises:
+        ValueError: a mask that cannot be read; a position bias for a function that reads none.
 
     >>> bidirectional_attention("eager", torch.zeros(1, 2, 8), torch.tensor([[1, 0]])).mask[0, 0] == 0
     tensor([[ True, False],
             [ True, False]])
     """
     implementation = select_attention_kernel(implementation, hidden, materializes_scores=dropout > 0)
-    mask = bidirectional_mask(implementation, hidden, attention_mask, source)
+    mask = bidirectional_mask(implementation, hidden, attention_mask, source, position_ids)
     return _kernel(implementation, hidden, mask, False, position_bias)
 
 

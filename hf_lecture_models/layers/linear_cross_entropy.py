@@ -29,7 +29,9 @@ class HeadWithLoss(Protocol):
         """The summed loss in nats of `targets` (positions,) after `hidden` (positions, hidden)."""
 
 
-def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignore_index: int = -100) -> Tensor:
+def linear_cross_entropy(
+    hidden: Tensor, head: nn.Module, targets: Tensor, weights: Tensor | None = None, ignore_index: int = -100
+) -> Tensor:
     """The sum of -ln softmax(head(hidden))[target] in nats.
 
     Args:
@@ -38,28 +40,34 @@ def linear_cross_entropy(hidden: Tensor, head: nn.Module, targets: Tensor, ignor
             for its own sum of losses. Any other (an adapter around one, a quantised one) is called as it is, on all
             counted positions at once.
         targets: (positions,) ids; `ignore_index` is not counted.
+        weights: (positions,), how often each one counts, without a gradient; None: once. With them, no head is asked
+            for a sum of its own.
 
     Returns:
         A scalar, float32 or wider.
     """
     counted = (targets != ignore_index).nonzero().squeeze(1)
     hidden, targets = hidden.index_select(0, counted), targets.index_select(0, counted)
-    if has_own_loss(head):
+    weights = None if weights is None else weights.index_select(0, counted)
+    if has_own_loss(head) and weights is None:
         return with_weights(head, head.loss, hidden, targets)
     if type(head) is nn.Linear:
-        return with_weights(head, partial(matrix_cross_entropy, head), hidden, targets)
-    return _called_cross_entropy(head, hidden, targets)
+        return with_weights(head, partial(matrix_cross_entropy, head), hidden, targets, weights)
+    return _summed(head(hidden), targets, weights)
 
 
-def matrix_cross_entropy(head: nn.Linear, hidden: Tensor, targets: Tensor) -> Tensor:
+def matrix_cross_entropy(head: nn.Linear, hidden: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """As `linear_cross_entropy`, of a layer that is its matrix and bias; in pieces, unless the matrix is quantised."""
     if type(head.weight.data) is not Tensor:
-        return _called_cross_entropy(head, hidden, targets)
-    return softmax_cross_entropy(hidden, head.weight, head.bias, targets)
+        return _summed(head(hidden), targets, weights)
+    return softmax_cross_entropy(hidden, head.weight, head.bias, targets, weights)
 
 
-def _called_cross_entropy(head: nn.Module, hidden: Tensor, targets: Tensor) -> Tensor:
-    return F.cross_entropy(_at_least_float32(head(hidden)), targets, reduction="sum")
+def _summed(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+    logits = _at_least_float32(logits)
+    if weights is None:
+        return F.cross_entropy(logits, targets, reduction="sum")
+    return (F.cross_entropy(logits, targets, reduction="none") * weights).sum()
 
 
 def has_own_loss(head: nn.Module) -> TypeGuard[HeadWithLoss]:
@@ -67,7 +75,9 @@ def has_own_loss(head: nn.Module) -> TypeGuard[HeadWithLoss]:
     return callable(getattr(head, "loss", None))
 
 
-def softmax_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+def softmax_cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, weights: Tensor | None = None
+) -> Tensor:
     """The sum of -ln softmax(W h + b)[target] in nats, in pieces (compiled: at once).
 
     Args:
@@ -75,14 +85,15 @@ def softmax_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, t
         weight: (vocab, hidden).
         bias: (vocab,) or None.
         targets: (positions,) ids.
+        weights: (positions,), how often each one counts; None: once.
 
     Returns:
         A scalar, float32 or wider.
     """
     # Tracing cannot count the pieces.
     if torch.compiler.is_compiling():
-        return F.cross_entropy(_at_least_float32(F.linear(hidden, weight, bias)), targets, reduction="sum")
-    return _LinearCrossEntropy.apply(hidden, weight, bias, targets)
+        return _summed(F.linear(hidden, weight, bias), targets, weights)
+    return _LinearCrossEntropy.apply(hidden, weight, bias, targets, weights)
 
 
 def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_size: int) -> Tensor:
@@ -108,27 +119,28 @@ def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_siz
 
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, weights: Tensor | None
+    ) -> Tensor:
         device = hidden.device.type
         low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         with torch.autocast(device, enabled=False):
             wanted = any(ctx.needs_input_grad)
-            loss, *gradients = _loss_and_gradients(hidden.to(low), weight.to(low), bias, targets, wanted)
+            loss, *gradients = _loss_and_gradients(hidden.to(low), weight.to(low), bias, targets, weights, wanted)
         if gradients:
             inputs = (hidden, weight) if bias is None else (hidden, weight, bias)
             ctx.save_for_backward(*(g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)))
-            ctx.has_bias = bias is not None
         return loss
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         scale = grad_outputs[0]
         gradients = [gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors]
-        return *gradients, *([None] if ctx.has_bias else [None, None])
+        return *gradients, *([None] * (5 - len(gradients)))
 
 
 def _loss_and_gradients(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, with_gradients: bool
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, weights: Tensor | None, with_gradients: bool
 ) -> tuple[Tensor, ...]:
     wide = torch.promote_types(hidden.dtype, torch.float32)
     loss = torch.zeros((), dtype=wide, device=hidden.device)
@@ -145,11 +157,13 @@ def _loss_and_gradients(
         right = z.gather(1, target)
         z.exp_()
         norm = z.sum(1, keepdim=True)
-        loss += (norm.log() - right).sum()
+        times = 1 if weights is None else weights[start : start + rows, None].to(wide)
+        loss += ((norm.log() - right) * times).sum()
         if not with_gradients:
             continue
         # z / norm is the softmax; dividing the narrow hidden rows instead of z saves a pass over the vocabulary.
         z.scatter_add_(1, target, -norm)
+        norm = norm / times
         low, scaled = z.to(hidden.dtype), (piece / norm).to(hidden.dtype)
         by_hidden[start : start + rows] = torch.mm(low, weight) / norm
         if wide == hidden.dtype:

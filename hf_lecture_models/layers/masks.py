@@ -49,17 +49,47 @@ def causal_mask(
 
 
 def bidirectional_mask(
-    implementation: str, hidden: Tensor, attention_mask: Tensor | None = None, source: Tensor | None = None
+    implementation: str,
+    hidden: Tensor,
+    attention_mask: Any = None,
+    source: Tensor | None = None,
+    position_ids: Tensor | None = None,
 ) -> Any:
-    """Each position attends to all real positions: of its own row, or of the source.
+    """Each position attends to all real positions of its text; with a source, to those of the source.
 
     Args:
-        attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are.
+        attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are. Or prepared, as for
+            `causal_mask`; then it alone counts.
         source: (batch, keys, hidden), what is attended to; None for `hidden` itself.
+        position_ids: (batch or 1, seq); within a row, position 0 begins another text.
+
+    Raises:
+        ValueError: a mask of another shape or type, or of a kind that `implementation` cannot read.
     """
+    like, keys = _like_scores(hidden), hidden if source is None else source
+    if is_prepared(attention_mask):
+        return _prepared_mask(implementation, like, attention_mask)
+    if attention_mask is not None and attention_mask.shape != keys.shape[:2]:
+        raise ValueError(
+            f"attention_mask has shape {tuple(attention_mask.shape)}; for what is attended to, {tuple(keys.shape[:2])} "
+            "is needed"
+        )
+    if position_ids is not None and (texts := _same_text(position_ids)) is not None:
+        if attention_mask is not None:
+            texts = texts & attention_mask.bool()[:, None, None]
+        return _prepared_mask(implementation, like, texts)
     config: Any = _MaskConfig(implementation)
-    like = None if source is None else _like_scores(source)
-    return create_bidirectional_mask(config, _like_scores(hidden), attention_mask, like)
+    return create_bidirectional_mask(config, like, attention_mask, None if source is None else _like_scores(source))
+
+
+def _same_text(position_ids: Tensor) -> Tensor | None:
+    """(batch or 1, 1, seq, seq) bool, whether two positions are of one text; None where every row is one text."""
+    begins = position_ids == 0
+    # Tracing cannot ask for values.
+    if not torch.compiler.is_compiling() and not bool(begins[:, 1:].any()):
+        return None
+    text = begins.cumsum(1)
+    return (text[:, :, None] == text[:, None])[:, None]
 
 
 def is_prepared(attention_mask: Any) -> bool:

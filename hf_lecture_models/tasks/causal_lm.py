@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.auto_classes import gives_saved_model
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
@@ -123,7 +123,7 @@ class CausalLM(Task[CausalLMRecipe]):
     def batches(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> Batches:
         """The batches of the recipe's layout."""
         check_tokenizer(model, processor)
-        _refuse_long_rows(model, recipe)
+        refuse_long_rows(model, recipe.sequence_length)
         return make_batches(processor, data, recipe, model)
 
     def evaluate(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
@@ -193,15 +193,6 @@ def train_causal_lm(
     return CausalLM().train(
         model, tokenizer, train_texts, validation_texts, recipe, output_dir=output_dir, resume=resume, quiet=quiet
     )
-
-
-def _refuse_long_rows(model: Any, recipe: CausalLMRecipe) -> None:
-    longest = input_limit(model)
-    if longest is not None and recipe.sequence_length > longest:
-        raise ValueError(
-            f"sequence_length {recipe.sequence_length} is more than the model's longest input, {longest} tokens; "
-            "lower it, or raise max_position_embeddings"
-        )
 
 
 def _finite_measures(

@@ -18,6 +18,12 @@ from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.registry import TOKENIZERS
+from hf_lecture_models.tokenization.templates import (
+    TEMPLATES,
+    make_post_processor,
+    special_tokens_of,
+    template_name,
+)
 from hf_lecture_models.trainer.recipe import coerced
 
 
@@ -28,7 +34,8 @@ def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
     ['the', 'dog', '<unk>']
 
     Args:
-        options: `type`, a name of `TOKENIZERS`, and arguments of that class's `train`.
+        options: `type`, a name of `TOKENIZERS`, `template`, a name of `TEMPLATES`, and arguments of that class's
+            `train`.
 
     Raises:
         ValueError: there is no such type or option, or an option is of another type.
@@ -39,11 +46,15 @@ def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
         raise ValueError(f"recipe: tokenizer.type must be one of {', '.join(TOKENIZERS)}, not {kind!r}")
     train = TOKENIZERS[kind].train
     kinds = typing.get_type_hints(train)
+    kinds["template"] = str | None
     known = [name for name in inspect.signature(train).parameters if name not in ("texts", "progress", "kwargs")]
+    known += [] if "template" in known else ["template"]
     for name in options:
         if name not in known:
             raise ValueError(f"recipe: no field tokenizer.{name}; type {kind} has {', '.join(known)}")
         options[name] = coerced(options[name], kinds[name], f"tokenizer.{name}")
+    if options.get("template") not in (None, *TEMPLATES):
+        raise ValueError(f"recipe: tokenizer.template must be one of {', '.join(TEMPLATES)}, not {options['template']}")
     return train(texts, **options)
 
 
@@ -63,13 +74,17 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
         ValueError: the Auto class has no such model type, that type has no such field, or fields contradict each other.
     """
     fields = dict(fields)
-    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
-        fields.setdefault(name, getattr(tokenizer, name))
-    fields.setdefault("vocab_size", len(tokenizer))
     if "model_type" not in fields:
         raise ValueError("recipe: model needs a model_type, for example lecture_recurrent")
     _refuse_unknown_model(str(fields["model_type"]), auto_class)
-    _refuse_unknown_fields(fields)
+    config_class = CONFIG_MAPPING[fields["model_type"]]
+    _refuse_unknown_fields(config_class, fields)
+    fields = _ids_of_template(text_template(auto_class, config_class), config_class, tokenizer) | fields
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+        # BERT begins and ends no text.
+        if name in _field_names(config_class):
+            fields.setdefault(name, getattr(tokenizer, name))
+    fields.setdefault("vocab_size", len(tokenizer))
     torch.manual_seed(seed)
     try:
         return auto_class.from_config(AutoConfig.for_model(**fields))
@@ -91,15 +106,18 @@ def _refuse_unknown_model(model_type: str, auto_class: Any) -> None:
     )
 
 
-def _refuse_unknown_fields(fields: Mapping[str, Any]) -> None:
+def _refuse_unknown_fields(config_class: Any, fields: Mapping[str, Any]) -> None:
     """Raise ValueError for a field that transformers would keep in the configuration, and no model would read."""
-    config_class = CONFIG_MAPPING[fields["model_type"]]
-    names = [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
+    names = _field_names(config_class)
     for name in fields:
         if name not in names and not hasattr(config_class, name) and not hasattr(config_class, f"_{name}"):
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"; did you mean model.{near[0]}?" if near else ""
             raise ValueError(f"recipe: no field model.{name} in {config_class.__name__}{hint}")
+
+
+def _field_names(config_class: Any) -> list[str]:
+    return [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
 
 
 def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
@@ -108,15 +126,108 @@ def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
 
 
 def load_tokenizer(name: str) -> Any:
-    """The tokenizer of a folder or of the Hub; one without a padding token pads with its end of text.
+    """The tokenizer of a folder or of the Hub; one without a padding token pads with its end of text, or unknown token.
 
     Raises:
         OSError: there is none.
     """
     tokenizer = load_saved_tokenizer(name, local_files_only=check_location(name))
     if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     return tokenizer
+
+
+def text_template(auto_class: Any, config_class: type) -> str | None:
+    """The template that texts need for the model which the Auto class gives; None where any will do.
+
+    >>> from transformers import AutoModelForSequenceClassification
+    >>> from hf_lecture_models import Gpt1Config
+    >>> text_template(AutoModelForSequenceClassification, Gpt1Config)
+    'gpt1'
+    """
+    found = (getattr(model_class, "text_template", None) for model_class in model_classes(auto_class, config_class))
+    return next(found, None)
+
+
+def template_to_add(auto_class: Any, recipe: Any) -> str | None:
+    """The template that the recipe's tokenizer needs and does not bring; None where there is none.
+
+    A checkpoint with the head already has its tokenizer, and a template that the recipe names is the user's choice.
+
+    Raises:
+        OSError: there is no such checkpoint.
+    """
+    if not recipe.from_pretrained:
+        model_type = recipe.model.get("model_type")
+        named = recipe.tokenizer.get("template") or model_type not in CONFIG_MAPPING
+        return None if named else text_template(auto_class, CONFIG_MAPPING[model_type])
+    config = AutoConfig.from_pretrained(recipe.from_pretrained, local_files_only=check_location(recipe.from_pretrained))
+    has_head = any(cls.__name__ in (config.architectures or ()) for cls in model_classes(auto_class, type(config)))
+    return None if has_head else text_template(auto_class, type(config))
+
+
+def templated_tokenizer(auto_class: Any, recipe: Any, texts: Iterable[str]) -> Any:
+    """`tokenizer_for` the recipe, with the template that its model needs added where it is missing.
+
+    Raises:
+        OSError, ValueError: as `tokenizer_for` and `add_template`.
+    """
+    tokenizer = tokenizer_for(recipe, texts)
+    template = template_to_add(auto_class, recipe)
+    if template is not None and add_template(tokenizer, template) and recipe.from_pretrained:
+        special = tokenizer(" ", " ").tokens()
+        tell(f"the tokenizer gets the template {template!r}, a pair is {' '.join(special)}; new tokens start anew")
+    return tokenizer
+
+
+def add_template(tokenizer: Any, name: str) -> bool:
+    """Let any tokenizer of the Rust library follow a template; what special tokens it lacks are added.
+
+    >>> tokenizer = make_tokenizer({"type": "word"}, ["the cat"])
+    >>> add_template(tokenizer, "gpt1"), add_template(tokenizer, "gpt1"), tokenizer("the cat").tokens()
+    (True, False, ['<start>', 'the', 'cat', '<extract>'])
+
+    Returns:
+        Whether it followed another one.
+
+    Raises:
+        ValueError: it is a tokenizer in Python, or one of its words is spelled like a token of the template.
+    """
+    if template_name(tokenizer) == name:
+        return False
+    if hasattr(tokenizer, "set_template"):
+        tokenizer.set_template(name)
+        return True
+    if not hasattr(tokenizer, "backend_tokenizer"):
+        raise ValueError(
+            f"{type(tokenizer).__name__} is no tokenizer of the Rust library, and can have no template {name}"
+        )
+    spellings = dict(TEMPLATES[name].tokens) | dict(tokenizer.special_tokens_map)
+    written = TEMPLATES[name].write(spellings)
+    tokenizer.add_tokens(sorted(special_tokens_of(written)), special_tokens=True)
+    tokenizer._set_model_specific_special_tokens(spellings)
+    tokenizer.backend_tokenizer.post_processor = make_post_processor(written, tokenizer.backend_tokenizer)
+    return True
+
+
+def take_up_tokenizer(model: Any, tokenizer: Any, seed: int) -> None:
+    """Tell a model whose texts need a template of the tokenizer's ids; new tokens get word vectors.
+
+    These are drawn as the model's first weights are, the same ones for the same seed.
+    """
+    if len(tokenizer) > model.config.vocab_size:
+        torch.manual_seed(seed)
+        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    for name, token_id in _ids_of_template(model.text_template, type(model.config), tokenizer).items():
+        setattr(model.config, name, token_id)
+
+
+def _ids_of_template(template: str | None, config_class: type, tokenizer: Any) -> dict[str, int]:
+    """Fields of the configuration for those tokens of the template which it wants to know."""
+    if template is None or template_name(tokenizer) != template:
+        return {}
+    names = [f"{name}_id" for name in TEMPLATES[template].tokens if hasattr(config_class, f"{name}_id")]
+    return {name: getattr(tokenizer, name) for name in names}
 
 
 def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tuple[Any, list[str]]:
@@ -127,18 +238,23 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
 
     Raises:
         OSError: there is none.
-        ValueError: it is no model of `auto_class` and holds no weight of one, or its file of weights is damaged.
+        ValueError: it is no model of `auto_class` and holds no weight of one, it has no such field, or a field has no
+            such value, or its file of weights is damaged.
     """
     local_only = check_location(name)
     config = AutoConfig.from_pretrained(name, local_files_only=local_only)
     if not model_classes(auto_class, type(config)):
         saved = ", ".join(config.architectures or [config.model_type])
         raise ValueError(f"{name} holds {saved}, which {auto_class.__name__} cannot load; name a model that it loads")
+    _refuse_unknown_fields(type(config), fields)
     fields |= {"local_files_only": local_only, "output_loading_info": True, "dtype": torch.float32}
     torch.manual_seed(seed)
-    with weights_file_errors(name):
-        # transformers' annotation leaves out the pair that output_loading_info=True returns.
-        loaded: Any = auto_class.from_pretrained(name, ignore_mismatched_sizes=True, **fields)
+    try:
+        with weights_file_errors(name):
+            # transformers' annotation leaves out the pair that output_loading_info=True returns.
+            loaded: Any = auto_class.from_pretrained(name, ignore_mismatched_sizes=True, **fields)
+    except StrictDataclassError as error:
+        raise ValueError(f"recipe: {name} cannot be loaded so: {' '.join(str(error).split())}") from error
     model, info = loaded
     new = sorted({*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])})
     if set(new) >= {key for key, _ in model.named_parameters()}:

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tell
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model, take_up_tokenizer, tell
 
 
 def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> list[str]:
@@ -47,9 +47,13 @@ def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str,
     """
     if not recipe.from_pretrained:
         return make_model(auto_class, recipe.model | dict(fields), processor, recipe.seed)
-    model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **fields)
+    # The default of a recipe is a whole model; fields without its type change the checkpoint's.
+    changes = {} if "model_type" in recipe.model else recipe.model
+    model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **changes, **fields)
     if new:
         tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+    if getattr(model, "text_template", None):
+        take_up_tokenizer(model, processor, recipe.seed)
     if model.config.pad_token_id is None:
         model.config.pad_token_id = processor.pad_token_id
     return model

@@ -91,7 +91,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> tuple[
     result = task.train(model, processor, data, validation_data, recipe, resume=resume)
     if test_data is None or result.stopped.startswith("SIG") or not _is_main_process():
         return result, None
-    model = task.auto_class.from_pretrained(result.folder).to(model.device)
+    model = task.auto_class_of(recipe).from_pretrained(result.folder).to(model.device)
     measured = task.evaluate(model, processor, test_data, recipe)
     facts = facts_of_training(result.folder, model, processor, "test")
     write_facts(result.folder, facts | {"results": measured})

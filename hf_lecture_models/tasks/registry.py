@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.tasks.causal_lm import CausalLM
+from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 from hf_lecture_models.tasks.token_classification import TokenClassification
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (CausalLM(), TextClassification(), TokenClassification())}
+TASKS: dict[str, Task[Any]] = {
+    task.name: task for task in (CausalLM(), MaskedLM(), TextClassification(), TokenClassification())
+}
 
 
 def task_of(model: Any) -> Task[Any]:
-    """The task whose Auto class gives models of this class.
+    """The task that models of this class are for.
 
     >>> from hf_lecture_models import FeedForwardConfig, FeedForwardForCausalLM
     >>> task_of(FeedForwardForCausalLM(FeedForwardConfig(vocab_size=9, hidden_size=2))).name
@@ -25,8 +28,7 @@ def task_of(model: Any) -> Task[Any]:
         ValueError: there is no such task.
     """
     for task in TASKS.values():
-        mapping = task.auto_class._model_mapping
-        if type(model.config) in mapping and type(model) is mapping[type(model.config)]:
+        if task.is_for(model):
             return task
     raise ValueError(f"{type(model).__name__} is a model of none of the tasks {', '.join(TASKS)}")
 

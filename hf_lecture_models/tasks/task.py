@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.hub.facts import TASK_FILE
+from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.data import DataRecipe
@@ -69,7 +70,7 @@ class Task(ABC, Generic[RecipeType]):
 
     Attributes:
         name: of its module, and on cards.
-        auto_class: what loads its models.
+        auto_class: what loads its models; `auto_class_of` says it of one recipe.
         pipeline_tag: the pipeline that runs them, and their kind on the Hub.
         items: what a model's loss is a mean over, and a progress bar counts: "tokens", "examples".
         script: what runs it, in the folder `training`.
@@ -82,6 +83,14 @@ class Task(ABC, Generic[RecipeType]):
     items: ClassVar[str]
     script: ClassVar[str]
     recipe_class: ClassVar[type[TaskRecipe]]
+
+    def auto_class_of(self, recipe: RecipeType) -> Any:
+        """The Auto class of the recipe's model."""
+        return self.auto_class
+
+    def is_for(self, model: Any) -> bool:
+        """Whether the model is one of the task."""
+        return type(model) in model_classes(self.auto_class, type(model.config))
 
     @abstractmethod
     def measures(self, recipe: RecipeType) -> tuple[Measure, ...]:
@@ -191,7 +200,7 @@ class Task(ABC, Generic[RecipeType]):
         """What a card must know of the task: the facts under the key "task"."""
         return {
             "name": self.name,
-            "auto_class": self.auto_class.__name__,
+            "auto_class": self.auto_class_of(recipe).__name__,
             "pipeline_tag": self.pipeline_tag,
             "items": self.items,
             "measures": [asdict(measure) for measure in self.measures(recipe)],

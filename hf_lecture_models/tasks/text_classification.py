@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.tasks.factories import tokenizer_for
+from hf_lecture_models.tasks.factories import templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
@@ -25,6 +25,7 @@ from hf_lecture_models.tasks.labels import (
 )
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
 from hf_lecture_models.trainer.recipe import setting
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
 _EVALUATION_BATCH = 64
+_DEFAULT_MODEL = {"model_type": "lecture_bag_of_words"}
 
 
 @dataclass(kw_only=True)
@@ -47,10 +49,17 @@ class TextClassificationRecipe(TaskRecipe, RowsRecipe):
     max_length: int | None = setting(
         None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
     )
-    model: dict[str, Any] = setting({"model_type": "lecture_bag_of_words"}, "model_type and the fields of its config")
+    model: dict[str, Any] = setting(
+        _DEFAULT_MODEL,
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
 
     def __post_init__(self) -> None:
+        changes = {name: value for name, value in self.model.items() if (name, value) not in _DEFAULT_MODEL.items()}
+        is_change = self.from_pretrained and "model_type" not in changes
+        self.model = {} if is_change else self.model
         super().__post_init__()
+        self.model = changes if is_change else self.model
         # YAML reads a name that looks like a number as one.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
 
@@ -76,9 +85,9 @@ class TextClassification(Task[TextClassificationRecipe]):
         return read_rows(recipe, part, required=("text", "label"), optional=("text_pair",))
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
-        """The tokenizer."""
+        """The tokenizer; the template that the model needs is added where it is missing."""
         texts, pairs = _texts(data)
-        return tokenizer_for(recipe, [*texts, *(pairs or ())])
+        return templated_tokenizer(self.auto_class, recipe, [*texts, *(pairs or ())])
 
     def model(self, recipe: TextClassificationRecipe, processor: Any, data: Rows) -> Any:
         """The classifier, with the classes of the data.
@@ -176,10 +185,30 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
-            belongs to another model, or pads nothing.
+            belongs to another model, lacks the template that it needs, or pads nothing; or the model reads pairs
+            alone, and the data or the tokenizer know none.
     """
     texts, pairs = _texts(data)
+    if getattr(model.config, "extract_token_id", None) is not None:
+        require_template(tokenizer, model.text_template)
+    if pairs is None and getattr(model.config, "both_orders", False):
+        raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
+    if getattr(model.config, "pair_combination", None) is not None:
+        _check_pairs(tokenizer, data)
     return model_inputs(model, encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length))
+
+
+def _check_pairs(tokenizer: Any, data: Rows) -> None:
+    if "text_pair" not in data.columns:
+        raise ValueError(
+            f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
+            "--columns.text_pair NAME says which one it is, --model.pair_combination null makes a model of single texts"
+        )
+    if "token_type_ids" not in tokenizer.model_input_names:
+        raise ValueError(
+            "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is "
+            "of which (token_type_ids): --tokenizer.template pair, or tokenizer.set_template('pair') on a saved one"
+        )
 
 
 def _texts(data: Rows) -> tuple[list[str], list[str] | None]:

@@ -7,17 +7,23 @@ from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.corpus import EncodedCorpus, encode_corpus, read_texts
 from hf_lecture_models.tokenization.registry import TOKENIZERS
+from hf_lecture_models.tokenization.templates import TEMPLATES, Template, require_template
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
+from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 __all__ = [
+    "TEMPLATES",
     "BpeTokenizer",
     "ByteTokenizer",
     "CharTokenizer",
     "EncodedCorpus",
+    "Template",
     "UnknownWordError",
+    "WordPieceTokenizer",
     "WordTokenizer",
     "encode_corpus",
     "read_texts",
+    "require_template",
 ]
 
 

@@ -5,16 +5,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
+from types import NoneType
 from typing import Any, ClassVar
 
 from tokenizers import AddedToken, Tokenizer
 from transformers import TokenizersBackend
+from transformers.tokenization_utils_base import TruncationStrategy
 
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.splitting import refuse_surrogates
+from hf_lecture_models.tokenization.templates import (
+    Template,
+    Written,
+    find_template,
+    language_model_template,
+    make_post_processor,
+    read_written,
+    show,
+    special_tokens_of,
+    template_name,
+)
 
 # Of every tokenizer, beside its special tokens.
 _OPTIONS = (
@@ -54,6 +69,10 @@ class LectureTokenizer(TokenizersBackend):
     with `split_special_tokens=True` their spellings in a text are plain text. `add_bos_token` and `add_eos_token` say
     which of them surround a text, or each text of a pair; both survive saving. Padding is on the left.
 
+    `template` says otherwise: a name of `templates.TEMPLATES`, or a `Template`. "bert" is `[CLS] a [SEP] b [SEP]`,
+    "gpt1" is `<start> a <delim> b <extract>`, and "pair" is `<s> a <s> b` with `token_type_ids` (which "bert" returns,
+    too). Padding is then on the right. `set_template` gives one to a tokenizer that is trained already.
+
     A plain chat template comes along, for programs that ask by chat; another one may be given or assigned. A question
     and its answer are a text of two lines, between `<s>` and `</s>`, and a system's message is a line before them:
 
@@ -65,30 +84,45 @@ class LectureTokenizer(TokenizersBackend):
     Args:
         tokenizer_file: a `tokenizer.json`.
         tokenizer_object: a `tokenizers.Tokenizer`; the new tokenizer takes it over.
-        kwargs: options of `transformers.TokenizersBackend`.
+        template: which special tokens stand around a text and a pair, in place of `add_bos_token` and `add_eos_token`.
+        kwargs: options of `transformers.TokenizersBackend`; among them the spellings of special tokens.
 
     Raises:
-        ValueError: the file is damaged or holds another kind of tokenizer.
+        ValueError: the file is damaged or holds another kind of tokenizer, there is no such template, or another
+            option contradicts it.
     """
 
     vocab_files_names = {"tokenizer_file": "tokenizer.json"}
     padding_side = "left"
     model_class: ClassVar[type]
     pre_tokenizer_class: ClassVar[type]
+    normalizer_class: ClassVar[type] = NoneType
+    default_template: ClassVar[str | None] = None
 
     def __init__(
-        self, tokenizer_file: str | None = None, tokenizer_object: Tokenizer | None = None, **kwargs: Any
+        self,
+        tokenizer_file: str | None = None,
+        tokenizer_object: Tokenizer | None = None,
+        template: str | Template | None = None,
+        **kwargs: Any,
     ) -> None:
-        for name, token in SPECIAL_TOKENS.items():
-            kwargs.setdefault(name, token)
-        for name in ("padding_side", "truncation_side"):
-            kwargs.setdefault(name, getattr(self, name))  # what is not named here is not saved
-        kwargs.setdefault("chat_template", CHAT_TEMPLATE)
         if tokenizer_file is not None:
             backend = self._read_backend(tokenizer_file)
         else:
             backend = self._new_backend() if tokenizer_object is None else tokenizer_object
-            backend.add_special_tokens([_special(kwargs[name]) for name in SPECIAL_TOKENS if kwargs[name] is not None])
+            template = self.default_template if template is None else template
+        if template is not None:
+            _refuse_contradictions(template, kwargs)
+        if template is not None and tokenizer_file is None:
+            kwargs = {"padding_side": "right", "chat_template": None} | kwargs
+        defaults = self._default_tokens(backend, None if tokenizer_file is not None else template)
+        for name, token in defaults.items():
+            kwargs.setdefault(name, token)
+        for name in ("padding_side", "truncation_side", *(["model_input_names"] if self.default_template else [])):
+            kwargs.setdefault(name, getattr(self, name))  # what is not named here is not saved
+        kwargs.setdefault("chat_template", CHAT_TEMPLATE if self.default_template is None else None)
+        if tokenizer_file is None:
+            backend.add_special_tokens([_special(kwargs[name]) for name in defaults if kwargs[name] is not None])
         adds = _surrounding_tokens(backend, kwargs)
         if backend.post_processor is None or adds.keys() & kwargs.keys():
             kwargs = adds | kwargs
@@ -96,6 +130,11 @@ class LectureTokenizer(TokenizersBackend):
         super().__init__(**kwargs)
         # transformers does not read these two from the file and would report False.
         self._add_bos_token, self._add_eos_token = (kwargs.get(name, value) for name, value in adds.items())
+        if template is not None:
+            chosen = find_template(template)
+            named = {name: kwargs.get(name, token) for name, token in chosen.tokens.items()}
+            side = "right" if tokenizer_file is not None else self.padding_side
+            self.set_template(replace(chosen, tokens=named), side)
 
     @classmethod
     def _new_backend(cls) -> Tokenizer:
@@ -120,6 +159,11 @@ class LectureTokenizer(TokenizersBackend):
         return backend
 
     @classmethod
+    def _default_tokens(cls, backend: Tokenizer, template: str | Template | None) -> dict[str, str | None]:
+        """Names and spellings of the special tokens that no option names."""
+        return default_tokens(template)
+
+    @classmethod
     def _is_own_model(cls, model: Any) -> bool:
         return isinstance(model, cls.model_class)
 
@@ -127,21 +171,108 @@ class LectureTokenizer(TokenizersBackend):
     def from_pretrained(cls, folder: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """Load a tokenizer from a folder or the Hub as transformers does, but name a damaged file of a local folder."""
         local = Path(folder, kwargs.get("subfolder") or "")
-        if local.is_dir() and not (local / "tokenizer.json").is_file():
-            raise FileNotFoundError(f"{local} has no tokenizer.json; name a folder written by save_pretrained")
+        if local.is_dir() and not any((local / name).is_file() for name in cls.vocab_files_names.values()):
+            files = " and no ".join(cls.vocab_files_names.values())
+            raise FileNotFoundError(f"{local} has no {files}; name a folder written by save_pretrained")
         try:
             return super().from_pretrained(folder, *args, **kwargs)
         except Exception:
             if local.is_dir():
                 _check_json(local / "tokenizer_config.json")
-                cls._read_backend(str(local / "tokenizer.json"))
+                if (local / "tokenizer.json").is_file():
+                    cls._read_backend(str(local / "tokenizer.json"))
             raise
+
+    @property
+    def template(self) -> str | None:
+        """The name of the template; None where `add_bos_token` and `add_eos_token` say it, or for one without name."""
+        return template_name(self)
+
+    def set_template(self, template: str | Template, padding_side: str = "right", **tokens: str) -> None:
+        """Say which special tokens stand around a text and around a pair; those that are missing are added.
+
+        A model needs embeddings for added tokens: call `model.resize_token_embeddings(len(tokenizer))`.
+
+        >>> from hf_lecture_models import WordTokenizer
+        >>> tokenizer = WordTokenizer.train(["a cat", "a dog"], progress=False)
+        >>> tokenizer.set_template("gpt1")
+        >>> tokenizer("a cat", "a dog").tokens()
+        ['<start>', 'a', 'cat', '<delim>', 'a', 'dog', '<extract>']
+        >>> tokenizer.set_template("bert", mask_token="[M]")
+        >>> tokenizer("a cat", "a dog").token_type_ids
+        [0, 0, 0, 0, 1, 1, 1]
+
+        Args:
+            template: a name of `templates.TEMPLATES`, or a `Template`.
+            padding_side: "right" or "left".
+            tokens: other spellings of the template's tokens than its own, by their names. The spelling of a special
+                token that the tokenizer has gives that token another name as well: `start_token="<s>"`.
+
+        Raises:
+            TypeError: the template has no token of such a name.
+            ValueError: there is no such template, or it needs a token that the tokenizer has as an ordinary word. The
+                tokenizer is then as before.
+        """
+        chosen = find_template(template)
+        if unknown := sorted(tokens.keys() - chosen.tokens.keys()):
+            raise TypeError(f"the template {template!r} has no {', '.join(unknown)}; it has {', '.join(chosen.tokens)}")
+        has = self.special_tokens_map
+        named = {name: tokens.get(name, has.get(name, spelling)) for name, spelling in chosen.tokens.items()}
+        spellings = {name: spelling for name, spelling in named.items() if spelling is not None}
+        special = self._missing_tokens(spellings.values())
+        written = chosen.write(has | spellings)
+        # First on a copy, so that a template that cannot be written leaves the tokenizer as it was.
+        for backend in (deepcopy(self.backend_tokenizer), self.backend_tokenizer):
+            backend.add_special_tokens(special)
+            backend.post_processor = make_post_processor(written, backend)
+        self._set_model_specific_special_tokens(
+            {name: token for name, token in spellings.items() if name not in self.SPECIAL_TOKENS_ATTRIBUTES}
+        )
+        for name, spelling in spellings.items():
+            setattr(self, name, spelling)
+        self._adopt_template(chosen.type_ids, padding_side)
+
+    def _missing_tokens(self, spellings: Iterable[str]) -> list[AddedToken]:
+        special = {token.content for token in self.added_tokens_decoder.values() if token.special}
+        missing = [token for token in spellings if token not in special]
+        vocabulary = self.get_vocab()
+        for token in missing:
+            if token in vocabulary:
+                raise ValueError(
+                    f"the template needs {token!r} as a special token, but it is an ordinary word of this tokenizer; "
+                    "give another spelling, as in set_template('bert', cls_token='[FIRST]')"
+                )
+        return list(map(_special, missing))
+
+    def _adopt_template(self, returns_types: bool, padding_side: str) -> None:
+        names = ["input_ids", *(["token_type_ids"] if returns_types else []), "attention_mask"]
+        self.model_input_names = self.init_kwargs["model_input_names"] = names  # the latter is what is saved
+        self.padding_side = padding_side
+        self._should_update_post_processor = False  # by from_pretrained, after this
+        adds = _surrounding_tokens(self.backend_tokenizer, self.special_tokens_map)
+        self._add_bos_token, self._add_eos_token = adds.values()
+
+    def update_post_processor(self) -> None:
+        """Put `<s>` and `</s>` around texts as `add_bos_token` and `add_eos_token` say; transformers calls this.
+
+        Raises:
+            ValueError: one of them is asked for, but the tokenizer has a template.
+        """
+        written = read_written(self.backend_tokenizer.post_processor)
+        if not _has_template(written, self.special_tokens_map):
+            super().update_post_processor()
+        elif self._add_bos_token or self._add_eos_token:
+            self._add_bos_token = self._add_eos_token = False
+            raise ValueError(
+                f"add_bos_token and add_eos_token contradict this tokenizer's template {show(written[0])!r}; leave "
+                "them out, or call tokenizer.set_template(Template(...)) with a template that has these tokens"
+            )
 
     def is_unmodified(self) -> bool:
         """Whether the backend is unchanged, so that `encode_corpus` may bypass it and give its ids."""
         backend = self.backend_tokenizer
         return (
-            backend.normalizer is None
+            isinstance(backend.normalizer, self.normalizer_class)
             and isinstance(backend.model, self.model_class)
             and isinstance(backend.pre_tokenizer, self.pre_tokenizer_class)
             and self._adds_special_tokens_only()
@@ -156,12 +287,34 @@ class LectureTokenizer(TokenizersBackend):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
         # Every way of encoding a text ends here: tokenizer(...), encode, tokenize, batches, split words.
+        self._check_room(text, text_pair, **kwargs)
         try:
             return super()._encode_plus(text, text_pair=text_pair, **kwargs)
-        except Exception:
+        except Exception as error:
             for string in _strings([text, text_pair]):
                 self.check_text(string)
+            if "Truncation error" in str(error):
+                raise ValueError(
+                    f"a pair cannot be cut to max_length={kwargs['max_length']}: the text that truncation="
+                    f"{kwargs['truncation_strategy'].value!r} cuts is too short for it; use truncation='longest_first'"
+                ) from None
             raise
+
+    def _check_room(
+        self,
+        text: Any,
+        text_pair: Any,
+        add_special_tokens: bool = True,
+        truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE,
+        max_length: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Raise where the special tokens alone are too many; the Rust library would then cut nothing."""
+        if truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE or max_length is None or not add_special_tokens:
+            return
+        is_pair = text_pair is not None or (not isinstance(text, str) and any(isinstance(row, tuple) for row in text))
+        if max_length < (needed := self.num_special_tokens_to_add(is_pair)):
+            raise ValueError(f"max_length={max_length} has no room for {needed} special tokens; raise it")
 
     def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
         """Save `tokenizer.json`, `tokenizer_config.json` and `chat_template.jinja`; return their paths.
@@ -177,7 +330,8 @@ class LectureTokenizer(TokenizersBackend):
             kwargs.setdefault("repo_id", os.path.basename(os.path.normpath(save_directory)))
         self.backend_tokenizer.no_truncation()
         self.backend_tokenizer.no_padding()
-        for name in _HOW_LOADED:
+        # The last of these repeats special tokens that are saved by their names.
+        for name in (*_HOW_LOADED, "model_specific_special_tokens"):
             self.init_kwargs.pop(name, None)
         with staged_folder(save_directory) as stage:
             files = super().save_pretrained(stage, *args, **kwargs)
@@ -213,12 +367,27 @@ class LectureTokenizer(TokenizersBackend):
         if unknown := sorted(kwargs.keys() - signature(self.train).parameters.keys()):
             raise TypeError(f"{type(self).__name__}.train() takes no argument {', '.join(unknown)}")
         spellings = special_tokens_map or {}
-        tokens = {name: spellings.get(str(token), token) for name, token in self.special_tokens_map.items()}
-        options = {**{name: getattr(self, name) for name in _OPTIONS}, **self._kind(), **tokens, **kwargs}
-        if extra := [*self.extra_special_tokens, *(new_special_tokens or ())]:
+        tokens: dict[str, Any] = dict.fromkeys(self._default_tokens(self.backend_tokenizer, None))
+        tokens |= {name: spellings.get(token, token) for name, token in self.special_tokens_map.items()}
+        options = {name: getattr(self, name) for name in _OPTIONS}
+        if (template := self._own_template(spellings)) is not None:
+            options = {"template": template} | {k: v for k, v in options.items() if not k.startswith("add_")}
+        options = {**options, **self._kind(), **tokens, **kwargs}
+        extra = [spellings.get(token, token) for token in self.extra_special_tokens]
+        if extra := [*extra, *(new_special_tokens or ())]:
             options["extra_special_tokens"] = extra
         texts = (text for item in text_iterator for text in _strings(item))
         return self.train(texts, vocab_size=vocab_size, **options)
+
+    def _own_template(self, spellings: Mapping[str, str]) -> Template | None:
+        """The template, its special tokens by their names or as `spellings` has them; None for a language model's."""
+        written = read_written(self.backend_tokenizer.post_processor)
+        types, tokens = "token_type_ids" in self.model_input_names, self.special_tokens_map
+        if not types and not _has_template(written, tokens):
+            return None
+        names = dict(spellings) | {spelling: name for name, spelling in tokens.items()}
+        single, pair = (show([(names.get(token, token), type_id) for token, type_id in pieces]) for pieces in written)
+        return Template(single, pair, dict.fromkeys([*SPECIAL_TOKENS, *default_tokens(self.template)]), types)
 
     @classmethod
     def train(cls, texts: Iterable[str], vocab_size: int | None = None, **kwargs: Any) -> Any:
@@ -230,26 +399,55 @@ class LectureTokenizer(TokenizersBackend):
         return {}
 
 
-def special_spellings(options: dict[str, Any]) -> set[str]:
+def default_tokens(template: str | Template | None) -> dict[str, str | None]:
+    """Return names and spellings of the special tokens that a new tokenizer gets with this template, in their order.
+
+    >>> default_tokens("gpt1")["delim_token"], default_tokens("bert")["eos_token"]
+    ('<delim>', None)
+    """
+    return {**SPECIAL_TOKENS, **(find_template(template).tokens if template is not None else {})}
+
+
+def special_spellings(options: Mapping[str, Any]) -> set[str]:
     """Return the spellings of all special tokens that a tokenizer with these options has; they cannot be words as well.
 
     >>> sorted(special_spellings({"pad_token": None, "mask_token": "[M]"}))
     ['</s>', '<s>', '[M]']
+    >>> sorted(special_spellings({"template": "bert"}))
+    ['[CLS]', '[MASK]', '[PAD]', '[SEP]']
     """
-    named = [options.get(name, SPECIAL_TOKENS.get(name)) for name in LectureTokenizer.SPECIAL_TOKENS_ATTRIBUTES]
-    return {str(token) for token in (*named, *options.get("extra_special_tokens", ())) if token is not None}
+    named = {**default_tokens(options.get("template")), **options}
+    tokens = [token for name, token in named.items() if name.endswith("_token") and isinstance(token, str | AddedToken)]
+    return {str(token) for token in (*tokens, *options.get("extra_special_tokens", ()))}
 
 
 def _special(token: str | AddedToken) -> AddedToken:
     return token if isinstance(token, AddedToken) else AddedToken(token, special=True, normalized=False)
 
 
-def _surrounding_tokens(backend: Tokenizer, options: dict[str, Any]) -> dict[str, bool]:
+def _surrounding_tokens(backend: Tokenizer, options: Mapping[str, Any]) -> dict[str, bool]:
     """Return whether `<s>` and `</s>` stand around a text: as the file has it, else the default of a language model."""
     if backend.post_processor is None:
         return {"add_bos_token": True, "add_eos_token": False}
-    tokens = backend.post_processor.process(backend.encode("", add_special_tokens=False)).tokens
-    return {f"add_{end}_token": str(options[f"{end}_token"]) in tokens for end in ("bos", "eos")}
+    written = read_written(backend.post_processor)
+    found = set() if _has_template(written, options) else special_tokens_of(written)
+    return {f"add_{end}_token": str(options.get(f"{end}_token")) in found for end in ("bos", "eos")}
+
+
+def _has_template(written: Written, tokens: Mapping[str, Any]) -> bool:
+    """Return whether other tokens, or tokens in other places, are written than add_bos_token and add_eos_token ask."""
+    found = special_tokens_of(written)
+    spellings = {name: str(tokens[name]) for name in ("bos_token", "eos_token") if tokens.get(name) is not None}
+    form = language_model_template(*(spellings.get(name) in found for name in ("bos_token", "eos_token")))
+    return bool(found) and form.write(spellings) != written
+
+
+def _refuse_contradictions(template: str | Template, options: Mapping[str, Any]) -> None:
+    for name in ("add_bos_token", "add_eos_token"):
+        if options.get(name):
+            raise ValueError(
+                f"{name}=True and the template {template!r} both say which tokens stand around a text; leave one out"
+            )
 
 
 def _check_json(path: Path) -> None:

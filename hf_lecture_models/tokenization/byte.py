@@ -11,7 +11,7 @@ from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from hf_lecture_models.tokenization.backend import SPECIAL_TOKENS, LectureTokenizer
+from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 
 
 def byte_names() -> list[str]:
@@ -48,10 +48,12 @@ class ByteTokenizer(LectureTokenizer):
         """Return the tokenizer; there is nothing to learn, so `texts` are not read.
 
         Raises:
-            ValueError: `vocab_size`, the largest number of tokens, is less than 259.
+            ValueError: `vocab_size`, the largest number of tokens, is less than the bytes and special tokens together:
+                259 without a template.
         """
-        if vocab_size is not None and vocab_size < 256 + len(SPECIAL_TOKENS):
-            raise ValueError(f"vocab_size must be at least {256 + len(SPECIAL_TOKENS)} for bytes, not {vocab_size}")
+        needed = 256 + len(special_spellings(kwargs))
+        if vocab_size is not None and vocab_size < needed:
+            raise ValueError(f"vocab_size must be at least {needed} for bytes, not {vocab_size}")
         return cls(**kwargs)
 
     @classmethod

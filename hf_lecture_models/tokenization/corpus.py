@@ -23,6 +23,7 @@ from hf_lecture_models.tokenization.splitting import (
     refuse_surrogates,
 )
 from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 # The longest line of a corpus in use is text8's only one, of 100 million bytes.
 MAX_LINE_BYTES = 2**27
@@ -136,6 +137,8 @@ def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
     if isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified():
         return lambda texts: _encode_distinct(tokenizer, index_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, BpeTokenizer) and tokenizer.is_unmodified():
+        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
+    if isinstance(tokenizer, WordPieceTokenizer) and tokenizer.is_unmodified():
         return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, CharTokenizer) and tokenizer.is_unmodified():
         return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS >> 3

@@ -19,7 +19,7 @@ from typing import Any
 Pair = tuple[int, int]
 
 # Stands between words, and in place of the right half of a merged pair.
-_NONE = -1
+NONE = -1
 
 
 def _descending(symbol: str) -> tuple[int, ...]:
@@ -35,10 +35,10 @@ def _descending(symbol: str) -> tuple[int, ...]:
 TIE_RULES: dict[str, Callable[[str], Any]] = {"lexicographic": str, "reverse_lexicographic": _descending}
 
 
-class _Words:
+class LinkedWords:
     """The distinct words as linked symbols, with the count and the places of every pair of neighbours.
 
-    All words are in one list, each after a `_NONE`. A place is the position of a pair's left symbol. Places are added
+    All words are in one list, each after a `NONE`. A place is the position of a pair's left symbol. Places are added
     and never removed: whether the pair is still there is checked when it is merged.
     """
 
@@ -52,9 +52,9 @@ class _Words:
         self.counts: defaultdict[Pair, int] = defaultdict(int)
         self.places: defaultdict[Pair, list[int]] = defaultdict(list)
         for word, count in words.items():
-            self.symbols += [_NONE, *map(self.number, word)]
+            self.symbols += [NONE, *map(self.number, word)]
             self.weights += [count] * (len(word) + 1)
-        self.symbols.append(_NONE)
+        self.symbols.append(NONE)
         self.left = list(range(-1, len(self.symbols) - 1))
         self.right = list(range(1, len(self.symbols) + 1))
         for place in range(len(self.weights)):
@@ -71,7 +71,7 @@ class _Words:
     def note(self, place: int) -> Pair | None:
         """Count the pair at `place`, and return it; None where a word begins or ends."""
         pair = self.symbols[place], self.symbols[self.right[place]]
-        if _NONE in pair:
+        if NONE in pair:
             return None
         self.counts[pair] += self.weights[place]
         self.places[pair].append(place)
@@ -94,7 +94,7 @@ class _Words:
             # At the edge of a word these count no pair, and are never read.
             counts[symbols[before], pair[0]] -= self.weights[place]
             counts[pair[1], symbols[after]] -= self.weights[place]
-            symbols[place], symbols[second] = merged, _NONE
+            symbols[place], symbols[second] = merged, NONE
             right[place], left[after] = after, place
             made.add(self.note(before))
             made.add(self.note(place))
@@ -123,7 +123,7 @@ def learn_merges(
         min_count: a pair that occurs less often is not merged.
         allowed: says of a pair's two symbols whether they may become one.
     """
-    state = _Words(words, TIE_RULES[tie_break])
+    state = LinkedWords(words, TIE_RULES[tie_break])
     # A count that fell after its entry was made is corrected when the entry comes up; one that rose gets another
     # entry at once.
     heap = [state.entry(pair) for pair in state.counts]

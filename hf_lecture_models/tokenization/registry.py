@@ -7,10 +7,12 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 TOKENIZERS: dict[str, Any] = {
     "word": WordTokenizer,
     "bpe": BpeTokenizer,
     "char": CharTokenizer,
     "byte": ByteTokenizer,
+    "wordpiece": WordPieceTokenizer,
 }

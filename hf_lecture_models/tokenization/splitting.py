@@ -54,12 +54,12 @@ class WordIndex:
 
         Args:
             ids: the tokens of the distinct words, word after word.
-            sizes: (distinct words,) int64, tokens in each, at least 1.
+            sizes: (distinct words,) int64, tokens in each.
 
         Returns:
             The tokens of the texts, text after text, and (texts,) int64, tokens in each text.
         """
-        if len(ids) == len(sizes):
+        if (sizes == 1).all():
             return ids[self.codes], self.lengths
         tokens = sizes[self.codes]
         ends = np.concatenate([[0], np.cumsum(tokens)])

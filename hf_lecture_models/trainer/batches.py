@@ -1,8 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Where the loop's batches come from: any rows shuffled, or streams of tokens with a carried state."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,11 +15,30 @@ from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 
 
 @dataclass(frozen=True)
+class SecondTerm:
+    """The second term of a loss that is the sum of two means: over the items, and over others, fewer or more of them.
+
+    Attributes:
+        num_items: how many others there are in the batch; one at least where it has items.
+        of: the term as it stands in the loss, from the model's outputs.
+    """
+
+    num_items: int
+    of: Callable[[Any], torch.Tensor]
+
+
+@dataclass(frozen=True)
 class Batch:
-    """The keyword arguments of one forward pass, and how many items its loss is a mean over."""
+    """The keyword arguments of one forward pass, and how many items its loss, or the first term of it, is a mean over.
+
+    Attributes:
+        num_items: 0 where nothing in the batch counts; what the model returns is then not read.
+        second_term: of a loss of two terms, the second; None: the loss has one.
+    """
 
     inputs: dict[str, Any]
     num_items: int
+    second_term: SecondTerm | None = None
 
 
 class Batches(Protocol):
@@ -69,17 +89,15 @@ class RowShard:
         self.micro_batches = [slice(first + i * size, first + (i + 1) * size) for i in range(accumulation_steps)]
 
 
-class ShuffledBatches:
-    """Rows in a new order each epoch, each row once.
+class ShuffledRows(ABC):
+    """Rows in a new order each epoch, each row once; a subclass makes batches of them.
 
     Args:
         num_rows: how many rows there are.
-        collate: a batch from row numbers. -1 is a place that the epoch's last step leaves empty: a row that counts
-            no item. Not a closure, so that processes started by spawn can receive it.
     """
 
-    def __init__(self, num_rows: int, collate: Callable[[np.ndarray], Batch], batch_size: int, seed: int) -> None:
-        self.num_rows, self.collate, self.batch_size, self.seed = num_rows, collate, batch_size, seed
+    def __init__(self, num_rows: int, batch_size: int, seed: int) -> None:
+        self.num_rows, self.batch_size, self.seed = num_rows, batch_size, seed
         self.steps_per_epoch = -(-num_rows // batch_size)
         self.shard = RowShard(batch_size)
         self.epoch = self.position = 0
@@ -96,10 +114,20 @@ class ShuffledBatches:
             self.order = self._shuffled()
         step = self.order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
         self.position += 1
-        batches = [self.collate(step[part]) for part in self.shard.micro_batches]
-        return [Batch({k: v.to(self.shard.device) for k, v in b.inputs.items()}, b.num_items) for b in batches]
+        device = self.shard.device
+        return [
+            replace(batch, inputs={name: tensor.to(device) for name, tensor in batch.inputs.items()})
+            for batch in self._micro_batches(step)
+        ]
 
-    def on_step_outputs(self, index: int, outputs: Any) -> None:
+    @abstractmethod
+    def _micro_batches(self, step: np.ndarray) -> list[Batch]:
+        """Those of this process, from the numbers of the rows of a whole step.
+
+        -1 is a place that the epoch's last step leaves empty: a row that counts no item.
+        """
+
+    def on_step_outputs(self, index: int, outputs: Any) -> None:  # noqa: B027
         """Rows are independent: nothing is carried."""
 
     def state_dict(self) -> dict[str, Any]:
@@ -116,6 +144,23 @@ class ShuffledBatches:
         order = np.random.default_rng((self.seed, self.epoch)).permutation(self.num_rows)
         empty = self.steps_per_epoch * self.batch_size - self.num_rows
         return np.concatenate((order, np.full(empty, -1, dtype=order.dtype)))
+
+
+class ShuffledBatches(ShuffledRows):
+    """Rows in a new order each epoch, each row once.
+
+    Args:
+        num_rows: how many rows there are.
+        collate: a batch from row numbers. -1 is a place that the epoch's last step leaves empty: a row that counts
+            no item. Not a closure, so that processes started by spawn can receive it.
+    """
+
+    def __init__(self, num_rows: int, collate: Callable[[np.ndarray], Batch], batch_size: int, seed: int) -> None:
+        super().__init__(num_rows, batch_size, seed)
+        self.collate = collate
+
+    def _micro_batches(self, step: np.ndarray) -> list[Batch]:
+        return [self.collate(step[part]) for part in self.shard.micro_batches]
 
 
 class BlockCollator:

@@ -5,7 +5,10 @@ With m_i the mean loss of micro-batch i over its n_i items, all micro-batches of
 
     loss = Σ_i m_i n_i / Σ_i n_i
 
-so that each item weighs the same, however the step is cut into micro-batches and processes.
+so that each item weighs the same, however the step is cut into micro-batches and processes. Where the model's mean loss
+is itself a sum of two means, m_i over n_i items and s_i over k_i others, each is weighed by its own count:
+
+    loss = Σ_i m_i n_i / Σ_i n_i + Σ_i s_i k_i / Σ_i k_i
 """
 
 import math
@@ -108,8 +111,8 @@ def train(
     """Train `model` and leave the best one (without `evaluation`: the last one) in `output_dir`.
 
     Args:
-        model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean over
-            `batch.num_items` items. After a sharded run (`trainer/processes.py`) only the main process's is trained.
+        model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean that
+            a `Batch` says. After a sharded run (`trainer/processes.py`) only the main process's is trained.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
         fingerprints: of what the weights depend on beside the recipe, by name ("the training data"); resuming compares.
         resume: go on from the newest complete checkpoint, to the same bits (on the CPU, with equal threads, processes).
@@ -269,13 +272,13 @@ class _Run:
         progress, accelerator = self.progress, self.accelerator
         begin, cpu_begin = time.perf_counter(), time.process_time()
         micro_batches = self.batches.next_step()
-        items = int(all_reduce_sum(accelerator, sum(batch.num_items for batch in micro_batches))[0])
+        items, others = self._count(micro_batches)
         self.schedule.apply(self.optimizer, progress.step)
         loss = torch.zeros((), device=accelerator.device)
         for index, batch in enumerate(micro_batches):
             is_last = index == len(micro_batches) - 1
             with nullcontext() if is_last else accelerator.no_sync(self.model):
-                loss += self._backward(index, batch, items)
+                loss += self._backward(index, batch, items, others)
         norm = clip_gradients(self.model, self.recipe.clip_norm)
         loss_value, norm_sum, *noted = all_reduce_sum(accelerator, loss.item(), norm.item(), *signals.noted())
         # Before the step, so that the weights stay the last good ones.
@@ -291,15 +294,22 @@ class _Run:
         self.reporter.advance(progress, loss_value)
         return next((name for name, count in zip(signals.names, noted, strict=True) if count), "")
 
-    def _backward(self, index: int, batch: Batch, items: int) -> torch.Tensor:
-        """Add one micro-batch's part of the gradient; returns its part of the loss of a step of `items` items."""
+    def _count(self, micro_batches: Sequence[Batch]) -> tuple[int, int]:
+        """The items of the whole step in all processes, and those of the loss's second term."""
+        items = sum(batch.num_items for batch in micro_batches)
+        others = sum(batch.second_term.num_items for batch in micro_batches if batch.second_term is not None)
+        items, others = map(int, all_reduce_sum(self.accelerator, items, others))
+        return items, others
+
+    def _backward(self, index: int, batch: Batch, items: int, others: int) -> torch.Tensor:
+        """Add one micro-batch's part of the gradient; returns its part of the loss of a step of so many items."""
         with self._autocast():
             outputs = self.model(**batch.inputs, **self.forward_options)
         self.batches.on_step_outputs(index, outputs)
         if outputs.loss is None:
             raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
         # A batch without items is not left out: the other processes wait for this one's gradient.
-        loss = outputs.loss * (batch.num_items / items) if batch.num_items else zero_loss(outputs)
+        loss = _weighted(outputs, batch, items, others) if batch.num_items else zero_loss(outputs)
         # Both ways to add up gradients, whole and sharded, take the mean over processes where the sum is meant.
         self.accelerator.backward(loss * self.accelerator.num_processes)
         return loss.detach()
@@ -414,6 +424,13 @@ class _Run:
     @property
     def _metric(self) -> str:
         return self.evaluation.metric if self.evaluation is not None else "loss"
+
+
+def _weighted(outputs: Any, batch: Batch, items: int, others: int) -> torch.Tensor:
+    weight, second = batch.num_items / items, batch.second_term
+    if second is None:
+        return outputs.loss * weight
+    return outputs.loss * weight + second.of(outputs) * (second.num_items / others - weight)
 
 
 def zero_loss(outputs: Any) -> torch.Tensor:

@@ -14,6 +14,7 @@ from transformers.utils import logging as transformers_logging
 
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
 from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.hub.facts import environment
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.trainer.processes import is_sharded
 from hf_lecture_models.trainer.tracking import finish_trackers
@@ -101,7 +102,7 @@ class Reporter:
         facts = {key: value for key, value in asdict(progress).items() if not key.startswith("interval")}
         facts |= {f"{self.items_name}_per_second": progress.items_per_second, "metric": metric, "recipe": recipe}
         facts |= {"num_processes": self.accelerator.num_processes, "sharded": is_sharded(self.accelerator)}
-        facts |= {"device": self.accelerator.device.type}
+        facts |= {"device": self.accelerator.device.type, "environment": environment()}
         facts |= {"finished": progress.step == self.total_steps or progress.stopped == "early stopping"}
         with staged_file(self.output_dir / "training.json") as stage:
             stage.write_text(strict_json(facts, indent=1), encoding="utf-8")

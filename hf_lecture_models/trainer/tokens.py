@@ -43,7 +43,15 @@ def text_spans(starts: np.ndarray, stream_length: int, longest: int) -> tuple[np
     >>> text_spans(np.array([0, 5]), stream_length=7, longest=3)
     (array([0, 3, 5]), array([3, 1, 1]))
     """
-    lengths = np.diff(np.append(starts, stream_length)) - 1
+    return cut_spans(starts, np.diff(np.append(starts, stream_length)) - 1, longest)
+
+
+def cut_spans(starts: np.ndarray, lengths: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Spans cut into pieces of length `longest`, and a shorter one at the end of each.
+
+    >>> cut_spans(np.array([0, 5]), np.array([5, 2]), longest=3)
+    (array([0, 3, 5]), array([3, 2, 2]))
+    """
     pieces = -(-lengths // longest)
     piece = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     offsets = piece * longest

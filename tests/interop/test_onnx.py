@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import AutoModelForCausalLM
@@ -15,14 +16,27 @@ from transformers import AutoModelForCausalLM
 from hf_lecture_models import (
     BagOfWordsConfig,
     BagOfWordsForSequenceClassification,
+    LayerPerInputConfig,
+    LayerPerInputForSequenceClassification,
     NGramConfig,
     NGramForCausalLM,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
     RecurrentConfig,
     RecurrentModel,
 )
 from hf_lecture_models.cli import convert
 from hf_lecture_models.hub.onnx import export_onnx
 from tests.interop.small_models import save_small_model, small_model, small_tokenizer
+from tests.stand_in import (
+    EncoderConfig,
+    EncoderForMaskedLM,
+    EncoderForMultipleChoice,
+    EncoderForQuestionAnswering,
+    EncoderForTokenClassification,
+    EncoderModel,
+    encoder_tokenizer,
+)
 from tests.tasks.small_classifier import small_bert
 
 pytestmark = pytest.mark.slow
@@ -140,6 +154,86 @@ def test_a_classifier_gives_the_same_classes(kind: str, tmp_path: Path, capsys: 
     (logits,) = session.run(None, {name: tensor.numpy() for name, tensor in feed.items()})
     with torch.no_grad():
         assert_close(torch.from_numpy(logits), model.eval()(**feed).logits, rtol=0, atol=1e-5)
+
+
+ENCODERS: dict[str, tuple[Any, list[str]]] = {
+    "token classification": (EncoderForTokenClassification, ["logits"]),
+    "masked words": (EncoderForMaskedLM, ["logits"]),
+    "question answering": (EncoderForQuestionAnswering, ["start_logits", "end_logits"]),
+    "multiple choice": (EncoderForMultipleChoice, ["logits"]),
+    "no head": (EncoderModel, ["last_hidden_state"]),
+    "stock next sentences": (transformers.BertForNextSentencePrediction, ["logits"]),
+    "stock pre-training": (transformers.BertForPreTraining, ["prediction_logits", "seq_relationship_logits"]),
+    "stock multiple choice": (transformers.BertForMultipleChoice, ["logits"]),
+    "stock question answering": (transformers.BertForQuestionAnswering, ["start_logits", "end_logits"]),
+}
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_every_head_gives_its_own_outputs(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`hf-lecture convert MODEL NAME.onnx` of any saved class; types of tokens, the axis of choices and padding too."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    model_class, outputs = ENCODERS[kind]
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    stock = kind.startswith("stock")
+    config = transformers.BertConfig(vocab_size=20, **sizes) if stock else EncoderConfig(num_labels=3)
+    model = model_class(config).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    model.save_pretrained(tmp_path / "model")
+    encoder_tokenizer().save_pretrained(tmp_path / "model")
+    convert.run(str(tmp_path / "model"), tmp_path / "model.onnx")
+    assert "differ from the model's by at most" in capsys.readouterr().out
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+    assert [given.name for given in session.get_inputs()] == names
+    assert [found.name for found in session.get_outputs()] == outputs
+    shape = (2, 5, 9) if "choice" in kind else (4, 9)
+    feed = {name: torch.randint(2, shape) for name in names} | {"input_ids": torch.randint(18, shape)}
+    feed["attention_mask"][..., 0] = 1
+    found = session.run(None, {name: tensor.numpy() for name, tensor in feed.items()})
+    with torch.no_grad():
+        expected = model(**feed)
+    for name, ours in zip(outputs, found, strict=True):
+        theirs, given = expected[name], torch.from_numpy(ours)
+        if theirs.shape[:2] == feed["attention_mask"].shape:
+            theirs, given = (tensor[feed["attention_mask"].bool()] for tensor in (theirs, given))
+        assert_close(given, theirs, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["padded", "layer per input"])
+def test_a_maximum_length_holds_in_the_file(kind: str, tmp_path: Path) -> None:
+    """A text with more words than the network has places for is an error there too, never cut."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    fields = {"vocab_size": 17, "max_position_embeddings": 6, "embedding_size": 4, "num_labels": 3, "bos_token_id": 16}
+    if kind == "padded":
+        model: Any = PaddedMlpForSequenceClassification(PaddedMlpConfig(**fields))
+    else:
+        model = LayerPerInputForSequenceClassification(LayerPerInputConfig(**fields))
+    assert export_onnx(model.eval(), tmp_path / "model.onnx") < 1e-5
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    for length in (0, 6, 7, 20):
+        ids = torch.cat((torch.full((2, 1), 16), torch.randint(16, (2, length))), 1)
+        feed = {"input_ids": ids.numpy(), "attention_mask": torch.ones_like(ids).numpy()}
+        if length > 6:
+            with pytest.raises(Exception, match="out of data bounds|out of bounds|invalid indic"):
+                session.run(None, feed)
+            continue
+        with torch.no_grad():
+            assert_close(torch.from_numpy(session.run(None, feed)[0]), model(ids).logits, rtol=0, atol=1e-5)
+
+
+def test_what_does_not_read_one_text_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    vision = transformers.ViTForImageClassification(transformers.ViTConfig(image_size=8, patch_size=4, **sizes))
+    with pytest.raises(ValueError, match="ViTForImageClassification does not read one text"):
+        export_onnx(vision, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_differs_is_not_written(tmp_path: Path) -> None:

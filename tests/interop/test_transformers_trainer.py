@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import (
     AutoModelForCausalLM,
+    AutoModelForMaskedLM,
     DataCollatorForLanguageModeling,
     DataCollatorWithFlattening,
     Trainer,
@@ -17,7 +18,7 @@ from transformers import (
     set_seed,
 )
 
-from hf_lecture_models import NGramForCausalLM
+from hf_lecture_models import LectureBertConfig, NGramForCausalLM, WordTokenizer
 from tests.interop.small_models import TEXTS, count_tokens, ids_of, small_model, small_tokenizer
 
 pytestmark = pytest.mark.slow
@@ -174,3 +175,34 @@ def test_an_ngram_is_evaluated_but_not_trained(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="does not require grad"):
         counts.train()
     assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+
+
+def test_masked_words_train_by_the_stock_collator(tmp_path: Path) -> None:
+    """`DataCollatorForLanguageModeling` with our tokenizer, and transformers' loop with our model."""
+    tokenizer = WordTokenizer.train(TEXTS, progress=False, template="bert")
+    config = LectureBertConfig(
+        vocab_size=len(tokenizer),
+        pad_token_id=tokenizer.pad_token_id,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    set_seed(0)
+    model, collate = AutoModelForMaskedLM.from_config(config), DataCollatorForLanguageModeling(tokenizer, seed=0)
+    rows = [tokenizer(text, return_special_tokens_mask=True) for text in TEXTS]
+    batch = collate(rows * 20)
+    masked = batch["labels"] != -100
+    assert masked.any()
+    assert not torch.isin(batch["labels"][masked], torch.tensor(tokenizer.all_special_ids)).any()
+    assert (batch["input_ids"][masked] == tokenizer.mask_token_id).float().mean() == pytest.approx(0.8, abs=0.1)
+    options = {"max_steps": 60, "per_device_train_batch_size": 8, "gradient_accumulation_steps": 2, "logging_steps": 20}
+    options |= {"learning_rate": 0.02, "report_to": "none", "use_cpu": True, "disable_tqdm": True}
+    arguments = TrainingArguments(output_dir=str(tmp_path), **options)
+    stock = Trainer(model, arguments, train_dataset=rows, eval_dataset=rows * 20, data_collator=collate)
+    before = stock.evaluate()["eval_loss"]
+    stock.train()
+    after = stock.evaluate()["eval_loss"]
+    assert after < 0.8 * before
+    losses = [row["loss"] for row in stock.state.log_history if "loss" in row]
+    assert losses[-1] == pytest.approx(after, rel=0.5), "the mean over masked tokens, whatever the accumulation"

@@ -37,6 +37,20 @@ def test_equals_cross_entropy(rows: int, ignored: int, bias: bool, monkeypatch: 
     assert_close(torch.autograd.grad(ours * 0.3, wanted), torch.autograd.grad(theirs * 0.3, wanted))
 
 
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("bias", [True, False])
+def test_some_positions_count_more_than_others(whole: bool, bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also not at all; in pieces, and with a head that is called as it is."""
+    monkeypatch.setattr(module, "_ROWS", 4)
+    hidden, head, targets = problem(bias=bias)
+    weights = torch.rand(23, dtype=torch.double) * (torch.arange(23) % 3)
+    wanted = [hidden, *head.parameters()]
+    ours = linear_cross_entropy(hidden, nn.Sequential(head) if whole else head, targets, weights)
+    theirs = (F.cross_entropy(head(hidden), targets, reduction="none") * weights).sum()
+    assert_close(ours, theirs)
+    assert_close(torch.autograd.grad(ours * 0.3, wanted), torch.autograd.grad(theirs * 0.3, wanted))
+
+
 @pytest.mark.parametrize("bias", [True, False])
 def test_gradients_are_those_of_finite_differences(bias: bool) -> None:
     hidden, head, targets = problem(positions=4, ignored=1, bias=bias)

@@ -12,6 +12,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 CORPUS = ["the cat saw the dog", "a dog <unk> né"]
 TOKENIZERS = {
@@ -27,6 +28,10 @@ TOKENIZERS = {
     "char_both": CharTokenizer.train(CORPUS, min_count=2, add_eos_token=True, bos_token="^"),
     "bpe": BpeTokenizer.train(CORPUS),
     "bpe_both": BpeTokenizer.train(CORPUS, merges=5, end_of_word="#", add_eos_token=True, unk_token="[UNK]"),
+    "bpe_gpt1": BpeTokenizer.train(CORPUS, template="gpt1"),
+    "word_bert": WordTokenizer.train(CORPUS, template="bert"),
+    "char_pair": CharTokenizer.train(CORPUS, template="pair"),
+    "wordpiece": WordPieceTokenizer.train([*CORPUS, "né Né café 東京"]),
     "bpe_bytes": BpeTokenizer.train(CORPUS, form="bytes", padding_side="right"),
 }
 

@@ -21,15 +21,20 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.trainer import reporting
 from hf_lecture_models.trainer.batches import Batch, Batches, BlockCollator, ShuffledBatches, StreamBatches
 from hf_lecture_models.trainer.loop import TrainingResult, train
+from hf_lecture_models.trainer.masked_batches import MaskedBatches
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.tokens import text_spans, token_stream
 from tests.interop.small_models import count_tokens, ids_of, small_model, small_tokenizer
+from tests.tasks.small_pretraining import TEXTS as PRETRAINING_TEXTS
+from tests.tasks.small_pretraining import masked_texts, small_bert, word_tokenizer
 
 # One word more from text to text, and empty ones: 20 rows for steps of 8, so that the last step of an epoch is half
 # empty, and under two processes one of them has no item there.
 TEXTS = [" ".join(("the cat saw the bird in the tree " * 2).split()[: n % 7 * 2]) for n in range(20)]
 KINDS = [
     "bert",
+    "bert_pretraining",
+    "lecture_bert_pretraining",
     "openai_gpt",
     "gpt1",
     "self_attention",
@@ -52,6 +57,8 @@ def collate_classes(rows: np.ndarray) -> Batch:
 def make_batches(kind: str, recipe: TrainingRecipe) -> Batches:
     if kind == "bert":
         return ShuffledBatches(20, collate_classes, recipe.batch_size, recipe.seed)
+    if kind.endswith("pretraining"):
+        return MaskedBatches(masked_texts(word_tokenizer(), PRETRAINING_TEXTS), recipe.batch_size, recipe.seed)
     tokenizer = small_tokenizer()
     stream, starts = token_stream(tokenizer, TEXTS)
     if kind.endswith("stream"):
@@ -69,6 +76,8 @@ def make_model(kind: str, seed: int = 0, dropout: float = 0.0) -> Any:
         shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
         none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         return BertForSequenceClassification(BertConfig(vocab_size=30, num_labels=3, **shape, **none))
+    if kind.endswith("pretraining"):
+        return small_bert(word_tokenizer(), ours=kind.startswith("lecture"), dropout=dropout)
     if kind == "openai_gpt":
         shape = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 32}
         none = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}

@@ -13,8 +13,14 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
+from hf_lecture_models import (
+    FeedForwardConfig,
+    FeedForwardForCausalLM,
+    RecurrentConfig,
+    RecurrentForCausalLM,
+    WordTokenizer,
+)
 from hf_lecture_models.hub.card import render_card
-from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.registry import measure_file
@@ -155,6 +161,24 @@ def test_three_way_sst_has_its_columns_and_names(place: Path) -> None:
     assert measure_file("T.jsonl", model, tokenizer, facts)["data"] == {"name": "T.jsonl"}
 
 
+def test_a_classifier_starts_from_a_language_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Dai & Le 2015: its word vectors and recurrence go on, and which weights are new is said."""
+    tokenizer = WordTokenizer.train([row["text"] for row in ROWS], progress=False)
+    special = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    config = RecurrentConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, **special)
+    language_model = RecurrentForCausalLM(config)
+    language_model.save_pretrained("LM")
+    tokenizer.save_pretrained("LM")
+    options = ["--task", "sst2", "--train_files", "T.tsv", "--learning_rate", "0", "--output_dir", "OUT"]
+    in_process("--from_pretrained", "LM", *options)
+    assert "weights that LM does not hold start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
+    model = AutoModelForSequenceClassification.from_pretrained("OUT")
+    assert (type(model).__name__, model.config.num_labels) == ("RecurrentForSequenceClassification", 2)
+    for name, tensor in language_model.model.state_dict().items():
+        assert torch.equal(model.model.state_dict()[name], tensor), name
+    assert pipeline("text-classification", model="OUT")("a fine film")[0]["label"] in ("negative", "positive")
+
+
 def test_names_of_a_task_can_be_said_otherwise() -> None:
     recipe = GlueRecipe(task="sst2", columns={"text": "review"}, label_names={"0": "bad"})
     assert recipe.columns == {"text": "review", "label": "label"}
@@ -183,8 +207,8 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
         (["--train_files", "header.tsv"], "header.tsv has no row below the names of its columns"),
         (["--from_pretrained", "words"], "the folder words has no tokenizer: save it there by tokenizer.save_pretr"),
         (
-            ["--from_pretrained", "lstm"],
-            "lstm holds RecurrentForCausalLM, which AutoModelForSequenceClassification can",
+            ["--from_pretrained", "bengio"],
+            "bengio holds FeedForwardForCausalLM, which AutoModelForSequenceClassification can",
         ),
         (["--from_pretrained", "cut"], "cut: its weights file is damaged or cut off"),
         (["--from_pretrained", "FOLDR"], "there is no folder FOLDR, and HF_HUB_OFFLINE keeps from asking the Hub"),
@@ -210,9 +234,9 @@ def test_a_mistake_costs_one_line_and_no_traceback(
         shutil.copytree("FOLDER", name)
     for path in Path("words").glob("tokenizer*"):
         path.unlink()
-    RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1)).save_pretrained("lstm")
+    FeedForwardForCausalLM(FeedForwardConfig(vocab_size=9, hidden_size=4)).save_pretrained("bengio")
     for path in Path("FOLDER").glob("tokenizer*"):
-        shutil.copy(path, "lstm")
+        shutil.copy(path, "bengio")
     weights_file = Path("cut/model.safetensors")
     weights_file.write_bytes(weights_file.read_bytes()[:-8])
     with pytest.raises(SystemExit, match=re.escape(message)) as stopped:

@@ -13,17 +13,14 @@ from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.main import train_from_command
+from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.trainer.recipe import load_recipe
 from training.fit_ngram import NGramRecipe
 
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
-TASKS: dict[str, Task[Any]] = {
-    "train_causal_lm.py": CausalLM(),
-    "finetune_glue.py": Glue(),
-    "finetune_tagging.py": TokenClassification(),
-}
+TASKS: dict[str, Task[Any]] = {task.script: task for task in (CausalLM(), Glue(), MaskedLM(), TokenClassification())}
 
 
 def comment(path: Path) -> str:
@@ -45,9 +42,16 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
     if script == "fit_ngram.py":
         model: dict[str, Any] = {"model_type": "lecture_ngram"}
         load_recipe(path, recipe_class=NGramRecipe)
+    elif start := load_recipe(path, recipe_class=TASKS[script].recipe_class).from_pretrained:
+        # A model that the comment says how to make, by another recipe.
+        made = re.search(rf"recipes/(\w+\.yaml) .*--output_dir {start} ", comment(path))
+        assert made, f"no command in its comment makes the folder {start}"
+        other = path.with_name(made[1])
+        model = load_recipe(other, recipe_class=TASKS[script_of(other)].recipe_class).model
     else:
-        model = load_recipe(path, recipe_class=TASKS[script].recipe_class).model
-        make_model(TASKS[script].auto_class, model, make_tokenizer({"type": "byte"}, []), seed=0)  # knows the fields
+        recipe = load_recipe(path, recipe_class=TASKS[script].recipe_class)
+        model, auto_class = recipe.model, TASKS[script].auto_class_of(recipe)
+        make_model(auto_class, model, make_tokenizer({"type": "byte"}, []), seed=0)  # knows the fields
     assert path.stem.startswith(model["model_type"].removeprefix("lecture_"))
     assert re.search(r"Expected: |Measured", comment(path)), "its comment says what to expect"
 
@@ -64,5 +68,5 @@ def test_a_tiny_recipe_gives_the_promised_number(path: Path, tmp_path: Path) -> 
     assert (result.metric_name, result.step, result.items) == (measure, int(steps), int(items.replace(",", "")))
     assert result.best_metric == pytest.approx(float(value), rel=0.02)
     recipe = load_recipe(path, recipe_class=task.recipe_class)
-    model = task.auto_class.from_pretrained(tmp_path / "run")
+    model = task.auto_class_of(recipe).from_pretrained(tmp_path / "run")
     assert model.config.model_type == recipe.model["model_type"]

@@ -36,7 +36,9 @@ def mean_over_items(total: Tensor, count: Tensor | int, num_items_in_batch: Tens
     return total / torch.as_tensor(items, device=total.device).clamp(min=1)
 
 
-def cross_entropy(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None) -> Tensor:
+def cross_entropy(
+    logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None, name: str = "labels"
+) -> Tensor:
     """Mean of -ln softmax(logits)[label] over the labels that are not -100, in float32.
 
     >>> logits = torch.tensor([[0.0, 0.0], [5.0, -5.0]])
@@ -47,11 +49,12 @@ def cross_entropy(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | i
         logits: (..., classes).
         labels: (...), integers from 0 to classes - 1, or -100.
         num_items_in_batch: see `mean_over_items`.
+        name: what an error calls the labels.
 
     Raises:
         ValueError: see `class_labels`.
     """
-    labels = class_labels(labels, logits.shape[:-1], logits.shape[-1]).flatten().to(logits.device)
+    labels = class_labels(labels, logits.shape[:-1], logits.shape[-1], name).flatten().to(logits.device)
     total = F.cross_entropy(logits.flatten(0, -2).float(), labels, ignore_index=NOT_COUNTED, reduction="sum")
     return mean_over_items(total, (labels != NOT_COUNTED).sum(), num_items_in_batch)
 

@@ -5,14 +5,16 @@ from typing import Any
 
 from torch import Tensor, nn
 from transformers.modeling_outputs import MaskedLMOutput
+from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import cross_entropy
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 
 
 class MaskedLMHead(ModelHead):
-    """logits = lm_head(last hidden state of the base model); nothing is shifted, position t predicts its own token.
+    """logits = lm_head(word_states(last hidden state)); nothing is shifted, position t predicts its own token.
 
     A model with this head is these modules and nothing else:
 
@@ -25,9 +27,18 @@ class MaskedLMHead(ModelHead):
                 self.model = XModel(config)
                 self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
                 self.post_init()
+
+    A model with layers of its own between states and `lm_head` defines `word_states`.
+
+    Few positions are masked, and only they have a loss. So in training the logits of all others are not computed
+    (`logits_to_keep`).
     """
 
+    loss_without_logits = True
+    """The loss does not need the logits; in training, none are returned beside it."""
+    config: Any
     lm_head: nn.Module
+    training: bool
 
     @can_return_tuple
     def forward(
@@ -36,6 +47,7 @@ class MaskedLMHead(ModelHead):
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
+        logits_to_keep: int | Tensor | None = None,
         **kwargs: Any,
     ) -> MaskedLMOutput:
         """Predict the token at each position.
@@ -46,16 +58,45 @@ class MaskedLMHead(ModelHead):
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
+            logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. Left
+                out: all, but in training with labels none. The loss is the same.
             kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
             `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`
-            (batch, seq, vocab_size), and on request the `hidden_states` and `attentions` of the base model.
+            (batch, positions kept, vocab_size; None where none are), and on request the `hidden_states` and
+            `attentions` of the base model.
 
         Raises:
             ValueError: labels of another shape, or outside the vocabulary.
         """
         outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
-        logits = self.lm_head(outputs.last_hidden_state)
-        loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
+        logits, loss = self.predict_words(outputs.last_hidden_state, labels, logits_to_keep, num_items_in_batch)
         return MaskedLMOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
+
+    def predict_words(
+        self,
+        hidden: Tensor,
+        labels: Tensor | None = None,
+        logits_to_keep: int | Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """Logits and loss of the states `hidden` (batch, seq, hidden_size), as `forward` returns them."""
+        keep = 0 if logits_to_keep is None else logits_to_keep
+        all_kept, logits = isinstance(keep, int) and keep == 0, None
+        if labels is None or logits_to_keep is not None or not self.training:
+            logits = self.lm_head(self.word_states(slice_logits_to_keep(hidden, keep)))
+        if labels is None:
+            return logits, None
+        if all_kept and logits is not None:
+            return logits, cross_entropy(logits, labels, num_items_in_batch)
+        labels = class_labels(labels, hidden.shape[:2], self.config.vocab_size).flatten().to(hidden.device)
+        counted = labels != NOT_COUNTED
+        places = counted.nonzero().squeeze(1)
+        states = self.word_states(hidden.flatten(0, 1).index_select(0, places))
+        total = linear_cross_entropy(states, self.lm_head, labels.index_select(0, places))
+        return logits, mean_over_items(total, counted.sum(), num_items_in_batch)
+
+    def word_states(self, hidden: Tensor) -> Tensor:
+        """What `lm_head` reads of the states `hidden` (..., hidden_size): the states themselves, unless overridden."""
+        return hidden

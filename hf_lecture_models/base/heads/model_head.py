@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 from transformers.modeling_utils import PreTrainedModel
 
+from hf_lecture_models.base.heads.losses import mean_over_items
+
 
 class ModelHead:
     """What all heads share. A head stands before the pre-trained base class and has its base model as `model`.
@@ -48,6 +50,9 @@ class ModelHead:
 class TextVectorHead(ModelHead):
     """A head that reads one vector per text. How a text becomes a vector is part of each architecture."""
 
+    text_template: ClassVar[str | None] = None
+    """The template of special tokens that its texts need, a key of `tokenization.templates.TEMPLATES`."""
+
     def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
         """The vector of each text; there is no default, because none is right for all models.
 
@@ -59,6 +64,37 @@ class TextVectorHead(ModelHead):
             (batch, width), what `classifier` reads.
         """
         raise NotImplementedError(f"{type(self).__name__} must define pool: how its outputs become one vector per text")
+
+    def read_texts(self, inputs: dict[str, Any]) -> tuple[Any, Tensor]:
+        """The outputs of the base model for `inputs`, and the vector of each text, (batch, width).
+
+        Args:
+            inputs: arguments of its `forward`, `input_ids` and `attention_mask` among them.
+        """
+        outputs = self.base_model_outputs(**inputs)
+        return outputs, self.pool(outputs, inputs["attention_mask"])
+
+    def auxiliary_loss(self, outputs: Any, inputs: dict[str, Any], counts: Tensor) -> Tensor | None:
+        """A loss beside the head's own, to be added to it; None in a model that has none, as most.
+
+        Each text's loss is a mean, and counts as often as the text's labels do: the loss with it is still a mean over
+        labels, however a training step is cut into micro-batches.
+
+        Args:
+            outputs: what `read_texts` returned for `inputs`.
+            counts: (batch,), how often each text counts.
+
+        Returns:
+            A scalar, the sum of each text's loss times its count.
+        """
+        return None
+
+    def with_auxiliary_loss(
+        self, loss: Tensor, outputs: Any, inputs: dict[str, Any], counts: Tensor, items: Tensor | int | None
+    ) -> Tensor:
+        """`loss`, a mean over `items` labels or over this batch's, and the auxiliary loss over as many."""
+        auxiliary = self.auxiliary_loss(outputs, inputs, counts)
+        return loss if auxiliary is None else loss + mean_over_items(auxiliary, counts.sum(), items)
 
 
 def _with_arguments_of(inner: Callable[..., Any], forward: Callable[..., Any]) -> Callable[..., Any]:

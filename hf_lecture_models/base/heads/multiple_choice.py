@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import cross_entropy
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy
 from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
@@ -62,11 +62,15 @@ class MultipleChoiceHead(TextVectorHead):
         """
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
         flat = {name: _flat(name, value) for name, value in inputs.items()}
-        outputs = self.base_model_outputs(**flat)
-        scores = self.classifier(self.dropout(self.pool(outputs, flat["attention_mask"])))  # (batch * choices, 1)
+        outputs, vectors = self.read_texts(flat)
+        scores = self.classifier(self.dropout(vectors))  # (batch * choices, 1)
         choices = next(value.shape[1] for value in inputs.values() if isinstance(value, Tensor))
-        logits = scores.view(-1, choices)
-        loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
+        logits, loss = scores.view(-1, choices), None
+        if labels is not None:
+            loss = cross_entropy(logits, labels, num_items_in_batch)
+            # The texts of an example count as one.
+            counts = (labels.to(logits.device) != NOT_COUNTED).repeat_interleave(choices) / choices
+            loss = self.with_auxiliary_loss(loss, outputs, flat, counts, num_items_in_batch)
         return MultipleChoiceModelOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 

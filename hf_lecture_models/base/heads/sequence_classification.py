@@ -61,11 +61,14 @@ class SequenceClassificationHead(TextVectorHead):
         Raises:
             ValueError: labels of another shape, or that are no classes, no truth values.
         """
-        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
-        logits = self.classifier(self.dropout(self.pool(outputs, attention_mask)))
-        loss = None
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
+        outputs, vectors = self.read_texts(inputs)
+        logits, loss = self.classifier(self.dropout(vectors)), None
         if labels is not None:
-            loss = sequence_classification_loss(logits, labels, self.config.problem_type, num_items_in_batch)
+            problem_type = self.config.problem_type or default_problem_type(logits, labels)
+            loss = sequence_classification_loss(logits, labels, problem_type, num_items_in_batch)
+            counts = _labels_per_text(logits, labels, problem_type)
+            loss = self.with_auxiliary_loss(loss, outputs, inputs, counts, num_items_in_batch)
         return SequenceClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
@@ -99,7 +102,7 @@ def sequence_classification_loss(
         ValueError: labels of another shape or type, or outside the values above.
     """
     if problem_type is None:
-        problem_type = _default_problem_type(logits, labels)
+        problem_type = default_problem_type(logits, labels)
     labels = _one_per_logit(labels.to(logits.device), logits, problem_type)
     if problem_type == "single_label_classification":
         return cross_entropy(logits, labels, num_items_in_batch)
@@ -113,11 +116,18 @@ def sequence_classification_loss(
     return mean_over_items(losses.sum(), counted.sum(), num_items_in_batch)
 
 
-def _default_problem_type(logits: Tensor, labels: Tensor) -> str:
+def default_problem_type(logits: Tensor, labels: Tensor) -> str:
+    """What `sequence_classification_loss` takes a problem to be that has no type."""
     if logits.shape[-1] == 1:
         return "regression"
     integers = not labels.is_floating_point() and labels.dtype != torch.bool
     return "single_label_classification" if integers else "multi_label_classification"
+
+
+def _labels_per_text(logits: Tensor, labels: Tensor, problem_type: str) -> Tensor:
+    """(batch,): how many labels of each text count."""
+    labels = labels.to(logits.device).reshape(len(logits), -1)
+    return (torch.ones_like(labels) if problem_type == "regression" else labels != NOT_COUNTED).sum(1)
 
 
 def _one_per_logit(labels: Tensor, logits: Tensor, problem_type: str) -> Tensor:

@@ -15,7 +15,7 @@ class BagOfWordsConfig(LectureConfig):
 
     Args:
         vocab_size: number of words, `len(tokenizer)`.
-        input_coding: "one_hot", a weight of its own for each word; or "integer", the words' ids as numbers.
+        input_coding: "one_hot", a weight of its own for each word; or "integer", the words' numbers.
         hidden_sizes: widths of the hidden layers; none for the linear model.
         hidden_act: activation of the hidden layers: "relu", "gelu" (exact), "gelu_new" (its tanh form) or "silu".
         dropout: dropout probability in the output of each hidden layer.
@@ -47,6 +47,11 @@ class BagOfWordsConfig(LectureConfig):
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
     pad_token_id: int | None = None
+
+    @property
+    def has_word_vectors(self) -> bool:
+        """Whether each word has weights of its own."""
+        return self.input_coding == "one_hot"
 
     @property
     def input_width(self) -> int:

@@ -14,8 +14,8 @@ For the words w_1, ..., w_L of a text X, each coded as τ(w) in R^n,
 
     one_hot   τ(w) in R^n is 1 at the id of w and 0 elsewhere (slide R:95). Each word has weights of its own,
               the column a[:, w], and the sum counts the words: f(X)_k = b_k + Σ_l a[k, w_l].
-    integer   τ(w) in R is the id of w (slide R:80), so n = 1: f(X)_k = b_k + a_k Σ_l id(w_l). The slide's
-              "doesn't work very well" can be tried: texts whose ids have one sum are one text.
+    integer   τ(w) in R is the number of w (slide R:80), so n = 1: f(X)_k = b_k + a_k Σ_l τ(w_l). The slide's
+              "doesn't work very well" can be tried: texts whose numbers have one sum are one text.
 
 With `hidden_sizes` m_1, ..., m_K this is the first layer of a network (slide R:158):
 
@@ -33,8 +33,8 @@ Deviations:
 - The slide has one scalar output, for two classes or for -1, 0, 1 on a line. Here are num_labels outputs, by default
   two for two classes; only their difference counts. One output is num_labels=1, with
   problem_type="multi_label_classification" for logistic regression and "regression" for labels on a line.
-- The slide's integers begin with 1, ids with 0, and the ids are divided by vocab_size (a is that much larger): sums of
-  plain ids run into the hundred thousands, where no common learning rate fits.
+- The slide's integers 1, 2, ... are divided by vocab_size (a is that much larger): their sums run into the hundred
+  thousands, where no common learning rate fits.
 - Initial values are on no slide. The linear model starts at a = b = 0: all classes equally probable, and a word that
   training never meets says nothing. Hidden layers start normal, biases at zero.
 - Dropout, on the output of each hidden layer, is not on the slide.
@@ -52,48 +52,35 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.base.word_inputs import WordInputs
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.inputs import check_token_ids, look_up, real_token_mask, token_ids
+from hf_lecture_models.layers.input_codings import IntegerCoding
+from hf_lecture_models.layers.inputs import look_up, token_ids
 from hf_lecture_models.models.bag_of_words.configuration_bag_of_words import BagOfWordsConfig
 
 
-class IntegerCoding(nn.Linear):
-    """a τ(w), τ(w) the id over the number of words: every word is a multiple of one vector, `weight` (width, 1)."""
+class IntegerWeights(nn.Linear):
+    """a τ(w), τ(w) a number: every word is a multiple of one vector, `weight` (width, 1)."""
 
     def __init__(self, vocab_size: int, width: int):
         super().__init__(1, width, bias=False)
-        self.vocab_size = vocab_size
+        self.coding = IntegerCoding(vocab_size)
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """(batch, seq) to (batch, seq, width)."""
-        # Any number would do; a GPU, which would have to be waited for, is not asked.
-        if input_ids.device.type == "cpu":
-            check_token_ids(input_ids, self.vocab_size)
-        return super().forward((input_ids / self.vocab_size).to(self.weight.dtype).unsqueeze(-1))
+        return super().forward(self.coding(input_ids).to(self.weight.dtype))
 
 
 # From ids (batch, seq) to a τ(w), (batch, seq, width). A one-hot τ(w) picks the row of w in `weight` (vocab, width).
-CODINGS: dict[str, type[nn.Embedding | IntegerCoding]] = {"one_hot": nn.Embedding, "integer": IntegerCoding}
+WEIGHTS: dict[str, type[nn.Embedding | IntegerWeights]] = {"one_hot": nn.Embedding, "integer": IntegerWeights}
 
 
-class BagOfWordsPreTrainedModel(LecturePreTrainedModel):
+class BagOfWordsPreTrainedModel(WordInputs, LecturePreTrainedModel):
     """What all bag-of-words models share."""
 
     config: BagOfWordsConfig
     config_class = BagOfWordsConfig
     base_model_prefix = "model"
-
-    def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
-        """As transformers', refused with the integer coding, where no word has a vector of its own."""
-        if self.config.input_coding == "one_hot":
-            return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)
-        padded = kwargs.get("pad_to_multiple_of", args[0] if args else None) is not None
-        if padded or new_num_tokens not in (None, self.config.vocab_size):
-            raise ValueError(
-                "the vocabulary of a model with input_coding='integer' cannot be resized: what a word adds is its id "
-                "over vocab_size; train a new model with vocab_size=len(tokenizer)"
-            )
-        return self.get_input_embeddings()
 
 
 class BagOfWordsModel(BagOfWordsPreTrainedModel):
@@ -114,7 +101,7 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
 
     def __init__(self, config: BagOfWordsConfig):
         super().__init__(config)
-        self.embed_tokens = CODINGS[config.input_coding](config.vocab_size, config.input_width)
+        self.embed_tokens = WEIGHTS[config.input_coding](config.vocab_size, config.input_width)
         self.bias = nn.Parameter(torch.zeros(config.input_width))
         self.hidden_layers = _hidden_layers(config)
         self.post_init()
@@ -125,18 +112,9 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
     ) -> BaseModelOutputWithPooling:
         """Add up the words."""
         ids = token_ids(input_ids, allow_empty=True)
-        words = look_up(self.embed_tokens, ids).where(self._is_word(ids, attention_mask).unsqueeze(-1), 0.0)
+        words = look_up(self.embed_tokens, ids).where(self.is_word(ids, attention_mask).unsqueeze(-1), 0.0)
         h = self.bias + words.sum(dim=1)
         return BaseModelOutputWithPooling(last_hidden_state=words, pooler_output=self.hidden_layers(h))
-
-    def _is_word(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """(batch, seq) bool: the tokens that belong to the text."""
-        real = real_token_mask(input_ids, attention_mask, None)
-        ends = self.config.eos_token_id if isinstance(self.config.eos_token_id, list) else [self.config.eos_token_id]
-        for token in (self.config.bos_token_id, self.config.pad_token_id, *ends):
-            if token is not None:
-                real = real & (input_ids != token)
-        return real
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:

@@ -16,7 +16,8 @@ class Gpt1Config(LectureConfig):
     """Shape of a GPT-1; the defaults are the published model's (117 million weights).
 
     It also reads the config.json of `openai-gpt` checkpoints (`n_embd`, `n_head`, `n_layer`, `n_positions`, `afn`,
-    `resid_pdrop`, `embd_pdrop`, `attn_pdrop`, `layer_norm_epsilon`); what there belongs to other heads is dropped.
+    `resid_pdrop`, `embd_pdrop`, `attn_pdrop`, `summary_first_dropout`, `layer_norm_epsilon`); what there belongs to
+    other heads is dropped.
 
     Args:
         vocab_size: number of tokens, `len(tokenizer)`.
@@ -30,10 +31,16 @@ class Gpt1Config(LectureConfig):
         dropout: dropout probability in what attention and feed-forward network add to the state.
         embedding_dropout: dropout probability in the sum of word and position vectors.
         attention_dropout: dropout probability in the attention weights.
+        classifier_dropout: dropout probability in what the linear layer of a classifier, or of multiple choice, reads.
         layer_norm_eps: added to the variance in the layer norms.
         initializer_range: standard deviation of the initial weights.
         tie_word_embeddings: the word vectors are the output matrix.
         use_cache: return keys and values, to go on from.
+        extract_token_id: the token whose state a classifier reads, or multiple choice; None: the last real token.
+        delim_token_id: the token between the two texts of a pair; needed for `both_orders`.
+        both_orders: a classifier reads a pair in both orders and adds the two states, for tasks in which the order has
+            no meaning.
+        auxiliary_lm_weight: λ, the weight of the language model's loss beside a classifier's; the paper has 0.5.
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
@@ -56,6 +63,7 @@ class Gpt1Config(LectureConfig):
         "embd_pdrop": "embedding_dropout",
         "attn_pdrop": "attention_dropout",
         "layer_norm_epsilon": "layer_norm_eps",
+        "summary_first_dropout": "classifier_dropout",
     }
     allowed_values = {"hidden_act": ("gelu_new", "gelu", "relu", "silu")}
     positive_fields = (
@@ -66,7 +74,8 @@ class Gpt1Config(LectureConfig):
         "num_attention_heads",
         "max_position_embeddings",
     )
-    dropout_fields = ("dropout", "embedding_dropout", "attention_dropout")
+    dropout_fields = ("dropout", "embedding_dropout", "attention_dropout", "classifier_dropout")
+    non_negative_fields = (*LectureConfig.non_negative_fields, "auxiliary_lm_weight")
 
     vocab_size: int = 40_478
     hidden_size: int = 768
@@ -78,6 +87,7 @@ class Gpt1Config(LectureConfig):
     dropout: float | int = 0.1
     embedding_dropout: float | int = 0.1
     attention_dropout: float | int = 0.1
+    classifier_dropout: float | int = 0.1
     layer_norm_eps: float | int = 1e-5
     initializer_range: float | int = 0.02
     tie_word_embeddings: bool = True
@@ -85,6 +95,10 @@ class Gpt1Config(LectureConfig):
     pad_token_id: int | None = None
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
+    extract_token_id: int | None = None
+    delim_token_id: int | None = None
+    both_orders: bool = False
+    auxiliary_lm_weight: float | int = 0.0
 
     def __post_init__(self, **kwargs: Any) -> None:
         if "afn" in kwargs:

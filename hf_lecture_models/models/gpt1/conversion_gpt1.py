@@ -22,6 +22,9 @@ _NAMES = {
     r"(^|\.)h\.(?=\d)": r"\1layers.",
     r"\.ln_1\.": ".attention_norm.",
     r"\.ln_2\.": ".ffn_norm.",
+    # The heads of OpenAIGPTForSequenceClassification, which has no bias, and of OpenAIGPTDoubleHeadsModel.
+    r"^score\.": "classifier.",
+    r"^multiple_choice_head\.summary\.": "classifier.",
 }
 
 

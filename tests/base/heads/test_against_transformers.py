@@ -110,7 +110,7 @@ def test_equal_to_the_stock_head(
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     stock = stock_class(BertConfig(vocab_size=20, max_position_embeddings=8, initializer_range=0.5, **sizes, **fields))
     stock.eval()
-    ours = our_class(stock)
+    ours = our_class(stock).eval()
     shape = (3, 2, 5) if stock_class is BertForMultipleChoice else (3, 5)
     inputs = {"input_ids": torch.randint(20, shape), "token_type_ids": torch.randint(2, shape)}
     inputs |= {"position_ids": torch.randint(8, shape)}

@@ -77,7 +77,7 @@ class TestInteger(BagOfWordsTests, ClassifierTests):
     overfit: ClassVar[dict[str, float]] = {"remaining": 0.9}
 
     def first_layer(self, model: PreTrainedModel, inputs: Tensors) -> Tensor:
-        total = inputs["input_ids"].sum(dim=1, keepdim=True) / model.config.vocab_size
+        total = (inputs["input_ids"] + 1).sum(dim=1, keepdim=True) / model.config.vocab_size
         return model.base_model.bias + total * model.base_model.embed_tokens.weight[:, 0]
 
     def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
@@ -158,13 +158,13 @@ def test_hidden_layers_in_numpy(tokenizer: Any, name: str, act: Any) -> None:
 
 
 def test_integers_by_hand() -> None:
-    """Texts whose ids have one sum are one text: 1 + 5 + 6 = 12 = 4 + 8, and the ends of a text are no part of it."""
+    """Texts whose numbers, from 1, have one sum are one text: 1 + 5 + 6 = 12 = 4 + 8; the ends are no part of it."""
     config = BagOfWordsConfig(vocab_size=20, num_labels=1, input_coding="integer", **SPECIAL)
     model = BagOfWordsForSequenceClassification(config).eval()
     with torch.no_grad():
-        model.model.embed_tokens.weight.fill_(20 * 0.5)  # ids are divided by the size of the vocabulary
+        model.model.embed_tokens.weight.fill_(20 * 0.5)  # numbers are divided by the size of the vocabulary
         model.model.bias.fill_(3.0)
-        logits = model(torch.tensor([[17, 1, 5, 6, 18], [19, 17, 4, 8, 18]])).logits
+        logits = model(torch.tensor([[17, 0, 4, 5, 18], [19, 17, 3, 7, 18]])).logits
     assert logits[:, 0].tolist() == pytest.approx([0.5 * 12 + 3, 0.5 * 12 + 3])
 
 

@@ -15,13 +15,21 @@ from torch import Tensor
 from torch.testing import assert_close
 from transformers import (
     AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
     OpenAIGPTConfig,
     OpenAIGPTDoubleHeadsModel,
+    OpenAIGPTForSequenceClassification,
     OpenAIGPTLMHeadModel,
     OpenAIGPTModel,
 )
 
-from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
+from hf_lecture_models.models.gpt1 import (
+    Gpt1Config,
+    Gpt1ForCausalLM,
+    Gpt1ForMultipleChoice,
+    Gpt1ForSequenceClassification,
+    Gpt1Model,
+)
 from tests.model_tests import Tensors, perturb
 
 SHAPE = {"vocab_size": 31, "n_embd": 12, "n_layer": 3, "n_head": 3, "n_positions": 20}
@@ -146,6 +154,53 @@ def test_checkpoints_of_their_other_classes(tmp_path: Path, inputs: Tensors, mod
     assert_close(at_real(found, inputs), at_real(expected, inputs), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("head_class", [Gpt1ForSequenceClassification, Gpt1ForMultipleChoice])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=NAMES)
+def test_a_new_head_on_the_language_model(
+    tmp_path: Path, inputs: Tensors, layout: Callable[[Tensors], Tensors], head_class: type
+) -> None:
+    theirs = official()
+    theirs.save_pretrained(tmp_path)
+    rewrite(tmp_path, layout)
+    ours, info = head_class.from_pretrained(tmp_path, output_loading_info=True)
+    assert set(info["missing_keys"]) == {"classifier.weight", "classifier.bias"}
+    found = ours.model(inputs["input_ids"], inputs["attention_mask"]).last_hidden_state
+    expected = theirs.transformer(**inputs).last_hidden_state
+    assert_close(at_real(found, inputs), at_real(expected, inputs), rtol=0, atol=1e-5)
+
+
+def test_their_classifier(tmp_path: Path, inputs: Tensors) -> None:
+    """Which knows padding by its id, stands on the right only, and has no bias; what we save is under our names."""
+    theirs = official(OpenAIGPTForSequenceClassification, num_labels=3, pad_token_id=30)
+    theirs.save_pretrained(tmp_path / "theirs")
+    ours, info = Gpt1ForSequenceClassification.from_pretrained(tmp_path / "theirs", output_loading_info=True)
+    assert set(info["missing_keys"]) == {"classifier.bias"}
+    assert not info["unexpected_keys"]
+    ids = (inputs["input_ids"] % 30).masked_fill(inputs["attention_mask"] == 0, 30)
+    given = {"input_ids": ids, "labels": torch.tensor([2, 0, 1])}
+    found, expected = ours(attention_mask=inputs["attention_mask"], **given), theirs(**given)
+    assert_close(found.logits, expected.logits, rtol=0, atol=1e-5)
+    assert_close(found.loss, expected.loss)
+    ours.save_pretrained(tmp_path / "ours")
+    assert load_file(tmp_path / "ours" / "model.safetensors").keys() == ours.state_dict().keys()
+    again = AutoModelForSequenceClassification.from_pretrained(tmp_path / "ours")
+    assert type(again) is Gpt1ForSequenceClassification
+    assert_close(again(ids).logits, ours(ids).logits, rtol=0, atol=0)
+
+
+def test_their_model_with_both_heads(tmp_path: Path, inputs: Tensors) -> None:
+    """transformers 5 saves its word vectors as those of the output layer, which the auxiliary loss brings along."""
+    theirs = official(OpenAIGPTDoubleHeadsModel)
+    theirs.save_pretrained(tmp_path)
+    ours, info = Gpt1ForMultipleChoice.from_pretrained(tmp_path, auxiliary_lm_weight=0.5, output_loading_info=True)
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    places = inputs["attention_mask"].sum(1)[None] - 1
+    expected = theirs(inputs["input_ids"][None], mc_token_ids=places).mc_logits
+    found = ours(inputs["input_ids"][None], inputs["attention_mask"][None]).logits
+    assert_close(found, expected, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("sizes", [(8,), (3, 5), (1,) * 8, (5, 1, 1, 1)], ids=str)
 @torch.no_grad()
 def test_in_pieces_from_the_cache(tmp_path: Path, inputs: Tensors, sizes: tuple[int, ...]) -> None:
@@ -193,7 +248,7 @@ def test_the_auto_class_gives_transformers_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["transformer.h.1.mlp.c_fc.weight", "transformer.positions_embed.weight"])
-@pytest.mark.parametrize("model_class", [Gpt1ForCausalLM, Gpt1Model])
+@pytest.mark.parametrize("model_class", [Gpt1ForCausalLM, Gpt1Model, Gpt1ForSequenceClassification])
 def test_a_checkpoint_that_lacks_a_tensor_is_refused(tmp_path: Path, name: str, model_class: type) -> None:
     official().save_pretrained(tmp_path)
     rewrite(tmp_path, lambda tensors: {other: tensor for other, tensor in tensors.items() if other != name})

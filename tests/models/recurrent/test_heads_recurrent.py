@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor, nn
 from torch._dynamo.exc import Unsupported
 from torch.testing import assert_close
-from transformers import AutoModel, PreTrainedModel, TokenizersBackend
+from transformers import AutoModel, PreTrainedModel
 
 from hf_lecture_models import (
     RecurrentConfig,
@@ -114,7 +113,7 @@ class TestPairs(RecurrentClassifierTests):
         return {"logits": affine(model.classifier, torch.stack(vectors))}
 
     def processing_class(self) -> Any:
-        return pair_tokenizer()
+        return WordTokenizer.train([" ".join(WORDS)], template="pair", progress=False)
 
     def pipeline_inputs(self) -> list[Any]:
         return [{"text": "w1 w2 w3", "text_pair": "w4"}, {"text": "w5", "text_pair": "w1 w2"}]
@@ -153,19 +152,6 @@ class TestBidirectionalLstmTagger(RecurrentTaggerTests):
 class TestElmanTagger(RecurrentTaggerTests):
     bidirectional = False
     fields: ClassVar[dict[str, Any]] = {"cell_type": "elman", "output_projection_size": 9}
-
-
-def pair_tokenizer() -> TokenizersBackend:
-    """`<s>` in front of each text of a pair, and their types."""
-    special = {"<s>": 29, "</s>": 30, "<pad>": 31}
-    backend = Tokenizer(models.WordLevel({word: index for index, word in enumerate(WORDS)} | special))
-    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    backend.post_processor = processors.TemplateProcessing(
-        single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", 29)]
-    )
-    names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "padding_side": "left"}
-    inputs = ["input_ids", "token_type_ids", "attention_mask"]
-    return TokenizersBackend(tokenizer_object=backend, model_input_names=inputs, **names)
 
 
 def build(model_class: Any = RecurrentForSequenceClassification, **fields: Any) -> Any:

@@ -1,0 +1,74 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""BERT's two pre-training tasks in one step: masked words, and whether the second text follows the first."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.utils.generic import ModelOutput, can_return_tuple
+
+from hf_lecture_models.base.heads.losses import cross_entropy
+from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
+from hf_lecture_models.base.heads.model_head import TextVectorHead
+
+
+@dataclass
+class PreTrainingOutput(ModelOutput):
+    """What `PreTrainingHead` returns; the names are those of transformers' `BertForPreTraining`."""
+
+    loss: Tensor | None = None
+    prediction_logits: Tensor | None = None
+    seq_relationship_logits: Tensor | None = None
+    hidden_states: tuple[Tensor, ...] | None = None
+    attentions: tuple[Tensor, ...] | None = None
+
+
+class PreTrainingHead(MaskedLMHead, TextVectorHead):
+    """loss = mean loss of the masked words + mean loss of the pairs.
+
+    A model with this head has the modules of `MaskedLMHead` and those of `NextSentenceHead`.
+
+    The two means are over different numbers, so no one number of items divides the sum: `num_items_in_batch` is not
+    taken, and trainers weigh the micro-batches of a step as they weigh means.
+    """
+
+    accepts_loss_kwargs = False
+    """Tells transformers' Trainer to send no `num_items_in_batch`."""
+    seq_relationship: nn.Module
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        next_sentence_label: Tensor | None = None,
+        logits_to_keep: int | Tensor | None = None,
+        **kwargs: Any,
+    ) -> PreTrainingOutput:
+        """Predict the token at each position, and classify the pairs.
+
+        Args:
+            input_ids: (batch, seq), both texts of a pair, with masked tokens.
+            attention_mask: (batch, seq), 1 = real token.
+            labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
+            next_sentence_label: (batch,), 0 where the second text follows the first, 1 where it does not; -100 is not
+                counted.
+            logits_to_keep: as in `MaskedLMHead`, of `prediction_logits`.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+
+        Returns:
+            `loss` (scalar, nats, float32; the sum of the means whose labels are given; None without labels),
+            `prediction_logits` (batch, positions kept, vocab_size; None where none are), `seq_relationship_logits`
+            (batch, 2), and on request the `hidden_states` and `attentions` of the base model.
+
+        Raises:
+            ValueError: labels of another shape, or that name no token or class.
+        """
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
+        words, loss = self.predict_words(outputs.last_hidden_state, labels, logits_to_keep)
+        pairs = self.seq_relationship(self.pool(outputs, attention_mask))
+        if next_sentence_label is not None:
+            pair_loss = cross_entropy(pairs, next_sentence_label, name="next_sentence_label")
+            loss = pair_loss if loss is None else loss + pair_loss
+        return PreTrainingOutput(loss, words, pairs, outputs.get("hidden_states"), outputs.get("attentions"))

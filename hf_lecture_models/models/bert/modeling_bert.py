@@ -1,0 +1,321 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""BERT, a Transformer that reads in both directions, with the heads of its pre-training and fine-tuning.
+
+Devlin, Chang, Lee & Toutanova, "BERT: pre-training of deep bidirectional Transformers for language understanding",
+2018, sections 3 (model and input), 3.1 (pre-training) and 3.2 (fine-tuning); the block is the encoder of Vaswani et
+al., "Attention is all you need", 2017. Slides R:752-770, R:958-993, N s61-63.
+
+With one-hot tokens u_1 = [CLS], u_2, ..., u_T, token t in text s_t, the first (0) or second (1) of a pair, in K blocks:
+
+    h_t = LN(W_e u_t + W_s[s_t] + W_p[t])                            vectors of word, text and position
+    n = LN_1(h + Attention(h)),  h ← LN_2(n + FFN(n))                K times; the norm comes after the sum
+    c = tanh(W_c h_1 + b_c)                                          the vector of the whole, from [CLS] ("pooler")
+
+    Attention: o_t = W_o [Σ_s a_t[s] v_s of each head] + b_o,  a_t = softmax_s(q_t · k_s / √head_dim),  all s
+    FFN(n) = W_2 GELU(W_1 n + b_1) + b_2,  GELU(x) = x Φ(x)
+    LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
+
+Pre-training adds two losses, of masked words (15 % of the text, each predicted by itself) and of pairs of texts:
+
+    P(u_t | the masked text) = softmax(W_e^T LN(GELU(W_m h_t + b_m)) + b)
+    P(the second text follows the first) = softmax(W_n c + b_n)[0]
+
+Fine-tuning adds one linear layer: on c for the class of a text or pair, or the score of a choice; on each h_t for the
+tag of a token, or its scores as the first and the last of an answer.
+
+Dropout acts on h_t before the first block, on the weights a_t, on what Attention and FFN add, and before classifiers.
+
+Deviations:
+- From the slides: N s62 reveals masked words one after another; the paper predicts each from the masked text alone.
+- From the paper: the scores of answers have biases, as in all published checkpoints; no probability depends on them.
+- Not in the paper, but in its code: tanh(W_c ...), GELU(W_m ...), and the initial weights, normal with a standard
+  deviation of 0.02, drawn again beyond 0.04. That code came to use GELU's tanh form, which is "gelu_new" here.
+- With padding on the left, h_1 is that of the first real token, and positions are counted from there.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from transformers import initialization as init
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
+from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
+from hf_lecture_models.base.heads.next_sentence import NextSentenceHead
+from hf_lecture_models.base.heads.pretraining import PreTrainingHead
+from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
+from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
+from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.layers.activations import ACTIVATIONS
+from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention
+from hf_lecture_models.layers.inputs import input_vectors
+from hf_lecture_models.layers.position_wise import PositionWise
+from hf_lecture_models.layers.text_pairs import first_token, type_vectors
+from hf_lecture_models.layers.token_positions import bounded_positions
+from hf_lecture_models.models.bert.configuration_bert import LectureBertConfig
+
+
+class BertBlock(GradientCheckpointingLayer):
+    """n = LN_1(h + Attention(h)); h = LN_2(n + FFN(n))."""
+
+    def __init__(self, config: LectureBertConfig):
+        super().__init__()
+        width, eps, dropout = config.hidden_size, config.layer_norm_eps, config.attention_probs_dropout_prob
+        self.self_attn = BidirectionalSelfAttention(width, config.num_attention_heads, dropout)
+        self.attention_norm = nn.LayerNorm(width, eps)
+        self.ffn = PositionWise(width, config.intermediate_size, ACTIVATIONS[config.hidden_act]())
+        self.ffn_norm = nn.LayerNorm(width, eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, hidden: Tensor, attention: AttentionKernel) -> Tensor:
+        """The next state, (batch, seq, hidden)."""
+        attended, _ = self.self_attn(hidden, attention)
+        n = self.attention_norm(hidden + self.dropout(attended))
+        return self.ffn_norm(n + self.dropout(self.ffn(n)))
+
+
+class LectureBertPreTrainedModel(LecturePreTrainedModel):
+    """What all BERT models share."""
+
+    config: LectureBertConfig
+    config_class = LectureBertConfig
+    base_model_prefix = "model"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    _supports_flex_attn = True
+    _can_compile_fullgraph = True
+    _no_split_modules = ["BertBlock"]
+    _can_record_outputs = {"hidden_states": BertBlock, "attentions": BidirectionalSelfAttention}
+    # What `bert` checkpoints hold beside the weights: the positions, and a second name of the output layer's bias.
+    _keys_to_ignore_on_load_unexpected = [r"(^|\.)position_ids$", r"^cls\.predictions\.decoder\.bias$"]
+    _may_start_anew = ("pooler",)
+
+    @property
+    def longest_input(self) -> int:
+        """Tokens that the model can read: it has vectors for so many positions."""
+        return self.config.max_position_embeddings
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, nn.Linear | nn.Embedding):
+            std = self.config.initializer_range
+            init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
+
+
+class LectureBertModel(LectureBertPreTrainedModel):
+    """Word, text and position vectors, a stack of blocks, and the vector of the whole.
+
+    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
+    of the word vectors. In `attention_mask` (batch, seq) 1 is a real token; one of four axes says for each position
+    what it may attend to (`layers/masks.py`). `token_type_ids` (batch, seq) are 0 in the first text of a pair, and
+    everywhere if left out, and 1 in the second. `position_ids` (batch, seq) count the real tokens of each row from 0
+    unless given; `max_position_embeddings` or more is a ValueError, and a 0 within a row begins another text, which
+    attends to none before it.
+
+    It returns `last_hidden_state` (batch, seq, hidden_size), `pooler_output` (batch, hidden_size), which is c, and on
+    request `hidden_states` (the input of the first block, each block's output) and `attentions` (batch, heads, seq,
+    seq) of each block. With `add_pooling_layer=False`, as in heads that read single tokens, there is no c.
+
+    >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
+    >>> outputs = LectureBertModel(config)(torch.tensor([[3, 1, 4]]), token_type_ids=torch.tensor([[0, 0, 1]]))
+    >>> outputs.last_hidden_state.shape, outputs.pooler_output.shape
+    (torch.Size([1, 3, 12]), torch.Size([1, 12]))
+    """
+
+    def __init__(self, config: LectureBertConfig, add_pooling_layer: bool = True):
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.embed_types = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.embed_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.embedding_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.layers = nn.ModuleList(BertBlock(config) for _ in range(config.num_hidden_layers))
+        self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if add_pooling_layer else None
+        self.gradient_checkpointing = False
+        self.post_init()
+
+    @model_forward
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_attentions: bool | None = None,
+        **kwargs: bool,
+    ) -> BaseModelOutputWithPooling:
+        """Read the sequences; to show attention weights, this call computes attention the eager way."""
+        words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
+        types = type_vectors(self.embed_types, token_type_ids, words)
+        counted = attention_mask if position_ids is None else None
+        positions = bounded_positions(words, counted, self.config.max_position_embeddings, position_ids)
+        hidden = self.dropout(self.embedding_norm(words + types + self.embed_positions(positions)))
+        block: Any = self.layers[0]
+        attention = bidirectional_attention(
+            self.attention_implementation(output_attentions),
+            hidden,
+            attention_mask,
+            dropout=block.self_attn.dropout.p if self.training else 0.0,
+            position_ids=position_ids,
+        )
+        for layer in self.layers:
+            hidden = layer(hidden, attention)
+        pooled = None if self.pooler is None else torch.tanh(self.pooler(first_token(hidden, attention_mask)))
+        return BaseModelOutputWithPooling(last_hidden_state=hidden, pooler_output=pooled)
+
+
+class BertHead:
+    """What the heads read: c of texts "[CLS] a [SEP] b [SEP]", and of each state what the output layer sees."""
+
+    text_template: ClassVar[str | None] = "bert"
+
+    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
+        """c, (batch, hidden_size)."""
+        return outputs.pooler_output
+
+    def word_states(self, hidden: Tensor) -> Tensor:
+        """LN(GELU(W_m h + b_m)), in the shape of `hidden` (..., hidden_size)."""
+        return self.transform(hidden)  # type: ignore[attr-defined]
+
+
+def word_transform(config: LectureBertConfig) -> nn.Sequential:
+    """The layers of `BertHead.word_states`."""
+    dense, norm = nn.Linear(width := config.hidden_size, width), nn.LayerNorm(width, config.layer_norm_eps)
+    return nn.Sequential(OrderedDict(dense=dense, activation=ACTIVATIONS[config.hidden_act](), norm=norm))
+
+
+class LectureBertForPreTraining(BertHead, PreTrainingHead, LectureBertPreTrainedModel):
+    """Masked words, and whether the second text follows the first.
+
+    >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
+    >>> outputs = LectureBertForPreTraining(config)(torch.tensor([[3, 1, 4]]))
+    >>> outputs.prediction_logits.shape, outputs.seq_relationship_logits.shape
+    (torch.Size([1, 3, 9]), torch.Size([1, 2]))
+    """
+
+    base_model_class = LectureBertModel
+    _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
+
+    def __init__(self, config: LectureBertConfig):
+        super().__init__(config)
+        self.model = LectureBertModel(config)
+        self.transform = word_transform(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
+        self.seq_relationship = nn.Linear(config.hidden_size, 2)
+        self.post_init()
+
+
+class LectureBertForMaskedLM(BertHead, MaskedLMHead, LectureBertPreTrainedModel):
+    """Masked words.
+
+    >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
+    >>> LectureBertForMaskedLM(config)(torch.tensor([[3, 8, 4]])).logits.shape
+    torch.Size([1, 3, 9])
+    """
+
+    base_model_class = LectureBertModel
+    _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
+
+    def __init__(self, config: LectureBertConfig):
+        super().__init__(config)
+        self.model = LectureBertModel(config, add_pooling_layer=False)
+        self.transform = word_transform(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
+        self.post_init()
+
+
+class LectureBertForNextSentencePrediction(BertHead, NextSentenceHead, LectureBertPreTrainedModel):
+    """Whether the second text follows the first (class 0) or not (class 1).
+
+    >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
+    >>> LectureBertForNextSentencePrediction(config)(torch.tensor([[3, 1, 4]])).logits.shape
+    torch.Size([1, 2])
+    """
+
+    base_model_class = LectureBertModel
+
+    def __init__(self, config: LectureBertConfig):
+        super().__init__(config)
+        self.model = LectureBertModel(config)
+        self.seq_relationship = nn.Linear(config.hidden_size, 2)
+        self.post_init()
+
+
+class LectureBertForSequenceClassification(BertHead, SequenceClassificationHead, LectureBertPreTrainedModel):
+    """Classes of texts or pairs, or numbers, from c.
+
+    >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2, num_labels=3)
+    >>> LectureBertForSequenceClassification(config)(torch.tensor([[3, 1, 4]])).logits.shape
+    torch.Size([1, 3])
+    """
+
+    base_model_class = LectureBertModel
+
+    def __init__(self, config: LectureBertConfig):
+        super().__init__(config)
+        self.model = LectureBertModel(config)
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+
+class LectureBertForMultipleChoice(BertHead, MultipleChoiceHead, LectureBertPreTrainedModel):
+    """The score of each choice, from its c.
+
+    >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
+    >>> LectureBertForMultipleChoice(config)(torch.tensor([[[3, 1, 4], [3, 1, 5]]])).logits.shape
+    torch.Size([1, 2])
+    """
+
+    base_model_class = LectureBertModel
+
+    def __init__(self, config: LectureBertConfig):
+        super().__init__(config)
+        self.model = LectureBertModel(config)
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.classifier = nn.Linear(config.hidden_size, 1)
+        self.post_init()
+
+
+class LectureBertForTokenClassification(BertHead, TokenClassificationHead, LectureBertPreTrainedModel):
+    """The class of each token, from its h_t.
+
+    >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2, num_labels=3)
+    >>> LectureBertForTokenClassification(config)(torch.tensor([[3, 1, 4]])).logits.shape
+    torch.Size([1, 3, 3])
+    """
+
+    base_model_class = LectureBertModel
+
+    def __init__(self, config: LectureBertConfig):
+        super().__init__(config)
+        self.model = LectureBertModel(config, add_pooling_layer=False)
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+
+class LectureBertForQuestionAnswering(BertHead, QuestionAnsweringHead, LectureBertPreTrainedModel):
+    """Scores of being the first and the last token of the answer, from each h_t.
+
+    >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
+    >>> LectureBertForQuestionAnswering(config)(torch.tensor([[3, 1, 4]])).end_logits.shape
+    torch.Size([1, 3])
+    """
+
+    base_model_class = LectureBertModel
+
+    def __init__(self, config: LectureBertConfig):
+        super().__init__(config)
+        self.model = LectureBertModel(config, add_pooling_layer=False)
+        self.qa_outputs = nn.Linear(config.hidden_size, 2)
+        self.post_init()

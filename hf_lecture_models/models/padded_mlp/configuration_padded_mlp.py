@@ -1,0 +1,102 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Configuration of the padded multi-layer perceptron, and the fields that it shares with one input per layer."""
+
+from dataclasses import field
+from typing import Any, ClassVar
+
+from huggingface_hub.dataclasses import strict
+
+from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
+
+
+@strict
+class WordSequenceConfig(LectureConfig):
+    """What a classifier of word sequences with a maximum length must be told.
+
+    Args:
+        vocab_size: number of words, `len(tokenizer)`.
+        input_coding: "one_hot", or "integer": the number of the word.
+        embedding_size: width of the trained vector that each word has; None: the coding itself is the input, which for
+            one-hot vectors is `vocab_size` wide.
+        max_position_embeddings: the maximum length of a text, in words. (There are no position embeddings; other
+            programs read the maximum under this name.)
+        hidden_act: σ: "relu", "gelu" (exact), "gelu_new" (its tanh form), "silu" or "tanh".
+        dropout: dropout probability in the word vectors and in the output of each hidden layer; of one input per layer
+            in the last state, which the classifier reads, never on the way from word to word.
+        initializer_range: standard deviation of the initial word vectors and of the classifier.
+        bos_token_id, eos_token_id, pad_token_id: ids that are no words: they are left out.
+    """
+
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "input_coding": ("one_hot", "integer"),
+        "hidden_act": ("relu", "gelu", "gelu_new", "silu", "tanh"),
+    }
+    positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size", "embedding_size", "max_position_embeddings")
+    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)
+
+    vocab_size: int = 10_000
+    input_coding: str = "one_hot"
+    embedding_size: int | None = None
+    max_position_embeddings: int = 64
+    hidden_act: str = "relu"
+    dropout: float | int = 0.0
+    initializer_range: float | int = 0.1
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+    pad_token_id: int | None = None
+
+    @property
+    def has_word_vectors(self) -> bool:
+        """Whether each word has a trained vector of its own."""
+        return self.embedding_size is not None
+
+    @property
+    def input_size(self) -> int:
+        """Width n of one input u_l."""
+        return self.embedding_size or (self.vocab_size if self.input_coding == "one_hot" else 1)
+
+    def check_fields(self) -> None:
+        """Refuse word vectors of a number."""
+        if self.embedding_size is not None and self.input_coding == "integer":
+            raise ValueError(
+                f"{type(self).__name__}.embedding_size is {self.embedding_size} with input_coding='integer', which "
+                "codes a word as one number; set input_coding='one_hot', or embedding_size=None"
+            )
+
+
+@strict
+class PaddedMlpConfig(WordSequenceConfig):
+    """Shape of a multi-layer perceptron on zero-padded texts; `WordSequenceConfig` has the other fields.
+
+    Args:
+        hidden_sizes: widths of the hidden layers, at least one.
+
+    Raises:
+        ValueError: an unknown value, or fields that contradict each other.
+
+    >>> config = PaddedMlpConfig(vocab_size=30, max_position_embeddings=100, hidden_sizes=[64])
+    >>> config.input_size, config.padded_size
+    (30, 3000)
+    """
+
+    model_type = "lecture_padded_mlp"
+
+    hidden_sizes: list[int] = field(default_factory=lambda: [64])
+
+    @property
+    def padded_size(self) -> int:
+        """Numbers that the first hidden layer reads."""
+        return self.max_position_embeddings * self.input_size
+
+    def check_fields(self) -> None:
+        """Refuse impossible widths, and no or too many layers."""
+        super().check_fields()
+        most = self.largest_values["num_hidden_layers"]
+        if not 1 <= len(self.hidden_sizes) <= most:
+            raise ValueError(
+                f"PaddedMlpConfig.hidden_sizes has {len(self.hidden_sizes)} layers; from 1 to {most} are allowed"
+            )
+        if not all(0 < width <= LARGEST_WIDTH for width in self.hidden_sizes):
+            raise ValueError(
+                f"PaddedMlpConfig.hidden_sizes is {self.hidden_sizes}; widths are from 1 to {LARGEST_WIDTH}"
+            )

@@ -1,0 +1,229 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Masked language models: words predicted from both sides, and whether one segment of text follows another (BERT).
+
+The loss is that of Devlin et al. 2018, the mean over masked tokens plus the mean over pairs. The training loop weighs
+each term by its own count (`trainer/loop.py`), so that both means are those of the whole step.
+"""
+
+import math
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForMaskedLM, AutoModelForPreTraining
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
+from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.trainer.batches import Batch, Batches
+from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts
+from hf_lecture_models.trainer.documents import RULES, encode_documents
+from hf_lecture_models.trainer.masked_batches import IS_RANDOM, MaskedBatches, MaskedTexts
+from hf_lecture_models.trainer.recipe import setting
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
+
+MASKING_SEED = 0
+"""Of pairs and masks in every evaluation, whatever the recipe's seed, so that runs can be compared."""
+
+# Rows that are drawn together: part of what the seed means.
+_EVALUATION_ROWS = 64
+# Logits that are held at once.
+_MOST_LOGITS = 2**26
+
+
+@dataclass(kw_only=True)
+class MaskedLMRecipe(TaskRecipe, TextsRecipe):
+    """The recipe of a masked language model."""
+
+    next_sentence: bool = setting(
+        True, "rows are pairs, and the model learns whether the second text follows the first"
+    )
+    documents: str = setting(
+        "blank_lines", "; ".join(f"{name}: {rule}" for name, rule in RULES.items()), choices=tuple(RULES)
+    )
+    sequence_length: int = setting(128, "tokens of the longest row, special ones included", least=1)
+    mask_probability: float = setting(0.15, "share of the tokens of a row to predict", least=0)
+    tokenizer: dict[str, Any] = setting(
+        {"type": "wordpiece"}, "type wordpiece, or another one with template bert; options of its train()"
+    )
+    model: dict[str, Any] = setting({"model_type": "lecture_bert"}, "model_type and the fields of its config")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.mask_probability <= 1:
+            raise ValueError(f"recipe: mask_probability must be above 0 and at most 1, not {self.mask_probability}")
+
+    def effective_batch(self) -> str:
+        """Rows and tokens of one optimizer step, and how many of these are predicted."""
+        tokens = self.batch_size * self.sequence_length
+        predicted = f"{self.mask_probability:.0%} of them predicted"
+        return f"{self.batch_size} rows x {self.sequence_length} = at most {tokens:,} tokens, {predicted}"
+
+
+class MaskedLM(Task[MaskedLMRecipe]):
+    """The task of predicting masked tokens and, with `next_sentence`, which pairs of segments stood together.
+
+    Its data are lists of texts, which the recipe's `documents` joins. With `next_sentence` its models are those of
+    `AutoModelForPreTraining`, without it those of `AutoModelForMaskedLM`.
+
+    >>> [measure.key for measure in MaskedLM().measures(MaskedLMRecipe())]
+    ['masked_perplexity', 'masked_accuracy', 'next_sentence_accuracy']
+    """
+
+    name = "masked_lm"
+    auto_class = AutoModelForMaskedLM
+    pipeline_tag = "fill-mask"
+    items = "targets"
+    script = "train_masked_lm.py"
+    recipe_class = MaskedLMRecipe
+
+    def auto_class_of(self, recipe: MaskedLMRecipe) -> Any:
+        """What loads models with a head for next sentences, or those without."""
+        return AutoModelForPreTraining if recipe.next_sentence else AutoModelForMaskedLM
+
+    def is_for(self, model: Any) -> bool:
+        """Also models for pre-training that predict next sentences; others are pre-trained in other ways."""
+        pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
+        return super().is_for(model) or (pretrained and learns_next_sentences(model))
+
+    def measures(self, recipe: MaskedLMRecipe) -> tuple[Measure, ...]:
+        """Of masked tokens, and of pairs where there are any."""
+        masked = (
+            Measure("masked_perplexity", "perplexity per masked token", lower_is_better=True),
+            Measure("masked_accuracy", "accuracy of masked tokens", lower_is_better=False),
+        )
+        pairs = Measure("next_sentence_accuracy", "accuracy of next sentences", lower_is_better=False)
+        return (*masked, pairs) if recipe.next_sentence else masked
+
+    def read(self, recipe: MaskedLMRecipe, part: str) -> list[str] | None:
+        """A list of texts."""
+        return read_part_texts(recipe, part)
+
+    def read_file(self, path: str, recipe: MaskedLMRecipe) -> list[str]:
+        """The texts of one file; one of no known kind holds a text in each line."""
+        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
+
+    def processor(self, recipe: MaskedLMRecipe, data: Sequence[str]) -> Any:
+        """The tokenizer."""
+        return tokenizer_for(recipe, data)
+
+    def model(self, recipe: MaskedLMRecipe, processor: Any, data: Sequence[str]) -> Any:
+        """The model; of a checkpoint without one of the heads, that head starts anew."""
+        auto_class = self.auto_class_of(recipe)
+        if not recipe.from_pretrained:
+            return make_model(auto_class, recipe.model, processor, recipe.seed)
+        model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
+        if new and os.environ.get("RANK", "0") == "0":
+            print(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}", file=sys.stderr)
+        return model
+
+    def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Batches:
+        """Rows in a new order each epoch, masked anew."""
+        if learns_next_sentences(model) != recipe.next_sentence:
+            raise ValueError(
+                f"{type(model).__name__} "
+                + ("needs pairs" if learns_next_sentences(model) else "predicts no next sentences")
+                + f"; set next_sentence {str(not recipe.next_sentence).lower()}, or load the model by "
+                + self.auto_class_of(recipe).__name__
+            )
+        texts = _masked_texts(model, processor, data, recipe, "training")
+        return MaskedBatches(texts, recipe.batch_size, recipe.seed)
+
+    def evaluate(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> dict[str, Any]:
+        """The measures, on a masking that is always the same; whether there are pairs, the model says."""
+        recipe = _recipe_for(model, recipe)
+        return measure_masked(model, _masked_texts(model, processor, data, recipe, "evaluation"), recipe)
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Sequence[str] | None, recipe: MaskedLMRecipe
+    ) -> "Evaluation | None":
+        """As of any task; the texts are encoded once."""
+        evaluation = super().evaluation(model, processor, data, recipe)
+        if data is None or evaluation is None:
+            return None
+        texts = _masked_texts(model, processor, data, _recipe_for(model, recipe), "validation")
+        return replace(evaluation, measure=partial(measure_masked, texts=texts, recipe=_recipe_for(model, recipe)))
+
+    def describe(self, model: Any, recipe: MaskedLMRecipe, data: Any = None) -> dict[str, Any]:
+        """As of any task; whether there are pairs, the model says."""
+        return super().describe(model, _recipe_for(model, recipe), data)
+
+
+@torch.no_grad()
+def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> dict[str, Any]:
+    """The measures of a model on masked texts, and what they depend on.
+
+    Returns:
+        `masked_perplexity`, exp of the mean -ln P(token) of masked tokens; `masked_accuracy`, the share of them whose
+        token is the most probable one; of pairs `next_sentence_accuracy`. `targets` and `pairs` count both;
+        `sequence_length`, `mask_probability` and `masking_seed` say what was masked.
+    """
+    generator = np.random.default_rng(MASKING_SEED)
+    size = max(1, _MOST_LOGITS // (recipe.sequence_length * model.config.vocab_size))
+    training = model.training
+    model.eval()
+    sums = np.zeros(4)  # nats, right tokens, pairs, right pairs
+    targets = 0
+    for start in range(0, len(texts), _EVALUATION_ROWS):
+        rows = texts.draw(np.arange(start, min(start + _EVALUATION_ROWS, len(texts))), generator)
+        for first in range(0, len(rows.inputs), size):
+            batch = rows.to_batch(slice(first, first + size))
+            sums += _sums(model, batch)
+            targets += batch.num_items
+    model.train(training)
+    nats, right, pairs, right_pairs = sums.tolist()
+    if not targets:
+        raise ValueError("there is no token to mask; all of them are special or unknown to the tokenizer")
+    measured = {"masked_perplexity": _exp(nats / targets), "masked_accuracy": right / targets, "targets": targets}
+    if texts.next_sentence:
+        measured |= {"next_sentence_accuracy": right_pairs / pairs, "pairs": int(pairs)}
+    return measured | {
+        "sequence_length": recipe.sequence_length,
+        "mask_probability": recipe.mask_probability,
+        "masking_seed": MASKING_SEED,
+    }
+
+
+def _sums(model: Any, batch: Batch) -> np.ndarray:
+    inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
+    labels, pairs = inputs.pop("labels"), inputs.pop("next_sentence_label", None)
+    outputs = model(**inputs)
+    logits = outputs.logits if pairs is None else outputs.prediction_logits
+    logits, labels = logits[labels != NOT_COUNTED].float(), labels[labels != NOT_COUNTED]
+    nats = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+    sums = [nats, (logits.argmax(1) == labels).sum(), 0, 0]
+    if pairs is not None:
+        counted = pairs != NOT_COUNTED
+        says_random = outputs.seq_relationship_logits.argmax(1) == IS_RANDOM
+        sums[2:] = counted.sum(), (says_random == (pairs == IS_RANDOM))[counted].sum()
+    return np.array([float(value) for value in sums])
+
+
+def _exp(nats: float) -> float:
+    return math.exp(nats) if nats < math.log(sys.float_info.max) else math.inf
+
+
+def _recipe_for(model: Any, recipe: MaskedLMRecipe) -> MaskedLMRecipe:
+    return replace(recipe, next_sentence=learns_next_sentences(model))
+
+
+def _masked_texts(model: Any, tokenizer: Any, data: Sequence[str], recipe: MaskedLMRecipe, part: str) -> MaskedTexts:
+    check_tokenizer(model, tokenizer)
+    refuse_long_rows(model, recipe.sequence_length)
+    documents = encode_documents(tokenizer, data, recipe.documents)
+    length, probability, next_sentence = recipe.sequence_length, recipe.mask_probability, recipe.next_sentence
+    try:
+        return MaskedTexts(documents, tokenizer, length, probability, next_sentence)
+    except ValueError as error:
+        raise ValueError(f"{part} data: {error}") from error

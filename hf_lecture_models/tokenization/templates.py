@@ -1,0 +1,213 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Templates: which special tokens stand around a text, and around a pair of texts, and which part each token is of.
+
+A tokenizer writes its template with the Rust library's `TemplateProcessing`, so that it is saved in `tokenizer.json`
+and does the same where this package is not installed, and that truncation never removes one of its special tokens.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.processors import TemplateProcessing
+
+# Tokens in their order, each with its type id: of a text `$A`, and of a pair `$A`, `$B`.
+Written = tuple[list[tuple[str, int]], list[tuple[str, int]]]
+
+_TEXTS = ("$A", "$B")
+_backend = Tokenizer(WordLevel({text: id_ for id_, text in enumerate(_TEXTS)}, unk_token=_TEXTS[0]))
+_ENCODED = tuple(_backend.encode(text) for text in _TEXTS)
+
+
+@dataclass(frozen=True)
+class Template:
+    """What stands around a text and around a pair of texts, in the notation of `tokenizers.processors`.
+
+    `$A` and `$B` are the two texts; every other word is the name of a special token, such as `cls_token`, or the
+    spelling of one, such as `[CLS]`. A type id other than 0 follows a colon: `$B:1`.
+
+    >>> Template("bos_token $A eos_token", "bos_token $A eos_token $B:1 eos_token:1").type_ids
+    True
+
+    Attributes:
+        single: for one text.
+        pair: for two texts.
+        tokens: names of special tokens, and the spellings that they get in a tokenizer that lacks them; None for a
+            token that a new tokenizer does not need.
+        type_ids: whether the tokenizer returns `token_type_ids` without being asked.
+    """
+
+    single: str
+    pair: str
+    tokens: Mapping[str, str | None] = field(default_factory=dict)
+    type_ids: bool = True
+
+    def write(self, spellings: Mapping[str, str | None]) -> Written:
+        """Put the spellings of special tokens in place of their names.
+
+        >>> Template("bos_token $A", "bos_token $A $B:1").write({"bos_token": "<s>"})
+        ([('<s>', 0), ('$A', 0)], [('<s>', 0), ('$A', 0), ('$B', 1)])
+        """
+        single, pair = (
+            [_piece(piece, spellings, source) for piece in source.split()] for source in (self.single, self.pair)
+        )
+        return single, pair
+
+
+# Devlin et al. 2019, figure 2; Radford et al. 2018, figure 1; and two texts that a model encodes apart (slides Y).
+TEMPLATES: dict[str, Template] = {
+    "bert": Template(
+        single="cls_token $A sep_token",
+        pair="cls_token $A sep_token $B:1 sep_token:1",
+        tokens={
+            "bos_token": None,
+            "eos_token": None,
+            "pad_token": "[PAD]",
+            "cls_token": "[CLS]",
+            "sep_token": "[SEP]",
+            "mask_token": "[MASK]",
+        },
+    ),
+    "gpt1": Template(
+        single="start_token $A extract_token",
+        pair="start_token $A delim_token $B:1 extract_token:1",
+        tokens={"start_token": "<start>", "delim_token": "<delim>", "extract_token": "<extract>"},
+        type_ids=False,
+    ),
+    "pair": Template(single="bos_token $A", pair="bos_token $A bos_token:1 $B:1"),
+}
+
+
+def find_template(template: str | Template) -> Template:
+    """Return the template of that name, or `template` itself.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if isinstance(template, Template):
+        return template
+    if template not in TEMPLATES:
+        raise ValueError(f"template is {template!r}; it must be one of {', '.join(TEMPLATES)}, or a Template")
+    return TEMPLATES[template]
+
+
+def language_model_template(bos: bool, eos: bool) -> Template:
+    """Return the template that `add_bos_token` and `add_eos_token` ask for: the tokens around each text.
+
+    >>> language_model_template(bos=True, eos=False).pair
+    'bos_token $A bos_token:1 $B:1'
+    """
+    first, second = (f"{'bos_token' * bos} {text} {'eos_token' * eos}" for text in _TEXTS)
+    second = " ".join(f"{piece}:1" for piece in second.split())
+    return Template(" ".join(first.split()), " ".join([*first.split(), second]), type_ids=False)
+
+
+def read_written(post_processor: Any) -> Written:
+    """Return what a post-processor of the Rust library, or None, puts around `$A`, and around `$A` and `$B`."""
+    if post_processor is None:
+        return [("$A", 0)], [("$A", 0), ("$B", 1)]
+    single, pair = post_processor.process(_ENCODED[0]), post_processor.process(*_ENCODED)
+    return _pieces(single), _pieces(pair)
+
+
+def make_post_processor(written: Written, backend: Tokenizer) -> TemplateProcessing:
+    """Return what writes the tokens, whose ids are those of `backend`.
+
+    Raises:
+        ValueError: a token is unknown to `backend`, or a text is missing or stands there twice.
+    """
+    for texts, pieces in zip((["$A"], ["$A", "$B"]), written, strict=True):
+        if [token for token, _ in pieces if token in _TEXTS] != texts:
+            raise ValueError(f"the template {show(pieces)!r} must hold {' and '.join(texts)}, in this order and once")
+    special = {}
+    for token in sorted(special_tokens_of(written)):
+        if (id_ := backend.token_to_id(token)) is None:
+            raise ValueError(
+                f"the template's {token!r} is no token of this tokenizer and no name of one; name a special token that "
+                "it has, such as bos_token, or give the template's tokens a spelling"
+            )
+        special[token] = {"id": token, "ids": [id_], "tokens": [token]}
+    # As JSON, since the notation has no way to write special tokens such as `$`, which GPT-1's authors use, and `a:b`.
+    single, pair = ([_as_json(*piece) for piece in pieces] for pieces in written)
+    state = {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special}
+    processor = TemplateProcessing("$A", "$A $B")
+    processor.__setstate__(json.dumps(state).encode())
+    return processor
+
+
+def special_tokens_of(written: Written) -> set[str]:
+    """Return the special tokens that stand around the texts."""
+    return {token for pieces in written for token, _ in pieces} - set(_TEXTS)
+
+
+def template_name(tokenizer: Any) -> str | None:
+    """Return the name of the template that a tokenizer of the Rust library follows, ours or not; None for any other.
+
+    Whether it returns `token_type_ids` by itself is no part of the question, except for "pair", which the tokenizer
+    of a language model is without them.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return None
+    written, returns_types = read_written(backend.post_processor), "token_type_ids" in tokenizer.model_input_names
+    for name, template in TEMPLATES.items():
+        if template.write(tokenizer.special_tokens_map) == written and (returns_types or name != "pair"):
+            return name
+    return None
+
+
+def require_template(tokenizer: Any, name: str) -> None:
+    """Return if `tokenizer` follows the template of that name; else raise an error that says how it comes to.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["a cat"], template="bert", progress=False)
+    >>> require_template(tokenizer, "bert")
+
+    Args:
+        tokenizer: any tokenizer; one of transformers passes as well if it writes the same tokens.
+        name: a key of `TEMPLATES`.
+
+    Raises:
+        ValueError: it follows another.
+    """
+    needed = find_template(name)
+    if template_name(tokenizer) == name:
+        return
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    found = f"writes {show(read_written(backend.post_processor)[1])!r}" if backend else "has no template"
+    raise ValueError(
+        f"a pair must be encoded as {needed.pair!r} (the template {name!r}), but this {type(tokenizer).__name__} "
+        f"{found}: call tokenizer.set_template({name!r}), which adds missing special tokens, and then "
+        f"model.resize_token_embeddings(len(tokenizer)); or train the tokenizer with template={name!r}"
+    )
+
+
+def show(pieces: list[tuple[str, int]]) -> str:
+    """Write pieces as a template has them.
+
+    >>> show([("[CLS]", 0), ("$A", 0), ("$B", 1)])
+    '[CLS] $A $B:1'
+    """
+    return " ".join(f"{token}:{type_id}" if type_id else token for token, type_id in pieces)
+
+
+def _piece(piece: str, spellings: Mapping[str, str | None], source: str) -> tuple[str, int]:
+    name, _, type_id = piece.rpartition(":") if ":" in piece else (piece, "", "0")
+    if not type_id.isdigit():
+        raise ValueError(f"the template {source!r} holds {piece!r}; a type id, a whole number, must follow the colon")
+    return spellings.get(name) or name, int(type_id)
+
+
+def _as_json(token: str, type_id: int) -> dict[str, dict[str, Any]]:
+    if token in _TEXTS:
+        return {"Sequence": {"id": token[1], "type_id": type_id}}
+    return {"SpecialToken": {"id": token, "type_id": type_id}}
+
+
+def _pieces(encoding: Any) -> list[tuple[str, int]]:
+    return list(zip(encoding.tokens, encoding.type_ids, strict=True))

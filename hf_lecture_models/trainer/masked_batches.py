@@ -1,0 +1,200 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""BERT's training data: masked tokens, and pairs of segments of which the second does or does not follow the first.
+
+Devlin et al. 2018, 3.1: 15 % of the tokens of each row are to be predicted; of these 80 % are replaced by the mask
+token, 10 % by a random token, and 10 % stay. In half of the pairs the second segment follows the first, in half it is
+random. A segment is any span of contiguous tokens (section 3), here cut at any token.
+
+Deviations:
+- Rows are paired and masked anew in each epoch, as Liu et al. 2019 mask theirs; Devlin et al. made copies once.
+- A random segment begins at any token of any other document, all tokens equally likely. It is as long as the segment
+  whose place it takes, if its document is as long, so that lengths tell nothing.
+- A row is as long as its document and `sequence_length` allow; the authors' code makes some shorter.
+- Unknown tokens are not masked, and special tokens are never the random ones.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy
+from hf_lecture_models.trainer.batches import Batch, SecondTerm, ShuffledRows
+from hf_lecture_models.trainer.documents import Documents
+from hf_lecture_models.trainer.segments import SegmentRows, SegmentTemplate, Spans
+from hf_lecture_models.trainer.tokens import cut_spans
+
+IS_NEXT, IS_RANDOM = 0, 1
+"""The labels of the second segment, as transformers has them."""
+
+_AS_MASK, _AS_RANDOM = 0.8, 0.9
+
+
+@dataclass(frozen=True)
+class MaskedRows:
+    """Rows with masked tokens, padded on the right.
+
+    Attributes:
+        inputs: (rows, width) int64, the tokens that the model reads.
+        labels: (rows, width) int64, the token to predict, -100 where there is none.
+        token_type_ids: (rows, width) int64.
+        is_real: (rows, width) bool, False for padding.
+        next_sentence_label: (rows,) int64, `IS_NEXT`, `IS_RANDOM`, or -100 where the row does not count; None: the rows
+            are no pairs.
+    """
+
+    inputs: np.ndarray
+    labels: np.ndarray
+    token_type_ids: np.ndarray
+    is_real: np.ndarray
+    next_sentence_label: np.ndarray | None
+
+    def to_batch(self, rows: slice) -> Batch:
+        """Some of the rows, cut to the longest of them, with both counts of the loss."""
+        width = int(self.is_real[rows].sum(1).max())
+        real, labels = self.is_real[rows, :width], self.labels[rows, :width]
+        arrays = {"input_ids": self.inputs[rows, :width], "labels": labels}
+        if not real.all():
+            arrays["attention_mask"] = real.astype(np.int64)
+        second_term = None
+        if self.next_sentence_label is not None:
+            pairs = self.next_sentence_label[rows]
+            arrays |= {"token_type_ids": self.token_type_ids[rows, :width], "next_sentence_label": pairs}
+            of = partial(next_sentence_loss, label=torch.from_numpy(pairs))
+            second_term = SecondTerm(int((pairs != NOT_COUNTED).sum()), of)
+        inputs = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
+        return Batch(inputs, int((labels != NOT_COUNTED).sum()), second_term)
+
+
+def next_sentence_loss(outputs: Any, label: Tensor) -> Tensor:
+    """The mean over pairs that stands in the loss of a model for pre-training."""
+    return cross_entropy(outputs.seq_relationship_logits, label)
+
+
+class MaskedTexts:
+    """Documents cut into rows, which are masked anew each time they are drawn.
+
+    Args:
+        documents: cut into pieces of `sequence_length` tokens, special ones included, and a shorter one at their end.
+        tokenizer: with a mask token; for next sentences with [CLS] and [SEP], or what it calls so, in its template.
+        probability: the share of masked tokens in each row; at least one is masked.
+        next_sentence: make pairs. Each piece is cut in two at a random token; half of the second parts are replaced by
+            random segments of other documents. A piece of one token is left out.
+
+    Raises:
+        ValueError: the tokenizer lacks a special token; next sentences need a second document; no row can be made.
+    """
+
+    def __init__(
+        self, documents: Documents, tokenizer: Any, sequence_length: int, probability: float, next_sentence: bool
+    ) -> None:
+        self.documents, self.probability, self.next_sentence = documents, probability, next_sentence
+        self.template = SegmentTemplate.of(tokenizer, pairs=next_sentence)
+        _refuse_missing_tokens(tokenizer, self.template, next_sentence)
+        self.mask_id = tokenizer.mask_token_id
+        self.maskable = np.ones(len(tokenizer), dtype=bool)
+        self.maskable[tokenizer.all_special_ids] = False
+        self.vocabulary = self.maskable.nonzero()[0]
+        room, least = sequence_length - len(self.template.special_ids), 2 if next_sentence else 1
+        if room < least:
+            raise ValueError(
+                f"sequence_length {sequence_length} has no room for text beside {sequence_length - room} special "
+                f"tokens; raise it to {sequence_length - room + least} at least"
+            )
+        if next_sentence and len(documents) < 2:
+            raise ValueError(
+                "next sentences need two documents at least, to take random segments of another, but there is "
+                f"{len(documents)}; say by `documents` how texts become documents, or set next_sentence false"
+            )
+        starts, lengths = cut_spans(documents.starts, documents.lengths, room)
+        self.pieces = Spans(starts[lengths >= least], lengths[lengths >= least])
+        if not len(self):
+            raise ValueError(f"there is no document of {least} tokens or more; check files and columns")
+
+    def __len__(self) -> int:
+        return len(self.pieces.starts)
+
+    def draw(self, rows: np.ndarray, generator: np.random.Generator) -> MaskedRows:
+        """The rows of these numbers; -1 is a row in which nothing counts."""
+        counted, rows = rows >= 0, np.maximum(rows, 0)
+        pieces = Spans(self.pieces.starts[rows], self.pieces.lengths[rows])
+        segments, is_random = self._pairs(pieces, generator) if self.next_sentence else ([pieces], None)
+        filled = self.template.fill(self.documents.ids, *segments)
+        inputs, labels = self._mask(filled, counted, generator)
+        if is_random is not None:
+            counted &= (labels != NOT_COUNTED).any(1)
+            is_random = np.where(counted, np.where(is_random, IS_RANDOM, IS_NEXT), NOT_COUNTED)
+        return MaskedRows(inputs, labels, filled.token_type_ids, filled.is_real, is_random)
+
+    def _pairs(self, pieces: Spans, generator: np.random.Generator) -> tuple[list[Spans], np.ndarray]:
+        """Both segments of each row, and whether the second one is random, (rows,) bool."""
+        cuts = generator.integers(1, pieces.lengths)
+        is_random = generator.random(len(cuts)) < 0.5
+        following = Spans(pieces.starts + cuts, pieces.lengths - cuts)
+        other = self._elsewhere(following, generator)
+        starts = np.where(is_random, other.starts, following.starts)
+        lengths = np.where(is_random, other.lengths, following.lengths)
+        return [Spans(pieces.starts, cuts), Spans(starts, lengths)], is_random
+
+    def _elsewhere(self, spans: Spans, generator: np.random.Generator) -> Spans:
+        """A random span of another document for each; as long, or all of a document that is shorter."""
+        starts, lengths = self.documents.starts, self.documents.lengths
+        own = np.searchsorted(starts, spans.starts, side="right") - 1
+        places = generator.integers(0, len(self.documents.ids) - lengths[own])
+        places += np.where(places >= starts[own], lengths[own], 0)
+        other = np.searchsorted(starts, places, side="right") - 1
+        cut = np.minimum(spans.lengths, lengths[other])
+        return Spans(np.minimum(places, starts[other] + lengths[other] - cut), cut)
+
+    def _mask(
+        self, rows: SegmentRows, counted: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the model reads, and the labels."""
+        maskable = rows.is_text & self.maskable[rows.ids] & counted[:, None]
+        available = maskable.sum(1)
+        numbers = np.minimum(np.maximum(np.rint(self.probability * available), 1), available)
+        # The maskable tokens of each row in a random order, before all others; the first ones are masked.
+        order = np.where(maskable, generator.random(maskable.shape), 2.0).argsort(1)
+        chosen = np.zeros_like(maskable)
+        np.put_along_axis(chosen, order, np.arange(maskable.shape[1]) < numbers[:, None], axis=1)
+        fate = generator.random(maskable.shape)
+        random_tokens = self.vocabulary[generator.integers(0, len(self.vocabulary), maskable.shape)]
+        inputs = np.where(chosen & (fate < _AS_RANDOM), random_tokens, rows.ids)
+        inputs[chosen & (fate < _AS_MASK)] = self.mask_id
+        return inputs, np.where(chosen, rows.ids, NOT_COUNTED)
+
+
+class MaskedBatches(ShuffledRows):
+    """Rows of `MaskedTexts` in a new order each epoch, each row once; what is masked follows from seed, epoch and step.
+
+    A step is drawn whole in every process, so that it is the same however it is shared.
+    """
+
+    def __init__(self, texts: MaskedTexts, batch_size: int, seed: int) -> None:
+        super().__init__(len(texts), batch_size, seed)
+        self.texts = texts
+
+    def _micro_batches(self, step: np.ndarray) -> list[Batch]:
+        # `position` is 1 or more here; a trailing 0 would give the generator that has shuffled the rows.
+        drawn = self.texts.draw(step, np.random.default_rng((self.seed, self.epoch, self.position)))
+        return [drawn.to_batch(part) for part in self.shard.micro_batches]
+
+
+def _refuse_missing_tokens(tokenizer: Any, template: SegmentTemplate, next_sentence: bool) -> None:
+    """Raise ValueError where the tokenizer has no mask token, or pairs have no beginning or no separator."""
+    if tokenizer.mask_token_id is None:
+        raise ValueError(
+            "the tokenizer has no mask_token, which stands in the place of masked tokens; train one with the template "
+            "of BERT (--tokenizer.template bert), or give it one by tokenizer.set_template('bert')"
+        )
+    for name in ("cls_token", "sep_token") if next_sentence else ():
+        if getattr(tokenizer, f"{name}_id") not in {*template.special_ids} - {None}:
+            token = getattr(tokenizer, name)
+            raise ValueError(
+                f"next sentences need a {name} in each pair, but the tokenizer "
+                + ("has none" if token is None else f"puts no {token} around texts")
+                + "; train one with the template of BERT (--tokenizer.template bert), or set next_sentence false"
+            )

@@ -1,0 +1,463 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""BERT: what every model must do, with transformers' own classes as the reference, and what only it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.func import functional_call
+from torch.nn import functional as F
+from torch.testing import assert_close
+from transformers import (
+    AutoModelForCausalLM,
+    BertConfig,
+    BertForMaskedLM,
+    BertForMultipleChoice,
+    BertForNextSentencePrediction,
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+    PreTrainedModel,
+)
+
+from hf_lecture_models import (
+    LectureBertConfig,
+    LectureBertForMaskedLM,
+    LectureBertForMultipleChoice,
+    LectureBertForNextSentencePrediction,
+    LectureBertForPreTraining,
+    LectureBertForQuestionAnswering,
+    LectureBertForSequenceClassification,
+    LectureBertForTokenClassification,
+    LectureBertModel,
+)
+from tests.model_tests import (
+    ClassifierTests,
+    MaskedLMTests,
+    ModelTests,
+    MultipleChoiceTests,
+    NextSentenceTests,
+    PreTrainingTests,
+    QuestionAnsweringTests,
+    TaggerTests,
+    Tensors,
+    TokenTests,
+    perturb,
+    token_inputs,
+    uncompiled_flex_attention,
+)
+from tests.stand_in import encoder_tokenizer
+
+PEERS: dict[type, type] = {
+    LectureBertModel: BertModel,
+    LectureBertForPreTraining: BertForPreTraining,
+    LectureBertForMaskedLM: BertForMaskedLM,
+    LectureBertForNextSentencePrediction: BertForNextSentencePrediction,
+    LectureBertForSequenceClassification: BertForSequenceClassification,
+    LectureBertForTokenClassification: BertForTokenClassification,
+    LectureBertForQuestionAnswering: BertForQuestionAnswering,
+    LectureBertForMultipleChoice: BertForMultipleChoice,
+}
+OFFICIAL = {
+    "embed_tokens": "embeddings.word_embeddings",
+    "embed_types": "embeddings.token_type_embeddings",
+    "embed_positions": "embeddings.position_embeddings",
+    "embedding_norm": "embeddings.LayerNorm",
+    "layers": "encoder.layer",
+    "self_attn.o_proj": "attention.output.dense",
+    "attention_norm": "attention.output.LayerNorm",
+    "ffn.up_proj": "intermediate.dense",
+    "ffn.down_proj": "output.dense",
+    "ffn_norm": "output.LayerNorm",
+    "pooler": "pooler.dense",
+    "transform.dense": "cls.predictions.transform.dense",
+    "transform.norm": "cls.predictions.transform.LayerNorm",
+    "lm_head": "cls.predictions.decoder",
+    "seq_relationship": "cls.seq_relationship",
+}
+
+
+def small(**changes: Any) -> LectureBertConfig:
+    fields = {"vocab_size": 20, "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "num_labels": 3}
+    fields |= {"intermediate_size": 24, "max_position_embeddings": 16, "pad_token_id": 19}
+    rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    return LectureBertConfig(**{**fields, **rates, **changes})
+
+
+def peer(model: PreTrainedModel) -> Any:
+    """transformers' model of the same class and shape."""
+    names = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act")
+    names += ("max_position_embeddings", "type_vocab_size", "pad_token_id", "layer_norm_eps")
+    rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    # For answers it has as many outputs as there are labels.
+    labels = 2 if isinstance(model, LectureBertForQuestionAnswering) else model.config.num_labels
+    shape = {name: getattr(model.config, name) for name in names}
+    return PEERS[type(model)](BertConfig(**shape, **rates, num_labels=labels)).eval()
+
+
+def official_weights(model: PreTrainedModel) -> Tensors:
+    """The model's weights under transformers' names; gradients flow back to the model's own."""
+    found = {}
+    for name, tensor in model.named_parameters():
+        name = re.sub(r"^model\.", "bert.", name)
+        if ".self_attn.qkv_proj." in name:
+            kind = name.rpartition(".")[2]
+            layer = name.partition(".self_attn")[0].replace("layers", "encoder.layer")
+            for part, piece in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
+                found[f"{layer}.attention.self.{part}.{kind}"] = piece
+            continue
+        for ours, theirs in OFFICIAL.items():
+            name = re.sub(rf"(^|\.){ours}\.(?!dense)", rf"\g<1>{theirs}.", name)
+        found[name] = tensor
+    if "cls.predictions.decoder.bias" in found:
+        found["cls.predictions.bias"] = found["cls.predictions.decoder.bias"]
+        if model.config.tie_word_embeddings:
+            found["cls.predictions.decoder.weight"] = found["bert.embeddings.word_embeddings.weight"]
+    return found
+
+
+def reference(model: PreTrainedModel, inputs: Tensors, **options: Any) -> Any:
+    theirs = peer(model)
+    weights = official_weights(model)
+    assert weights.keys() == dict(theirs.named_parameters(remove_duplicate=False)).keys()
+    return functional_call(theirs, weights, kwargs={**inputs, **options}, tie_weights=False)
+
+
+def tensors(outputs: Any) -> Tensors:
+    return {name: value for name, value in outputs.items() if isinstance(value, Tensor)}
+
+
+class BertTests(ModelTests):
+    """Not collected by itself: what all classes declare in common."""
+
+    contradictory_configs = (
+        {"hidden_act": "quick_gelu"},
+        {"hidden_size": 12, "num_attention_heads": 5},
+        {"hidden_dropout_prob": 1.0},
+        {"attention_probs_dropout_prob": -0.1},
+        {"classifier_dropout": 1.5},
+        {"max_position_embeddings": 0},
+        {"type_vocab_size": 0},
+        {"is_decoder": True},
+        {"add_cross_attention": True},
+        {"position_embedding_type": "relative_key"},
+        {"hiden_size": 8},
+    )
+
+    def config(self) -> LectureBertConfig:
+        return small()
+
+    def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
+        return tensors(reference(model, inputs))
+
+
+class TestLectureBertModel(BertTests, TokenTests):
+    model_class = LectureBertModel
+    bidirectional = True
+    sequence_inputs = ("input_ids", "attention_mask")
+    pipeline_task = "feature-extraction"
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        assert batch == len(lengths)
+        return token_inputs(self.config(), lengths)
+
+    def training_loss(self, model: PreTrainedModel, inputs: Tensors) -> Tensor:
+        """Of both outputs."""
+        target = torch.rand(12, generator=torch.Generator().manual_seed(5)) - 0.5
+        return sum((output - target).square().mean() for output in self.outputs(model, inputs).values())
+
+    def processing_class(self) -> Any:
+        return encoder_tokenizer(padding_side="left")
+
+    def pipeline_inputs(self) -> list[str]:
+        return ["w1 w2 w3", "w4"]
+
+
+class TestLectureBertForMaskedLM(BertTests, MaskedLMTests):
+    model_class = LectureBertForMaskedLM
+    bidirectional = True
+
+    def processing_class(self) -> Any:
+        return encoder_tokenizer()
+
+
+class TestUntiedLectureBertForMaskedLM(TestLectureBertForMaskedLM):
+    def config(self) -> LectureBertConfig:
+        return small(tie_word_embeddings=False, hidden_act="silu", type_vocab_size=3)
+
+
+class TestLectureBertForPreTraining(BertTests, PreTrainingTests):
+    model_class = LectureBertForPreTraining
+    bidirectional = True
+
+
+class TestLectureBertForNextSentencePrediction(BertTests, NextSentenceTests):
+    model_class = LectureBertForNextSentencePrediction
+
+
+class TestLectureBertForSequenceClassification(BertTests, ClassifierTests):
+    model_class = LectureBertForSequenceClassification
+
+    def processing_class(self) -> Any:
+        return encoder_tokenizer()
+
+
+class TestLectureBertForTokenClassification(BertTests, TaggerTests):
+    model_class = LectureBertForTokenClassification
+    bidirectional = True
+
+    def processing_class(self) -> Any:
+        return encoder_tokenizer(padding_side="left")
+
+
+class TestLectureBertForQuestionAnswering(BertTests, QuestionAnsweringTests):
+    model_class = LectureBertForQuestionAnswering
+    bidirectional = True
+    perturbation = 0.25
+    # It adds the same number to the scores of all positions, too.
+    zero_gradients = {**QuestionAnsweringTests.zero_gradients, "model.layers.1.ffn_norm.bias": "as qa_outputs.bias"}
+
+
+class TestLectureBertForMultipleChoice(BertTests, MultipleChoiceTests):
+    model_class = LectureBertForMultipleChoice
+
+
+# Beside transformers' own, with everything that it is given
+
+INPUTS = ("padded", "types", "positions", "vectors", "prepared")
+
+
+def given(how: str, model: PreTrainedModel) -> Tensors:
+    """Inputs of one kind; but for padding, which theirs does not count, both read the same."""
+    inputs = token_inputs(model.config, (7, 7, 7) if how in ("positions", "prepared") else (7, 4, 6))
+    if how == "types":
+        inputs["token_type_ids"] = torch.arange(7).expand(3, -1) // 3 % 2
+    if how == "positions":
+        inputs["position_ids"] = torch.tensor([[1, 4, 3, 9, 15, 2, 2], [0, 1, 2, 3, 4, 5, 6], [15] * 7])
+    if how == "vectors":
+        inputs["inputs_embeds"] = torch.randn(3, 7, 12)
+        del inputs["input_ids"]
+    if how == "prepared":
+        inputs["attention_mask"] = (torch.rand(3, 1, 7, 7) < 0.5) | torch.eye(7).bool()
+    if isinstance(model, LectureBertForMultipleChoice):
+        inputs = {name: tensor[:, None].repeat_interleave(2, 1) for name, tensor in inputs.items()}
+        for name in inputs.keys() & {"input_ids", "inputs_embeds"}:
+            inputs[name][:, 1, 1:3] = inputs[name][:, 0, 2:4]
+    return inputs
+
+
+def real(tensor: Tensor, inputs: Tensors) -> Tensor:
+    """What stands at real tokens; all of what has no axis of tokens."""
+    mask = inputs.get("attention_mask")
+    return tensor[mask.bool()] if mask is not None and tensor.shape[:2] == mask.shape else tensor
+
+
+def build(model_class: type = LectureBertForMaskedLM, **changes: Any) -> Any:
+    model = model_class(small(**changes))
+    perturb(model, 0.5)
+    model.tie_weights()
+    return model.eval()
+
+
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+@pytest.mark.parametrize("how", INPUTS)
+@pytest.mark.parametrize("model_class", PEERS, ids=lambda cls: cls.__name__)
+def test_outputs_and_gradients_are_theirs(model_class: type, how: str, implementation: str) -> None:
+    model = build(model_class)
+    if how == "prepared" and model_class is LectureBertForMultipleChoice:
+        return  # its masks have an axis of choices
+    model.set_attn_implementation(implementation)
+    inputs = given(how, model)
+    theirs = inputs
+    if how == "prepared":  # theirs are numbers to add
+        theirs = inputs | {"attention_mask": torch.zeros(3, 1, 7, 7).masked_fill(~inputs["attention_mask"], -1e9)}
+    found, expected = tensors(model(**inputs)), tensors(reference(model, theirs))
+    assert found.keys() == expected.keys()
+    gradients = []
+    for outputs in (found, expected):
+        generator = torch.Generator().manual_seed(3)
+        kept = [real(tensor, inputs) for tensor in outputs.values()]
+        loss = sum((tensor * torch.randn(tensor.shape, generator=generator)).sum() for tensor in kept)
+        gradients.append(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True))
+    for name in expected:
+        assert_close(real(found[name], inputs), real(expected[name], inputs), rtol=0, atol=1e-5)
+    for (name, _), our, their in zip(model.named_parameters(), *gradients, strict=True):
+        if their is not None:
+            scale = their.abs().max().clamp(min=1e-3).item()
+            assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
+
+
+@pytest.mark.parametrize("model_class", PEERS, ids=lambda cls: cls.__name__)
+def test_states_and_attentions_are_theirs(model_class: type) -> None:
+    model = build(model_class)
+    inputs = given("types", model)
+    asked = {"output_hidden_states": True, "output_attentions": True}
+    theirs = reference(model, inputs, output_hidden_states=True)
+    found = model(**inputs, **asked)
+    mask = inputs["attention_mask"].flatten(0, -2).bool()
+    assert len(found.hidden_states) == len(theirs.hidden_states) == 3
+    for our, their in zip(found.hidden_states, theirs.hidden_states, strict=True):
+        assert_close(our[mask], their[mask], rtol=0, atol=1e-5)
+    eager = peer(model)
+    eager.set_attn_implementation("eager")
+    weights = functional_call(eager, official_weights(model), kwargs={**inputs, **asked}, tie_weights=False).attentions
+    for our, their in zip(found.attentions, weights, strict=True):
+        assert_close(our.transpose(1, 2)[mask], their.transpose(1, 2)[mask], rtol=0, atol=1e-6)
+
+
+LABELS: dict[type, Tensors] = {
+    LectureBertForPreTraining: {
+        "labels": torch.tensor([[-100, 3, -100, 4, 18, -100, -100], [0] * 4 + [-100] * 3, [-100] * 7]),
+        "next_sentence_label": torch.tensor([1, 0, 1]),
+    },
+    LectureBertForMaskedLM: {
+        "labels": torch.tensor([[-100, 3, -100, 4, 18, -100, -100], [0] * 4 + [-100] * 3] * 2)[:3]
+    },
+    LectureBertForNextSentencePrediction: {"labels": torch.tensor([1, 0, 1])},
+    LectureBertForSequenceClassification: {"labels": torch.tensor([2, 0, 1])},
+    LectureBertForTokenClassification: {
+        "labels": torch.tensor([[0, 1, 2, -100, 1, 1, 0], [0, 1, 2] + [-100] * 4, [2, -100, 0, 0, 0, 1, -100]])
+    },
+    LectureBertForMultipleChoice: {"labels": torch.tensor([1, 0, 1])},
+}
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("model_class", LABELS, ids=lambda cls: cls.__name__)
+def test_losses_are_theirs(model_class: type, training: bool) -> None:
+    """From all logits or, in training, from those of the masked words; of answers: test_against_transformers.py."""
+    model = build(model_class).train(training)
+    inputs, labels = given("types", model), LABELS[model_class]
+    found, expected = model(**inputs, **labels).loss, reference(model, inputs, **labels).loss
+    assert_close(found, expected, rtol=1e-5, atol=1e-6)
+    pairs = (torch.autograd.grad(loss, list(model.parameters())) for loss in (found, expected))
+    for (name, _), our, their in zip(model.named_parameters(), *pairs, strict=True):
+        scale = their.abs().max().clamp(min=1e-3).item()
+        assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
+
+
+# Positions, texts and masks
+
+
+def test_the_longest_input_and_one_more() -> None:
+    model, ids = build(), torch.randint(18, (2, 17))
+    assert model(ids[:, :16]).logits.shape == (2, 16, 20)
+    assert model.longest_input == 16
+    for given_ids in ({"input_ids": ids}, {"inputs_embeds": torch.randn(2, 17, 12)}):
+        with pytest.raises(ValueError, match=r"position 16; .*positions 0 to 15 \(max_position_embeddings=16\)"):
+            model(**given_ids)
+    for wrong in (16, -1):
+        with pytest.raises(ValueError, match=f"position {wrong}; .*max_position_embeddings=16"):
+            model(ids[:, :3], position_ids=torch.tensor([[0, wrong, 2]]))
+
+
+def test_padding_takes_no_position() -> None:
+    model, ids = build(LectureBertForSequenceClassification), torch.randint(18, (1, 16))
+    expected = model(ids).logits
+    for before, behind in ((4, 0), (0, 4), (3, 2)):
+        mask = F.pad(torch.ones_like(ids), (before, behind))
+        assert_close(model(F.pad(ids, (before, behind), value=19), mask).logits, expected, rtol=0, atol=1e-5)
+
+
+def test_token_types() -> None:
+    model, ids = build(LectureBertModel), torch.randint(18, (2, 5))
+    zeros = torch.zeros_like(ids)
+    plain = model(ids).last_hidden_state
+    for types in (zeros, zeros[:1], zeros.bool(), zeros.to(torch.int32)):
+        assert_close(model(ids, token_type_ids=types).last_hidden_state, plain, rtol=0, atol=0)
+    assert not torch.allclose(model(ids, token_type_ids=1 - zeros).last_hidden_state, plain)
+    for wrong in (2, -1):
+        with pytest.raises(ValueError, match=rf"token_type_ids hold {wrong}; .*0 to 1 \(type_vocab_size=2\)"):
+            model(ids, token_type_ids=torch.full_like(ids, wrong))
+    for types in (zeros[:, :4], zeros[0], zeros.float(), torch.zeros(3, 5).long()):
+        with pytest.raises(ValueError, match=r"token_type_ids have shape .*integers of shape \(2, 5\)"):
+            model(ids, token_type_ids=types)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("implementation", ["eager", "sdpa", "flex_attention"])
+def test_packed_texts_stay_apart(implementation: str, padded: bool) -> None:
+    """As data collators pack them: positions begin anew at 0; with a mask too."""
+    model, ids = build(LectureBertModel), torch.randint(18, (2, 9))
+    model.set_attn_implementation(implementation)
+    positions = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4], [0, 0, 1, 0, 1, 2, 3, 4, 5]])
+    mask = torch.ones_like(ids)
+    mask[:, -1] = 0
+    with uncompiled_flex_attention():
+        found = model(ids, mask if padded else None, position_ids=positions).last_hidden_state
+        for row, begins in enumerate(([0, 4, 9], [0, 1, 3, 9])):
+            for begin, end in pairwise(begins):
+                end -= padded and end == 9
+                alone = model(ids[row : row + 1, begin:end]).last_hidden_state
+                assert_close(found[row : row + 1, begin:end], alone, rtol=0, atol=1e-5)
+    assert found.isfinite().all()
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_eager_sdpa_and_flex_agree(padded: bool) -> None:
+    model, found = build(), {}
+    inputs = token_inputs(model.config, (9, 4, 7) if padded else (9, 9, 9))
+    mask = inputs["attention_mask"].bool()
+    weights = torch.randn(int(mask.sum()), 20)
+    for name in ("eager", "sdpa", "flex_attention"):
+        model.set_attn_implementation(name)
+        with uncompiled_flex_attention():
+            logits = model(**inputs).logits[mask]
+            found[name] = (logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters())))
+    for name in ("sdpa", "flex_attention"):
+        for our, eager in zip(found[name], found["eager"], strict=True):
+            assert_close(our, eager, rtol=0, atol=1e-5 * max(1.0, eager.abs().max().item()))
+
+
+def test_what_attention_functions_of_others_are_given_is_refused() -> None:
+    """The bounds of packed texts are in the positions; nothing else reads them."""
+    ids = torch.randint(18, (1, 6))
+    with pytest.raises(TypeError, match="takes no argument cu_seq_lens_q"):
+        build()(ids, position_ids=torch.arange(6)[None], cu_seq_lens_q=torch.tensor([0, 6]))
+
+
+# Configuration and weights
+
+
+@pytest.mark.parametrize("name", ["is_decoder", "add_cross_attention"])
+def test_it_is_no_decoder(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is True; this BERT is an encoder"):
+        small(**{name: True})
+    assert not hasattr(small(**{name: False}), name)
+    with pytest.raises(ValueError, match="Unrecognized configuration class"):
+        AutoModelForCausalLM.from_config(small())
+
+
+def test_dropout_everywhere_the_page_names_it() -> None:
+    ids = torch.randint(18, (2, 6))
+    for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
+        model = build(LectureBertForSequenceClassification, **{name: 0.5})
+        expected = model(ids).logits
+        model.train()
+        assert not torch.allclose(model(ids).logits, expected), name
+    model = LectureBertForTokenClassification(small(hidden_dropout_prob=0.5, classifier_dropout=0.0)).train()
+    assert (model.dropout.p, model.model.dropout.p) == (0.0, 0.5)
+    assert LectureBertForTokenClassification(small(hidden_dropout_prob=0.5)).dropout.p == 0.5
+
+
+def test_initial_weights() -> None:
+    """Normal, cut off at two standard deviations, as in Google's code; the published shape has 110,106,428 weights."""
+    model = LectureBertForPreTraining(small(hidden_size=48, vocab_size=500, initializer_range=0.03))
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 2:
+            assert parameter.abs().max() <= 0.06, name
+            if parameter.numel() > 1000:
+                assert_close(parameter.std().item(), 0.03 * 0.8796, rtol=0.1, atol=0)
+        else:
+            assert (parameter == (1.0 if name.endswith("norm.weight") else 0.0)).all()
+    with torch.device("meta"):
+        ours, theirs = LectureBertForPreTraining(LectureBertConfig()), BertForPreTraining(BertConfig())
+    assert ours.num_parameters() == theirs.num_parameters() == 110_106_428

@@ -1,0 +1,322 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Pre-training as a task: ours and transformers' own models, with next sentences and without."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.nn import functional as F
+from transformers import (
+    AlbertConfig,
+    AlbertForPreTraining,
+    AutoModelForMaskedLM,
+    AutoModelForPreTraining,
+    AutoTokenizer,
+    BertForNextSentencePrediction,
+    ElectraConfig,
+    ElectraForPreTraining,
+    GPT2Config,
+    GPT2LMHeadModel,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    T5Config,
+    T5ForConditionalGeneration,
+    pipeline,
+)
+
+from hf_lecture_models.hub.card import render_card, write_card
+from hf_lecture_models.hub.facts import facts_of, plain_task
+from hf_lecture_models.hub.publish import prepare
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.main import train_and_test
+from hf_lecture_models.tasks.masked_lm import MASKING_SEED, MaskedLM, MaskedLMRecipe, measure_masked
+from hf_lecture_models.tasks.registry import measure_file, task_of
+from hf_lecture_models.trainer.masked_batches import IS_RANDOM, MaskedBatches
+from tests.tasks.small_pretraining import TEXTS, masked_texts, small_bert, word_tokenizer
+
+KINDS = {"ours": (True, True), "stock": (False, True), "ours, words": (True, False), "stock, words": (False, False)}
+TASK = MaskedLM()
+
+
+def recipe(**fields: Any) -> MaskedLMRecipe:
+    """Documents of one line each, in steps of half of them."""
+    small = {"documents": "texts", "sequence_length": 16, "batch_size": 8, "learning_rate": 0.02, "log_every": 1}
+    return MaskedLMRecipe(**small | fields)
+
+
+def run(folder: Path, kind: str = "ours", model: Any = None, resume: bool = False, texts: Any = TEXTS, **fields: Any):
+    ours, pairs = KINDS[kind]
+    tokenizer = word_tokenizer()
+    model = model or small_bert(tokenizer, ours, pairs, dropout=0.1)
+    chosen = recipe(next_sentence=pairs, **fields)
+    result = TASK.train(model, tokenizer, texts, TEXTS, chosen, output_dir=folder, resume=resume, quiet=True)
+    return result, model
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A kind, and the folder of its model, trained and tested by a recipe."""
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    ours, pairs = KINDS[request.param]
+    start = tmp_path_factory.mktemp("start")
+    small_bert(word_tokenizer(), ours, pairs).save_pretrained(start)
+    word_tokenizer().save_pretrained(start)
+    test = start / "test.txt"
+    test.write_text("\n".join(TEXTS[8:]), encoding="utf-8")
+    fields = {"train_texts": TEXTS, "validation_texts": TEXTS[3:9], "epochs": 8, "test_files": [str(test)]}
+    data = {"name": "Short Lines", "language": "en"}
+    chosen = recipe(from_pretrained=str(start), output_dir=str(folder), data=data, next_sentence=pairs, **fields)
+    train_and_test(TASK, chosen)
+    return request.param, folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_learns_and_the_folder_is_the_best_model(tmp_path: Path, kind: str) -> None:
+    ours, pairs = KINDS[kind]
+    tokenizer = word_tokenizer()
+    before = TASK.evaluate(small_bert(tokenizer, ours, pairs), tokenizer, TEXTS, recipe())
+    result, _ = run(tmp_path, kind, texts=TEXTS * 4, epochs=10, learning_rate=0.005, evaluate_every=30)
+    assert result.best_metric is not None
+    assert result.best_metric < 0.6 * before["masked_perplexity"]
+    model = (AutoModelForPreTraining if pairs else AutoModelForMaskedLM).from_pretrained(tmp_path)
+    after = TASK.evaluate(model, tokenizer, TEXTS, recipe())
+    assert after["masked_perplexity"] == pytest.approx(result.best_metric, rel=1e-5)
+    assert json.loads((tmp_path / "training.json").read_text())["targets_per_second"] > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_measures_are_those_of_a_loop_over_rows(kind: str) -> None:
+    ours, pairs = KINDS[kind]
+    tokenizer = word_tokenizer()
+    model = small_bert(tokenizer, ours, pairs).eval()
+    chosen = recipe(next_sentence=pairs)
+    measured = TASK.evaluate(model, tokenizer, TEXTS, chosen)
+    texts = masked_texts(tokenizer, TEXTS, next_sentence=pairs)
+    rows = texts.draw(np.arange(len(texts)), np.random.default_rng(MASKING_SEED))
+    nats, right, targets, right_pairs, count = 0.0, 0, 0, 0, 0
+    for row in range(len(texts)):
+        batch = rows.to_batch(slice(row, row + 1)).inputs
+        labels, pair = batch.pop("labels")[0], batch.pop("next_sentence_label", None)
+        with torch.no_grad():
+            outputs = model(**batch)
+        logits = (outputs.prediction_logits if pairs else outputs.logits)[0]
+        for position in (labels != -100).nonzero().flatten().tolist():
+            nats -= torch.log_softmax(logits[position], 0)[labels[position]].item()
+            right += int(logits[position].argmax() == labels[position])
+            targets += 1
+        if pair is not None:
+            count += 1
+            right_pairs += int((outputs.seq_relationship_logits[0].argmax() == 1) == (pair[0] == IS_RANDOM))
+    assert measured["masked_perplexity"] == pytest.approx(math.exp(nats / targets), rel=1e-5)
+    assert measured["masked_accuracy"] == pytest.approx(right / targets)
+    assert (measured["targets"], measured.get("pairs", 0)) == (targets, count)
+    if pairs:
+        assert measured["next_sentence_accuracy"] == pytest.approx(right_pairs / count)
+    assert TASK.evaluate(model, tokenizer, TEXTS, recipe(next_sentence=pairs, seed=7)) == measured
+
+
+def test_few_logits_at_once_measure_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = word_tokenizer()
+    model = small_bert(tokenizer)
+    expected = TASK.evaluate(model, tokenizer, TEXTS, recipe())
+    monkeypatch.setattr("hf_lecture_models.tasks.masked_lm._MOST_LOGITS", 1)
+    assert TASK.evaluate(model, tokenizer, TEXTS, recipe()) == pytest.approx(expected, rel=1e-5)
+    assert model.training
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_the_loss_is_the_mean_over_masked_tokens_and_that_over_pairs(ours: bool) -> None:
+    """What the loop weighs by must be what the model divided by; and the second term stands in the model's loss."""
+    tokenizer = word_tokenizer()
+    model = small_bert(tokenizer, ours).eval()
+    source = MaskedBatches(masked_texts(tokenizer, TEXTS), batch_size=8, seed=0)
+    for _ in range(source.steps_per_epoch):
+        (batch,) = source.next_step()
+        outputs, logits = model(**batch.inputs), model(**batch.inputs).prediction_logits
+        labels, second = batch.inputs["labels"], batch.second_term
+        assert second is not None
+        words = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum") / batch.num_items
+        pairs = second.of(outputs)
+        label = batch.inputs["next_sentence_label"]
+        total = F.cross_entropy(outputs.seq_relationship_logits, label, reduction="sum")
+        assert pairs.item() == pytest.approx(total.item() / second.num_items, rel=1e-5)
+        assert outputs.loss.item() == pytest.approx((words + pairs).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["ours", "stock, words"])
+def test_it_resumes_to_the_same_bits(tmp_path: Path, kind: str) -> None:
+    fields = {"epochs": 4, "accumulation_steps": 2, "save_every": 3}
+    _, expected = run(tmp_path / "straight", kind, **fields)
+    run(tmp_path / "cut", kind, **fields)
+    newest = max((tmp_path / "cut" / "checkpoints").iterdir())
+    (newest / "complete.json").unlink()
+    with pytest.warns(UserWarning, match=r"complete.json is missing"):
+        _, model = run(tmp_path / "cut", kind, resume=True, **fields)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
+    for field, value in (("mask_probability", 0.2), ("documents", "blank_lines"), ("sequence_length", 12)):
+        with pytest.raises(ValueError, match=f"cannot resume: {field} is"):
+            run(tmp_path / "cut", kind, resume=True, **fields | {field: value})
+    with pytest.raises(ValueError, match="cannot resume: the training data changed"):
+        run(tmp_path / "cut", kind, resume=True, texts=[*TEXTS[1:], TEXTS[0]], **fields)
+
+
+def test_the_command_trains_from_scratch(tmp_path: Path) -> None:
+    model = {"model_type": "lecture_bert", "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    fields = {"model": model, "tokenizer": {"type": "word", "template": "bert"}, "train_texts": TEXTS}
+    for pairs, name in ((True, "LectureBertForPreTraining"), (False, "LectureBertForMaskedLM")):
+        folder = tmp_path / name
+        result, _ = train_and_test(TASK, recipe(output_dir=str(folder), next_sentence=pairs, epochs=1, **fields))
+        assert (result.metric_name, result.best_metric) == ("loss", None)
+        assert json.loads((folder / "config.json").read_text())["architectures"] == [name]
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        assert tokenizer("the ship", "a letter")["token_type_ids"] == [0, 0, 0, 0, 1, 1, 1]
+        assert tokenizer.mask_token == "[MASK]"
+
+
+def test_a_head_that_a_checkpoint_lacks_starts_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokenizer = word_tokenizer()
+    start = small_bert(tokenizer, pairs=False)
+    start.save_pretrained(tmp_path)
+    model = TASK.model(recipe(from_pretrained=str(tmp_path)), tokenizer, TEXTS)
+    told = capsys.readouterr().err
+    assert "seq_relationship" in told
+    assert "pooler" in told
+    assert "embed_tokens" not in told
+    assert torch.equal(model.lm_head.weight, start.lm_head.weight)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"sequence_length": 33}, "sequence_length 33 is more than the model's longest input, 32 tokens"),
+        ({"next_sentence": False}, "LectureBertForPreTraining needs pairs; set next_sentence true, or load the model"),
+        ({"documents": "titles"}, "^training data: next sentences need two documents at least, .* there is 1"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(tmp_path: Path, fields: dict[str, Any], message: str) -> None:
+    tokenizer = word_tokenizer()
+    with pytest.raises(ValueError, match=message):
+        TASK.train(small_bert(tokenizer), tokenizer, TEXTS, None, recipe(**fields), output_dir=tmp_path, quiet=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_mistakes_are_named(tmp_path: Path) -> None:
+    tokenizer = word_tokenizer()
+    plain, model = small_bert(tokenizer, pairs=False), small_bert(tokenizer)
+    with pytest.raises(
+        ValueError, match="predicts no next sentences; set next_sentence false, or load the model by Au"
+    ):
+        TASK.train(plain, tokenizer, TEXTS, None, recipe(), output_dir=tmp_path, quiet=True)
+    with pytest.raises(ValueError, match="^validation data: next sentences need two documents"):
+        TASK.train(model, tokenizer, TEXTS, TEXTS[4:5], recipe(), output_dir=tmp_path, quiet=True)
+    for value in (0, 1.5):
+        with pytest.raises(ValueError, match="mask_probability must be"):
+            recipe(mask_probability=value)
+    with pytest.raises(ValueError, match="documents must be one of blank_lines, titles, texts"):
+        recipe(documents="lines")
+    zebras = ["zebra zebra"] * 3
+    with pytest.raises(ValueError, match="no token to mask; all of them are special or unknown"):
+        TASK.evaluate(plain, tokenizer, zebras, recipe())
+
+
+def test_the_task_of_a_model_is_that_of_its_class() -> None:
+    tokenizer, shape = word_tokenizer(), {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1}
+    for ours, pairs in KINDS.values():
+        model = small_bert(tokenizer, ours, pairs)
+        assert task_of(model).name == "masked_lm"
+        tag, auto = plain_task(model)["pipeline_tag"], plain_task(model)["auto_class"]
+        assert (tag, auto) == ("fill-mask", "AutoModelForPreTraining" if pairs else "AutoModelForMaskedLM")
+    roberta = RobertaForMaskedLM(RobertaConfig(vocab_size=9, intermediate_size=8, **shape))
+    assert task_of(roberta).name == "masked_lm"
+    gpt2 = GPT2LMHeadModel(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=2))
+    assert task_of(gpt2).name == "causal_lm"
+    t5 = T5ForConditionalGeneration(T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2))
+    config = AlbertConfig(vocab_size=9, embedding_size=4, intermediate_size=8, **shape)
+    electra = ElectraForPreTraining(ElectraConfig(vocab_size=9, embedding_size=4, intermediate_size=8, **shape))
+    bert = BertForNextSentencePrediction(small_bert(tokenizer, ours=False).config)
+    for other in (t5, AlbertForPreTraining(config), electra, bert):
+        with pytest.raises(ValueError, match="is a model of none of the tasks"):
+            task_of(other)
+
+
+def test_the_card_of_a_trained_folder(trained: tuple[str, Path]) -> None:
+    kind, folder = trained
+    pairs = KINDS[kind][1]
+    model, tokenizer = load_model(str(folder))
+    facts = facts_of(folder, model, tokenizer)
+    assert facts["task"]["auto_class"] == ("AutoModelForPreTraining" if pairs else "AutoModelForMaskedLM")
+    assert facts["data"] == {"name": "Short Lines", "language": "en", "split": "test"}
+    card = render_card(facts)
+    assert card.data.pipeline_tag == "fill-mask"
+    keys = ["masked_perplexity", "masked_accuracy", *(["next_sentence_accuracy"] if pairs else [])]
+    assert [result.metric_type for result in card.data.eval_results] == keys
+    assert f"| perplexity per masked token | {facts['results']['masked_perplexity']:#.4g} |" in card.text
+    assert ("| accuracy of next sentences |" in card.text) == pairs
+    assert "15 % of the tokens of each row masked, by seed 0; rows of at most 16 tokens." in card.text
+    counted = f"Counted over {facts['results']['targets']} masked tokens"
+    assert f"{counted} and {facts['results'].get('pairs')} pairs." in card.text if pairs else f"{counted}." in card.text
+    assert "accelerate launch training/train_masked_lm.py recipe.yaml" in card.text
+    assert "masked tokens predicted: " in card.text
+    assert ("AutoModelForPreTraining" in card.text) == pairs
+    assert "bits" not in card.text
+    assert not re.search(r"\n{4,}|[{}]{2}|\{%|None| \n", card.text)
+
+
+def test_the_example_runs(
+    trained: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, folder = trained
+    model, tokenizer = load_model(str(folder))
+    facts = facts_of(folder, model, tokenizer)
+    code = re.findall(r"```python\n(.*?)```", write_card(tmp_path, facts).read_text(), flags=re.DOTALL)[0]
+    assert code.strip() == TASK.usage(facts)
+    monkeypatch.chdir(folder)
+    exec(compile(code, "README.md", "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == 5
+    guesses = pipeline("fill-mask", model=str(folder))(f"the {tokenizer.mask_token} of the")
+    assert [line.split(maxsplit=1)[1] for line in shown] == [guess["sequence"] for guess in guesses]
+
+
+def test_what_is_published_loads(trained: tuple[str, Path], tmp_path: Path) -> None:
+    kind, folder = trained
+    model, tokenizer = load_model(str(folder))
+    stage = prepare(model, tokenizer, "somebody/small", tmp_path / "stage", facts_of(folder, model, tokenizer))
+    assert any(stage.glob("*.py")) == KINDS[kind][0]
+    loaded, _ = load_model(str(stage))
+    assert type(loaded) is type(model)
+    weights = load_file(stage / "model.safetensors")
+    assert all(torch.equal(tensor, loaded.state_dict()[name]) for name, tensor in weights.items())
+    bare = prepare(model, tokenizer, "somebody/bare", tmp_path / "bare")
+    text = (bare / "README.md").read_text()
+    assert 'pipeline("fill-mask", model="somebody/bare")' in text
+    assert "Nothing was measured." in text
+
+
+def test_a_file_is_measured_as_the_model_was_trained(trained: tuple[str, Path], tmp_path: Path) -> None:
+    kind, folder = trained
+    pairs = KINDS[kind][1]
+    model, tokenizer = load_model(str(folder))
+    facts = facts_of(folder, model, tokenizer)
+    (tmp_path / "more.tokens").write_text("\n".join(TEXTS), encoding="utf-8")
+    measured = measure_file(tmp_path / "more.tokens", model, tokenizer, facts)
+    assert measured["task"] == facts["task"]
+    assert measured["data"]["split"] == "more.tokens"
+    assert measured["results"] == measure_masked(
+        model, masked_texts(tokenizer, TEXTS, next_sentence=pairs), recipe(next_sentence=pairs)
+    )
+    # Of a model from elsewhere nothing is known but itself.
+    (tmp_path / "parted.txt").write_text("\n\n".join(TEXTS), encoding="utf-8")
+    with pytest.raises(ValueError, match="sequence_length 128 is more than the model's longest input"):
+        measure_file(tmp_path / "parted.txt", model, tokenizer, {})
+    fresh = small_bert(tokenizer, *KINDS[kind], max_position_embeddings=128)
+    found = measure_file(tmp_path / "parted.txt", fresh, tokenizer, {})
+    assert ("next_sentence_accuracy" in found["results"]) == pairs
