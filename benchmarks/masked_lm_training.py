@@ -25,7 +25,7 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM
 
-from benchmarks.common import write_results
+from benchmarks.common import read_options, write_results
 from hf_lecture_models import LectureBertConfig, LectureBertForMaskedLM
 
 PEER = "transformers"
@@ -158,7 +158,7 @@ def main() -> None:
     parser.add_argument("--dropout", type=float, nargs="*", default=[0.0, 0.1])
     parser.add_argument("--precision", nargs="*", default=["float32", "bf16 autocast"])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    shape = parser.parse_args()
+    shape = read_options(parser)
     if shape.device == "cpu":
         torch.set_num_threads(1)
     results: dict[str, Any] = {"shape": {name: getattr(shape, name) for name in (*sizes, "device")}}

@@ -21,8 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks import blimp, wikitext2_table
+from hf_lecture_models import (
+    LayerPerInputConfig,
+    LayerPerInputForSequenceClassification,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
+)
 from hf_lecture_models.tokenization.corpus import read_texts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,6 +152,14 @@ def quickstart_page() -> Iterator[str]:
 
 def systems_of_the_readme() -> Iterator[str]:
     yield f"three-way SST: {accuracy('bag_of_words_sst3')} of the test sentences"
+    yield (
+        f"three-way SST: {accuracy('padded_mlp_sst3')} of the test sentences; one input per layer "
+        f"{accuracy('padded_mlp_layer_per_input_sst3')}"
+    )
+    yield (
+        f"three-way SST: {accuracy('recurrent_sst3')} of the test sentences; tags of the English Web Treebank: "
+        f"{accuracy('recurrent_ewt')} of the test words"
+    )
     # KenLM's own figure is held to ours by tests/models/ngram/test_kenlm_ngram.py.
     best = ngram(5, "modified_kneser_ney")
     yield (
@@ -248,6 +263,13 @@ RECURRENT_SHAPES = ("WikiText-2: 2 x 200, 33 k words", "2 x 512, 8 k words")
 def lecture_map() -> Iterator[str]:
     yield f"[three-way SST](../hub_cards/bag_of_words_sst3.md): {accuracy('bag_of_words_sst3')} of the test sentences"
     yield f"[SST-2](../hub_cards/bag_of_words_sst2.md): {accuracy('bag_of_words_sst2')} of the validation set"
+    for recipe in ("padded_mlp_sst3", "padded_mlp_layer_per_input_sst3"):
+        yield f"[three-way SST](../hub_cards/{recipe}.md): {accuracy(recipe)} of the test sentences"
+    yield (
+        f"[three-way SST](../hub_cards/recurrent_sst3.md), last state: {accuracy('recurrent_sst3')} of the test "
+        f"sentences (bag of words: {accuracy('bag_of_words_sst3')})"
+    )
+    yield f"[English Web Treebank](../hub_cards/recurrent_ewt.md): {accuracy('recurrent_ewt')} of the test words"
     (grey, great), *_ = pairs("words of WikiText-2, 5-gram")
     (grey_letters, great_letters), *_ = pairs("characters of WikiText-2, 6-gram")
     yield f"{grey} and {great} by a 5-gram of words, {grey_letters} and {great_letters} by a 6-gram of characters"
@@ -420,6 +442,8 @@ def large_vocabulary_curves() -> Iterator[str]:
 def page(name: str) -> Callable[[], Iterator[str]]:
     return {
         "bag_of_words": bag_of_words_page,
+        "bert": bert_page,
+        "padded_mlp": padded_mlp_page,
         "ngram": ngram_page,
         "feed_forward": feed_forward_page,
         "recurrent": recurrent_page,
@@ -428,11 +452,48 @@ def page(name: str) -> Callable[[], Iterator[str]]:
     }[name]
 
 
+def bert_page() -> Iterator[str]:
+    """No figure of ours yet."""
+    yield from ()
+
+
 def bag_of_words_page() -> Iterator[str]:
     yield (
         f"{accuracy('bag_of_words_sst3')} of three-way SST's test sentences and "
         f"{accuracy('bag_of_words_sst2')} of SST-2's "
         "validation set"
+    )
+
+
+def parameters(kind: str, length: int, **fields: Any) -> int:
+    """Of a network of padded_mlp with 64 units and three classes, without its word vectors."""
+    config_class, model_class = {
+        "padded": (PaddedMlpConfig, PaddedMlpForSequenceClassification),
+        "layer per input": (LayerPerInputConfig, LayerPerInputForSequenceClassification),
+    }[kind]
+    with torch.device("meta"):
+        model = model_class(config_class(max_position_embeddings=length, num_labels=3, **fields))
+    table = 0 if model.config.embedding_size is None else model.get_input_embeddings().weight.numel()
+    return model.num_parameters() - table
+
+
+def padded_mlp_page() -> Iterator[str]:
+    recipes = ("padded_mlp_sst3", "padded_mlp_layer_per_input_sst3")
+    seconds = " and ".join(f"{facts(recipe)['training']['cpu_seconds']:.0f}" for recipe in recipes)
+    yield (
+        f"After {seconds} CPU seconds of learning they are right on {accuracy(recipes[0])} and {accuracy(recipes[1])} "
+        "of three-way SST's"
+    )
+    yield f"is right on {accuracy('bag_of_words_sst3')}"
+    for length in (10, 60, 500):
+        sizes = (parameters(kind, length, embedding_size=64) for kind in ("padded", "layer per input"))
+        yield table_row(length, *(f"{size:,}" for size in sizes))
+    layers = [parameters("layer per input", length, embedding_size=64) for length in (1, 2)]
+    yield f"has the {layers[1] - layers[0]:,} of one layer"
+    vocabulary = facts(recipes[0])["vocabulary"]["size"]
+    yield (
+        f"with the {vocabulary:,} tokens of the recipes a padded perceptron of 64 units for 60 words has "
+        f"{parameters('padded', 60, vocab_size=vocabulary):,} parameters"
     )
 
 
@@ -554,8 +615,17 @@ OTHERS: dict[str, dict[str, str]] = {
         "constant rate 0.003": "an option",
         "dropout of 0.2": "the recipe's",
     },
+    PAGES.format("bert"): {
+        "15 % of the words are chosen; 80 %": "the paper's",
+        "10 % another word, 10 % stay": "the paper's",
+        "0.1 each in the paper": "the paper's",
+    },
     PAGES.format("feed_forward"): {"at 33,280 words": "size of the vocabulary"},
-    PAGES.format("gpt1"): {"0.1 each in the paper": "the paper's", "up to 1,024 positions": "a limit in the code"},
+    PAGES.format("gpt1"): {
+        "0.1 each in the paper": "the paper's",
+        "0.5, as in the paper": "the paper's",
+        "up to 1,024 positions": "a limit in the code",
+    },
     PAGES.format("ngram"): {"0.5, 1 and 1.5 serve": "constants of the code"},
     PAGES.format("recurrent"): {
         "At 33,000 words": "an example of a size",

@@ -135,7 +135,8 @@ def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input
             layer = getattr(model_or_embeddings, f"get_{which}_embeddings")()
         except (AttributeError, NotImplementedError):
             layer = None
-        table = getattr(layer, "weight", None)
+        # Words that are numbers go in through a matrix, which has no vector for each.
+        table = None if which == "input" and isinstance(layer, nn.Linear) else getattr(layer, "weight", None)
         if not isinstance(table, Tensor):
             other = "input" if which == "output" else "output"
             raise ValueError(

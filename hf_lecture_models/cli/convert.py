@@ -3,7 +3,10 @@
 
 from pathlib import Path
 
+from transformers import AutoConfig
+
 from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, load_model
+from hf_lecture_models.models.ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
 
 
@@ -24,7 +27,9 @@ def run(source: str, target: Path) -> None:
         raise ValueError(f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz), the other a folder")
     _refuse_existing(target)
     be_quiet()
-    check_location(source)
+    local_only = check_location(source)
+    if is_arpa_name(target):
+        _refuse_other_models(source, local_only)
     counts = convert_to_arpa(source, target) if is_arpa_name(target) else convert_from_arpa(source, target)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
 
@@ -39,6 +44,15 @@ def _convert_to_onnx(source: str, target: Path) -> None:
     if difference is not None:
         checked = f"outputs differ from the model's by at most {difference:.1g}"
     print(f"{target}: {target.stat().st_size:,} bytes; {checked}")
+
+
+def _refuse_other_models(source: str, local_only: bool) -> None:
+    config = AutoConfig.from_pretrained(source, local_files_only=local_only)
+    if not isinstance(config, NGramConfig):
+        saved = ", ".join(config.architectures or [config.model_type])
+        raise ValueError(
+            f"{source} holds {saved}, and only n-grams are written as ARPA files; name a file .onnx for this model"
+        )
 
 
 def _refuse_existing(target: Path) -> None:

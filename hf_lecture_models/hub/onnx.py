@@ -34,6 +34,7 @@ class _Tensors(nn.Module):
         inputs: names of the tensors that it reads, each (batch, seq); of multiple choice (batch, choices, seq).
         outputs: names of those that it returns.
         per_token: those with the axes (batch, seq) in front, which padding has a part of.
+        shortest: the least length of an `example`: beside padding, a model that reads pairs alone wants two tokens.
     """
 
     def __init__(self, model: Any):
@@ -46,6 +47,7 @@ class _Tensors(nn.Module):
         self.inputs = ["input_ids", "attention_mask"]
         self.inputs += ["token_type_ids"] if "token_type_ids" in known and types > 1 else []
         self.has_choices = type(model) in model_classes(AutoModelForMultipleChoice, type(model.config))
+        self.shortest = 1 if getattr(model.config, "pair_combination", None) is None else 3
         short, long = (self._outputs(*self.example(2, length)) for length in self._two_lengths())
         self.outputs = list(long)
         self.per_token = [name for name in long if short[name].shape[1] != long[name].shape[1]]
@@ -68,7 +70,7 @@ class _Tensors(nn.Module):
         return {name: value for name, value in found.items() if isinstance(value, Tensor)}
 
     def _two_lengths(self) -> tuple[int, int]:
-        return 1, min(5, input_limit(self.model) or 5)
+        return self.shortest, min(5, input_limit(self.model) or 5)
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
@@ -149,7 +151,7 @@ def _largest_differences(tensors: _Tensors, path: Path) -> dict[str, float]:
     session = InferenceSession(str(path), providers=["CPUExecutionProvider"])
     largest = dict.fromkeys(tensors.outputs, torch.zeros(()))
     longest = input_limit(tensors.model) or 19
-    for rows, length in ((1, 1), (3, min(7, longest)), (4, min(19, longest))):
+    for rows, length in ((1, tensors.shortest), (3, min(7, longest)), (4, min(19, longest))):
         given = tensors.example(rows, length)
         found = session.run(None, {name: value.numpy() for name, value in zip(tensors.inputs, given, strict=True)})
         with torch.no_grad():

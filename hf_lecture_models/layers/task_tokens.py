@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Special tokens that tell a language model its task: where a text's Extract stands, and a pair in its other order.
 
-A text is `Start text Extract`, a pair `Start a Delim b Extract` (Radford et al. 2018, section 3.3; slide R:1088).
+A text is `Start text Extract`, a pair `Start a Delim b Extract` (Radford et al. 2018, section 3.3; slide R:1087).
 """
 
 from __future__ import annotations

@@ -55,5 +55,5 @@ def first_token(hidden: Tensor, attention_mask: Any = None) -> Tensor:
     """
     if attention_mask is None or is_prepared(attention_mask):
         return hidden[:, 0]
-    rows = torch.arange(len(hidden), device=hidden.device)
+    rows = torch.arange(hidden.shape[0], device=hidden.device)
     return hidden[rows, attention_mask.bool().int().argmax(1).to(hidden.device)]

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A text's vector, from the states of its tokens; one for two texts, from their vectors (slides R:588, Y:442-463)."""
+"""A text's vector, from the states of its tokens; one for two texts, from their vectors (slides R:588, Y:441-462)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hf_lecture_models.layers.inputs import last_token_index, padding_mask
+from hf_lecture_models.layers.inputs import padding_mask
 
 
 def real_tokens(attention_mask: Tensor | None, states: Tensor) -> Tensor:
@@ -30,7 +30,8 @@ def last_state(states: Tensor, real: Tensor) -> Tensor:
     Returns:
         (batch, size); zeros for a row of nothing but padding, as of the other functions here.
     """
-    return _state_at(last_token_index(real)[:, -1], states, real)
+    steps = torch.arange(real.shape[1], device=real.device)
+    return _state_at(steps.where(real, 0).amax(1), states, real)
 
 
 def end_states(states: Tensor, real: Tensor) -> Tensor:

@@ -166,6 +166,20 @@ def template_to_add(auto_class: Any, recipe: Any) -> str | None:
     return None if has_head else text_template(auto_class, type(config))
 
 
+def templated_tokenizer(auto_class: Any, recipe: Any, texts: Iterable[str]) -> Any:
+    """`tokenizer_for` the recipe, with the template that its model needs added where it is missing.
+
+    Raises:
+        OSError, ValueError: as `tokenizer_for` and `add_template`.
+    """
+    tokenizer = tokenizer_for(recipe, texts)
+    template = template_to_add(auto_class, recipe)
+    if template is not None and add_template(tokenizer, template) and recipe.from_pretrained:
+        special = tokenizer(" ", " ").tokens()
+        tell(f"the tokenizer gets the template {template!r}, a pair is {' '.join(special)}; new tokens start anew")
+    return tokenizer
+
+
 def add_template(tokenizer: Any, name: str) -> bool:
     """Let any tokenizer of the Rust library follow a template; what special tokens it lacks are added.
 

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.tasks.factories import add_template, tell, template_to_add, tokenizer_for
+from hf_lecture_models.tasks.factories import templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
@@ -87,12 +87,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
         """The tokenizer; the template that the model needs is added where it is missing."""
         texts, pairs = _texts(data)
-        tokenizer = tokenizer_for(recipe, [*texts, *(pairs or ())])
-        template = template_to_add(self.auto_class, recipe)
-        if template is not None and add_template(tokenizer, template) and recipe.from_pretrained:
-            special = tokenizer(" ", " ").tokens()
-            tell(f"the tokenizer gets the template {template!r}, a pair is {' '.join(special)}; new tokens start anew")
-        return tokenizer
+        return templated_tokenizer(self.auto_class, recipe, [*texts, *(pairs or ())])
 
     def model(self, recipe: TextClassificationRecipe, processor: Any, data: Rows) -> Any:
         """The classifier, with the classes of the data.

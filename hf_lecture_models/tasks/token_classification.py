@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from transformers import AutoModelForTokenClassification
 
-from hf_lecture_models.tasks.factories import tell, tokenizer_for
+from hf_lecture_models.tasks.factories import tell, templated_tokenizer
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
     class_fields,
@@ -93,8 +93,8 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         return None if rows is None else _checked(rows)
 
     def processor(self, recipe: TokenClassificationRecipe, data: Rows) -> Any:
-        """The tokenizer."""
-        return tokenizer_for(recipe, map(" ".join, data.columns["tokens"]))
+        """The tokenizer; the template that the model needs is added where it is missing."""
+        return templated_tokenizer(self.auto_class, recipe, map(" ".join, data.columns["tokens"]))
 
     def model(self, recipe: TokenClassificationRecipe, processor: Any, data: Rows) -> Any:
         """The tagger, with the tags of the data.

@@ -20,7 +20,8 @@ import hf_lecture_cli
 import hf_lecture_models
 from tests.forked_python import ForkedPython
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+USAGE = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
 GROUP = typer.main.get_command(hf_lecture_cli.app)
 
 # Runs the console script's function and leaves the names of all modules that it imported.
@@ -134,13 +135,13 @@ def test_ctrl_c_is_quiet_while_a_verb_is_imported():
 def test_every_verb_is_documented():
     for name, command in GROUP.commands.items():
         assert command.help, name
-        assert f"hf-lecture {name} " in README + " ", name
+        assert f"hf-lecture {name} " in USAGE + " ", name
         for parameter in command.params:
             assert parameter.help, f"{name} {parameter.name}"
 
 
-def test_the_readmes_commands_are_understood():
-    section = README.partition("## In the terminal\n")[2].partition("\n## ")[0]
+def test_the_commands_of_the_page_are_understood():
+    section = USAGE.partition("## In the terminal\n")[2].partition("\n## ")[0]
     lines = [shlex.split(line, comments=True) for line in section.splitlines() if line.startswith("    hf-lecture ")]
     assert len(lines) > 3
     context = GROUP.make_context("hf-lecture", ["score", "model"])

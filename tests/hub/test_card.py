@@ -201,6 +201,15 @@ def test_deviations_are_those_of_the_modeling_file(saved: tuple[Path, dict[str, 
     assert "\n- Slide (1) leaves the end of a text out" in ngram, "its docstring indents the list"
 
 
+def test_two_models_of_one_page_have_deviations_of_their_own(saved: tuple[Path, dict[str, Any]]) -> None:
+    _, facts = saved
+    for name, deviation in (("padded_mlp", "- The slide's integers"), ("layer_per_input", "- The slide names no σ")):
+        text = render_card(facts | {"model_type": f"lecture_{name}"}).text
+        assert "**Padded texts, and one input per layer.** Slides" in text
+        assert f"stand at the head of `modeling_{name}.py`" in text
+        assert f"\n{deviation}" in text
+
+
 def test_nothing_is_claimed_of_what_was_not_measured(saved: tuple[Path, dict[str, Any]]) -> None:
     _, facts = saved
     card = render_card(

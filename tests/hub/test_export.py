@@ -69,6 +69,8 @@ def test_auto_map_lists_every_class_of_the_model_type(tmp_path: Path) -> None:
         "AutoConfig": "configuration_recurrent.RecurrentConfig",
         "AutoModel": "modeling_recurrent.RecurrentModel",
         "AutoModelForCausalLM": "modeling_recurrent.RecurrentForCausalLM",
+        "AutoModelForSequenceClassification": "modeling_recurrent.RecurrentForSequenceClassification",
+        "AutoModelForTokenClassification": "modeling_recurrent.RecurrentForTokenClassification",
     }
 
 

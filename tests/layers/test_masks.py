@@ -102,6 +102,28 @@ def test_bidirectional_masks_without_padding(source: int | None) -> None:
         assert eager is None or (eager == 0).all()
 
 
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+def test_bidirectional_masks_keep_packed_texts_apart(implementation: str, padded: bool) -> None:
+    """A position of 0 begins another text; without one within a row, there is nothing to keep apart."""
+    positions = torch.tensor([[0, 1, 0, 1, 2], [0, 1, 2, 3, 4]])
+    real = torch.tensor([[1, 1, 0, 1, 1], [1, 1, 1, 1, 0]])
+    texts = torch.tensor([[0, 0, 1, 1, 1], [0] * 5])
+    expected = texts[:, :, None] == texts[:, None]
+    mask = bidirectional_mask(implementation, hidden(2, 5), real if padded else None, position_ids=positions)
+    assert torch.equal(allows(mask), expected & real.bool()[:, None] if padded else expected)
+    assert bidirectional_mask("sdpa", hidden(2, 5), position_ids=positions[1:]) is None
+
+
+def test_bidirectional_masks_that_are_prepared() -> None:
+    given = torch.rand(2, 1, 3, 3) < 0.5
+    assert torch.equal(bidirectional_mask("sdpa", hidden(2, 3), given), given)
+    assert torch.equal(allows(bidirectional_mask("eager", hidden(2, 3), given)), given[:, 0])
+    for wrong in (given[:, :, 1:], given.long(), torch.ones(2, 4), torch.ones(3, 3)):
+        with pytest.raises(ValueError, match="attention_mask has shape"):
+            bidirectional_mask("eager", hidden(2, 3), wrong)
+
+
 def test_a_block_mask_says_the_same() -> None:
     """What flex_attention is given, at the few places that two small inputs have."""
     real = torch.tensor(MASKS["left"])

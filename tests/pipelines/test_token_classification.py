@@ -29,9 +29,10 @@ TOKENIZERS: dict[str, dict[str, Any]] = {
     "bpe_bytes": {"type": "bpe", "merges": 8, "form": "bytes"},
     "char": {"type": "char"},
     "byte": {"type": "byte"},
+    "wordpiece": {"type": "wordpiece", "vocab_size": 60},
 }
 WHOLE_WORDS = ("word", "classes")
-SLOW = ("classes", "spelled", "bpe_bytes", "char", "byte")
+SLOW = ("classes", "spelled", "bpe_bytes", "char", "byte", "wordpiece")
 STRATEGIES = ("none", "simple", "first", "average", "max")
 
 

@@ -224,6 +224,18 @@ def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
     assert (described["classes"], described["scheme"]) == (TAGS, "plain")
 
 
+def test_a_new_bert_reads_its_template() -> None:
+    shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    chosen, data = recipe(model={"model_type": "lecture_bert", **shape}), read(ROWS)
+    tokenizer = TASK.processor(chosen, data)
+    model = TASK.model(chosen, tokenizer, data)
+    (sentence, *_) = encode_sentences(model, tokenizer, data)
+    assert tokenizer.convert_ids_to_tokens(sentence.inputs["input_ids"]) == ["[CLS]", *ROWS[0]["tokens"], "[SEP]"]
+    assert "token_type_ids" in sentence.inputs
+    assert sentence.first_tokens == list(range(1, 8))
+    assert set(TASK.evaluate(model, tokenizer, data, chosen)) >= {"f1", "accuracy"}
+
+
 def test_numbers_have_the_names_that_the_recipe_gives() -> None:
     rows = [{"tokens": ["a", "b", "c"], "tags": [10, 0, 2]}]
     chosen = recipe(label_names={0: "O", 10: "B-X"}, scheme="plain")

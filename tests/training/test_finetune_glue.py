@@ -173,7 +173,7 @@ def test_a_classifier_starts_from_a_language_model(place: Path, capsys: pytest.C
     in_process("--from_pretrained", "LM", *options)
     assert "weights that LM does not hold start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
     model = AutoModelForSequenceClassification.from_pretrained("OUT")
-    assert (type(model).__name__, model.num_labels) == ("RecurrentForSequenceClassification", 2)
+    assert (type(model).__name__, model.config.num_labels) == ("RecurrentForSequenceClassification", 2)
     for name, tensor in language_model.model.state_dict().items():
         assert torch.equal(model.model.state_dict()[name], tensor), name
     assert pipeline("text-classification", model="OUT")("a fine film")[0]["label"] in ("negative", "positive")

@@ -7,12 +7,8 @@ from huggingface_hub.dataclasses import strict
 
 from hf_lecture_models.base.configuration import LectureConfig
 
-# Fields of `bert` configurations that change what is computed -> their values for what is computed here.
-_ONLY_VALUES: dict[str, tuple[Any, ...]] = {
-    "is_decoder": (False, None),
-    "add_cross_attention": (False, None),
-    "position_embedding_type": ("absolute", None),
-}
+# Fields of `bert` configurations that change what is computed -> what they say of this model.
+_ONE_VALUE: dict[str, Any] = {"is_decoder": False, "add_cross_attention": False, "position_embedding_type": "absolute"}
 
 
 @strict
@@ -66,6 +62,11 @@ class LectureBertConfig(LectureConfig):
         "classifier_dropout",
     )
 
+    # Without an annotation they are no fields, but programs find them, and an assignment is checked.
+    is_decoder = False
+    add_cross_attention = False
+    position_embedding_type = "absolute"
+
     vocab_size: int = 30_522
     hidden_size: int = 768
     num_hidden_layers: int = 12
@@ -83,12 +84,8 @@ class LectureBertConfig(LectureConfig):
     pad_token_id: int | None = 0
 
     def __post_init__(self, **kwargs: Any) -> None:
-        for name, allowed in _ONLY_VALUES.items():
-            if (given := kwargs.pop(name, None)) not in allowed:
-                raise ValueError(
-                    f"LectureBertConfig.{name} is {given!r}; this BERT is an encoder with trained absolute positions: "
-                    "leave the field out, or load the checkpoint with transformers' own class"
-                )
+        for name in kwargs.keys() & _ONE_VALUE.keys():
+            self._check_value(name, kwargs.pop(name))
         super().__post_init__(**kwargs)
 
     @property
@@ -103,3 +100,11 @@ class LectureBertConfig(LectureConfig):
                 f"LectureBertConfig.hidden_size is {self.hidden_size}; it must be a multiple of "
                 f"num_attention_heads={self.num_attention_heads}"
             )
+
+    def _check_value(self, name: str, value: Any) -> None:
+        if name in _ONE_VALUE and value not in (None, _ONE_VALUE[name]):
+            raise ValueError(
+                f"LectureBertConfig.{name} is {value!r}; this BERT is an encoder with absolute positions: leave "
+                "the field out, or load the checkpoint with transformers' own class"
+            )
+        super()._check_value(name, value)

@@ -36,7 +36,7 @@ Deviations:
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -174,7 +174,9 @@ class LectureBertModel(LectureBertPreTrainedModel):
 
 
 class BertHead:
-    """What the heads read: the text's vector c, and of each state what the output layer sees."""
+    """What the heads read: c of texts "[CLS] a [SEP] b [SEP]", and of each state what the output layer sees."""
+
+    text_template: ClassVar[str | None] = "bert"
 
     def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
         """c, (batch, hidden_size)."""
@@ -284,7 +286,7 @@ class LectureBertForMultipleChoice(BertHead, MultipleChoiceHead, LectureBertPreT
         self.post_init()
 
 
-class LectureBertForTokenClassification(TokenClassificationHead, LectureBertPreTrainedModel):
+class LectureBertForTokenClassification(BertHead, TokenClassificationHead, LectureBertPreTrainedModel):
     """The class of each token, from its h_t.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2, num_labels=3)
@@ -302,7 +304,7 @@ class LectureBertForTokenClassification(TokenClassificationHead, LectureBertPreT
         self.post_init()
 
 
-class LectureBertForQuestionAnswering(QuestionAnsweringHead, LectureBertPreTrainedModel):
+class LectureBertForQuestionAnswering(BertHead, QuestionAnsweringHead, LectureBertPreTrainedModel):
     """Scores of being the first and the last token of the answer, from each h_t.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)

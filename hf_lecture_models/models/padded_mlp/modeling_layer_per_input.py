@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """One input per layer: a network with as many layers as a text has words, each with weights of its own.
 
-Slide R:330-340. No paper is on the slide. The inputs u_1, ..., u_L in R^n are those of `modeling_padded_mlp.py`; then
+Slide R:329-342. No paper is on the slide. The inputs u_1, ..., u_L in R^n are those of `modeling_padded_mlp.py`; then
 
     h_0 = 0
-    h_l = σ(A_l [h_{l-1}; u_l] + b_l),  l = 1, ..., L                                (slide R:340)
+    h_l = σ(A_l [h_{l-1}; u_l] + b_l),  l = 1, ..., L                                (slide R:342)
     f(X) = A h_L + b,   P(class k | X) = softmax(f(X))_k
 
 A text of L words runs through L layers and stops there: the classifier reads h_L. Every layer is small, m (m + n + 1)
@@ -17,7 +17,7 @@ Deviations:
 - Dropout and initial values are on no slide. All layers start equal: b = 0, the columns of A for u_l uniform within
   1/sqrt(m + n), torch's rule, and those for h_{l-1} the identity, as Le, Jaitly and Hinton ("A simple way to initialize
   recurrent networks of rectified linear units", 2015) start a recurrent network: the first state then is a sum of the
-  words. Uniform in all columns, what is read early vanishes on its way through the layers (slide R:338).
+  words. Uniform in all columns, what is read early vanishes on its way through the layers (slide R:340).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class LayerPerInputModel(LayerPerInputPreTrainedModel):
         super()._init_weights(module)
         if not isinstance(module, nn.Linear):
             return
-        first = self.layers[0].linear
+        first: Any = self.layers[0].linear
         if module is first:
             identity = torch.eye(self.config.hidden_size, dtype=module.weight.dtype, device=module.weight.device)
             init.copy_(module.weight, torch.cat((identity, module.weight[:, len(identity) :]), 1))

@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The padded multi-layer perceptron: a text is filled up with zeros to one length, and read by a network at once.
 
-Slides R:309-328 (texts of unequal length, zero-padded up to the longest), R:76-97 (the codings τ of a token) and
+Slides R:309-327 (texts of unequal length, zero-padded up to the longest), R:76-97 (the codings τ of a token) and
 R:670-684 (trained word vectors in their place). No paper is on the slides.
 
 For the words w_1, ..., w_L of a text X with L <= M, and M zero vectors to draw from,
 
-    X̂ = (u_1, ..., u_L, 0, ..., 0) in R^{M n},   u_l in R^n the input of w_l         (slide R:322)
+    X̂ = (u_1, ..., u_L, 0, ..., 0) in R^{M n},   u_l in R^n the input of w_l         (slide R:321)
     h_1 = A_1 X̂ + b_1,   h_k = A_k σ(h_{k-1}) + b_k,  k = 2, ..., K                  `PaddedMlpModel` returns σ(h_K)
     f(X) = A σ(h_K) + b,   P(class k | X) = softmax(f(X))_k
 
@@ -16,7 +16,7 @@ M is `max_position_embeddings`: it must be specified, and a longer text is an er
     integer   τ(w) in R, the number of w (slide R:80): n = 1
 
 or, with `embedding_size` n, a trained vector E τ(w) in R^n. A_1 holds weights for every pair of a place and an input:
-M n m_1 numbers, which grow with the maximum length ("does not scale well for long sequences", slide R:327), and what is
+M n m_1 numbers, which grow with the maximum length ("does not scale well for long sequences", slide R:326), and what is
 learnt of a word at one place says nothing of it at another. `modeling_layer_per_input.py` is the next slide's answer.
 
 A tokenizer's padding, on either side, `<s>` and `</s>` are no words: the first word is u_1, whatever stands before it.
@@ -52,6 +52,8 @@ class WordSequencePreTrainedModel(WordInputs, LecturePreTrainedModel):
     """What the padded perceptron and one input per layer share: a maximum length, and the inputs u_l."""
 
     base_model_prefix = "model"
+    embed_tokens: nn.Module
+    dropout: nn.Module
 
     @property
     def longest_input(self) -> int:

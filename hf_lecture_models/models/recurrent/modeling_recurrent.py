@@ -9,7 +9,7 @@ neural network architectures for large scale acoustic modeling", Interspeech 201
 Zaremba, Sutskever & Vinyals, "Recurrent neural network regularization", 2014 (dropout); Dai & Le, "Semi-supervised
 sequence learning", NIPS 2015 (a classifier that starts from a language model); Conneau et al., "Supervised learning of
 universal sentence representations from natural language inference data", EMNLP 2017 (maximum over states, pairs).
-Slides R:344-664, Y:407-463.
+Slides R:344-664, Y:407-462.
 
 With word vectors u_1, ..., u_L, K layers and h_l^0 = u_l:
 
@@ -29,16 +29,16 @@ u_l and on every h_l^k on its way up, never on its way to the next step.
 Two directions, h→ from h→_0 = 0 on and h← from h←_{L+1} = 0 back, stand side by side as h_l = [h→_l; h←_l]. With the
 last layer's h_l
 
-    P(tag of w_l = y | w_1 ... w_L) = softmax(W h_l + b)_y           (tagger, slide R:604)
-    P(class y | w_1 ... w_L) = softmax(W x + b)_y                    (classifier, slide Y:455)
+    P(tag of w_l = y | w_1 ... w_L) = softmax(W h_l + b)_y           (tagger, slide R:609)
+    P(class y | w_1 ... w_L) = softmax(W x + b)_y                    (classifier, slide Y:452)
 
 where x, the text's vector, is by `pooling` (`layers/text_vectors.py`)
 
-    last: h_L, and [h→_L; h←_1] in two directions: each has read the whole text (slide Y:442)
+    last: h_L, and [h→_L; h←_1] in two directions: each has read the whole text (slide Y:441)
     mean: Σ_l h_l / L
     max:  in each coordinate the largest of h_1, ..., h_L            (slide R:588, "pooling all of the hidden states")
 
-and of two texts with the vectors x, x', read apart by the same weights, by `pair_combination` (slide Y:463)
+and of two texts with the vectors x, x', read apart by the same weights, by `pair_combination` (slide Y:462)
 
     sum: x + x'      concat: [x; x']      infersent: [x; x'; |x - x'|; x ⊙ x']
 
@@ -277,7 +277,7 @@ class RecurrentForSequenceClassification(SequenceClassificationHead, RecurrentPr
         x = pooling(states, real_tokens(attention_mask, states))
         if self.config.pair_combination is None:
             return x
-        return PAIR_COMBINATIONS[self.config.pair_combination](*x.chunk(2))
+        return PAIR_COMBINATIONS[self.config.pair_combination](*x.unflatten(0, (2, -1)))
 
 
 class RecurrentForTokenClassification(TokenClassificationHead, RecurrentPreTrainedModel):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -428,10 +429,21 @@ def test_what_attention_functions_of_others_are_given_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["is_decoder", "add_cross_attention"])
-def test_it_is_no_decoder(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is True; this BERT is an encoder"):
-        small(**{name: True})
-    assert not hasattr(small(**{name: False}), name)
+def test_it_is_no_decoder(name: str, tmp_path: Path) -> None:
+    """However it is asked for."""
+    build().save_pretrained(tmp_path)
+    config = small(**{name: False})
+    assert getattr(config, name) is False
+    assert name not in config.to_dict()
+    asks = (
+        lambda: small(**{name: True}),
+        lambda: setattr(config, name, True),
+        lambda: LectureBertConfig.from_pretrained(tmp_path, **{name: True}),
+        lambda: LectureBertForMaskedLM.from_pretrained(tmp_path, **{name: True}),
+    )
+    for ask in asks:
+        with pytest.raises(ValueError, match=f"{name} is True; this BERT is an encoder"):
+            ask()
     with pytest.raises(ValueError, match="Unrecognized configuration class"):
         AutoModelForCausalLM.from_config(small())
 
