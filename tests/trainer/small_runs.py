@@ -77,7 +77,8 @@ def make_model(kind: str, seed: int = 0, dropout: float = 0.0) -> Any:
         none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         return BertForSequenceClassification(BertConfig(vocab_size=30, num_labels=3, **shape, **none))
     if kind.endswith("pretraining"):
-        return small_bert(word_tokenizer(), ours=kind.startswith("lecture"), dropout=dropout)
+        ours = kind.startswith("lecture")
+        return small_bert(word_tokenizer(), ours, dropout=dropout, initializer_range=0.05)
     if kind == "openai_gpt":
         shape = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 32}
         none = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
