@@ -180,7 +180,7 @@ def test_adapters_train_merge_and_reload(model_class: type, task: str, targets: 
         losses.append(adapted(**inputs, **labels).loss)
         losses[-1].backward()
         optimizer.step()
-    assert losses[-1] < 0.9 * losses[0]
+    assert losses[-1] < 0.95 * losses[0]
     adapted.eval()
     expected = adapted(**inputs)[0]
     adapted.save_pretrained(tmp_path / "adapter")
