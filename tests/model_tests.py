@@ -1827,8 +1827,10 @@ class TaggerTests(_LabelledTests):
 
     auto_class = AutoModelForTokenClassification
     pipeline_task = "token-classification"
-    lora: ClassVar[Mapping[str, Any]] = {"target_modules": "all-linear"}
+    lora: ClassVar[Mapping[str, Any]] = {"target_modules": "all-linear", "exclude_modules": ["classifier"]}
     """What adapters by peft are made for; the classifier is trained in full beside them."""
+    lora_share: ClassVar[float] = 0.5
+    """Of the first loss, what these adapters must bring it below."""
 
     def pipeline_inputs(self) -> list[Any]:
         tokenizer = self.processing_class()
@@ -1954,7 +1956,7 @@ class TaggerTests(_LabelledTests):
             losses.append(self.training_loss(adapted, inputs))
             losses[-1].backward()
             optimizer.step()
-        assert losses[-1] < 0.5 * losses[0]
+        assert losses[-1] < self.lora_share * losses[0]
         expected = self.outputs(adapted.eval(), inputs)
         adapted.save_pretrained(tmp_path / "adapter")
         classes = self.config().num_labels

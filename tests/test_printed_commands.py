@@ -74,6 +74,10 @@ NOT_RUN = {
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
     r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",
     r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
+    r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
+        "it needs files of tags; tests/training/test_finetune_tagging.py runs the script on such files"
+    ),
+    r"python training/finetune_glue.py training/recipes/gpt1_sst3.yaml": "it needs the model of the command before",
     r"hf-lecture \{\}|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
 }
 # They take minutes and real data, and write into the repository.

@@ -4,7 +4,7 @@
     python training/finetune_tagging.py --from_pretrained FOLDER --columns.tags upos \\
         --train_files T.conllu --validation_files V.conllu --output_dir OUT
     python training/finetune_tagging.py --scheme entities --train_files T.conll --output_dir OUT
-    python training/finetune_tagging.py training/recipes/recurrent_tiny_tagger.yaml --output_dir tiny
+    python training/finetune_tagging.py training/recipes/recurrent_tagger_tiny.yaml --output_dir tiny
     accelerate launch training/finetune_tagging.py RECIPE.yaml [--name value ...] [--resume]
 
 FOLDER holds a model with its tokenizer: a tagger, or what transformers can give a tagger's head, such as BERT. Without

@@ -29,10 +29,9 @@ TOKENIZERS: dict[str, dict[str, Any]] = {
     "bpe_bytes": {"type": "bpe", "merges": 8, "form": "bytes"},
     "char": {"type": "char"},
     "byte": {"type": "byte"},
-    "wordpiece": {"type": "wordpiece", "vocab_size": 60},
 }
 WHOLE_WORDS = ("word", "classes")
-SLOW = ("classes", "spelled", "bpe_bytes", "char", "byte", "wordpiece")
+SLOW = ("classes", "spelled", "bpe_bytes", "char", "byte")
 STRATEGIES = ("none", "simple", "first", "average", "max")
 
 

@@ -134,7 +134,18 @@ def test_a_run_is_not_resumed_on_other_data(place: Path) -> None:
 
 @pytest.mark.slow
 def test_two_processes_train_as_one(place: Path) -> None:
-    options = ["--epochs", "3", "--batch_size", "8", "--accumulation_steps", "2", "--learning_rate", "0.1"]
+    options = [
+        "--epochs",
+        "3",
+        "--batch_size",
+        "8",
+        "--accumulation_steps",
+        "2",
+        "--learning_rate",
+        "0.1",
+        "--optimizer",
+        "sgd",
+    ]
     options += ["--scheme", "entities", "--max_length", "9"]
     command = [*printed_commands()[0][:-2], *options, "--log_every", "1", "--output_dir"]
     out, err = run_workers(*command, "two", "--num_processes", "2", "--test_files", "V.conllu")

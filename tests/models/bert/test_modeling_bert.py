@@ -214,6 +214,8 @@ class TestLectureBertForSequenceClassification(BertTests, ClassifierTests):
 class TestLectureBertForTokenClassification(BertTests, TaggerTests):
     model_class = LectureBertForTokenClassification
     bidirectional = True
+    # Post-LN with small first weights learns slowly at first.
+    lora_share = 0.95
 
     def processing_class(self) -> Any:
         return encoder_tokenizer(padding_side="left")
