@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Classes by name: from labels of the data to a model's configuration, and from a configuration to ids."""
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -46,7 +47,11 @@ def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str,
         ValueError, OSError: as `make_model` and `load_checkpoint`.
     """
     if not recipe.from_pretrained:
-        return make_model(auto_class, recipe.model | dict(fields), processor, recipe.seed)
+        model = make_model(auto_class, recipe.model | dict(fields), processor, recipe.seed)
+        # Pipelines give a model all that its tokenizer returns; types of tokens, many models do not read.
+        readable = inspect.signature(model.forward).parameters
+        processor.model_input_names = [name for name in processor.model_input_names if name in readable]
+        return model
     # The default of a recipe is a whole model; fields without its type change the checkpoint's.
     changes = {} if "model_type" in recipe.model else recipe.model
     model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **changes, **fields)
