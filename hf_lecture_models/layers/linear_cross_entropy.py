@@ -145,7 +145,7 @@ def _loss_and_gradients(
     wide = torch.promote_types(hidden.dtype, torch.float32)
     loss = torch.zeros((), dtype=wide, device=hidden.device)
     by_hidden = torch.empty_like(hidden, dtype=wide)
-    by_weight = torch.zeros_like(weight, dtype=wide)
+    by_weight: Tensor | None = None
     by_bias = [] if bias is None else [torch.zeros_like(bias, dtype=wide)]
     rows = _piece_rows(len(hidden), len(weight))
     for start in range(0, len(hidden), rows):
@@ -166,13 +166,17 @@ def _loss_and_gradients(
         norm = norm / times
         low, scaled = z.to(hidden.dtype), (piece / norm).to(hidden.dtype)
         by_hidden[start : start + rows] = torch.mm(low, weight) / norm
-        if wide == hidden.dtype:
+        if by_weight is None:  # zeros to add to would be one more pass over the matrix
+            by_weight = torch.mm(low.t(), scaled).to(wide)
+        elif wide == hidden.dtype:
             by_weight.addmm_(low.t(), scaled)
         else:
             by_weight += torch.mm(low.t(), scaled)
         for gradient in by_bias:
             gradient.addmv_(z.t(), norm.reciprocal().squeeze(1))
-    return (loss, by_hidden, by_weight, *by_bias) if with_gradients else (loss,)
+    if not with_gradients:
+        return (loss,)
+    return loss, by_hidden, torch.zeros_like(weight) if by_weight is None else by_weight, *by_bias
 
 
 def _piece_rows(positions: int, vocab_size: int) -> int:
