@@ -7,6 +7,7 @@ Run them from the checkout as modules: ``python -m benchmarks.NAME``.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import datetime
 import importlib.metadata
 import json
@@ -46,6 +47,18 @@ def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[Any, float, fl
         cpu.append(time.process_time() - begin_cpu)
         wall.append(time.perf_counter() - begin_wall)
     return result, min(cpu), min(wall)
+
+
+def keep_freed_memory() -> None:
+    """Let this process keep the memory that it frees, from now on (glibc; elsewhere nothing changes).
+
+    By itself glibc gives large blocks back to the system, which hands them out again page by page, filled with zeros. In
+    a training step that takes time, the more, the larger the tensors.
+    """
+    if platform.libc_ver()[0] == "glibc":
+        mallopt, trim_threshold, mmap_max = ctypes.CDLL(None).mallopt, -1, -4  # as <malloc.h> numbers them
+        if not (mallopt(trim_threshold, 2**31 - 1) and mallopt(mmap_max, 0)):
+            raise OSError("glibc refuses to keep freed memory (mallopt)")
 
 
 def machine() -> dict[str, Any]:
