@@ -23,9 +23,9 @@ def small_tokenizer(**options: Any) -> TokenizersBackend:
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), specials, strict=True))
-    inputs = ["input_ids", "token_type_ids", "attention_mask"]
-    return TokenizersBackend(tokenizer_object=backend, model_input_names=inputs, **names, **options)
+    names: dict[str, Any] = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), specials, strict=True))
+    names |= {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]} | options
+    return TokenizersBackend(tokenizer_object=backend, **names)
 
 
 def small_bert(**fields: Any) -> BertForSequenceClassification:

@@ -12,6 +12,7 @@ import torch
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel, pipeline
 
+from hf_lecture_models import RecurrentConfig, RecurrentForSequenceClassification
 from hf_lecture_models.tasks.text_classification import (
     ExampleCollator,
     TextClassification,
@@ -47,8 +48,8 @@ def train(chosen: TextClassificationRecipe, output_dir: Path, **options: Any) ->
     return result, model
 
 
-def logits_of(model: Any, chosen: TextClassificationRecipe, part: str = "train") -> torch.Tensor:
-    tokenizer = small_tokenizer()
+def logits_of(model: Any, chosen: TextClassificationRecipe, part: str = "train", **options: Any) -> torch.Tensor:
+    tokenizer = small_tokenizer(**options)
     return predict(model, tokenizer, encode_examples(model, tokenizer, TASK.read(chosen, part), chosen))
 
 
@@ -326,6 +327,28 @@ def test_too_long_texts_are_an_error_or_cut(folder: Path) -> None:
     with torch.no_grad():
         expected = model(**small_tokenizer()("film " * 6, return_tensors="pt")).logits[0]
     torch.testing.assert_close(cut, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_model_of_pairs_wants_two_texts_and_their_types() -> None:
+    config = RecurrentConfig(vocab_size=len(small_tokenizer()), hidden_size=4, num_labels=2, pair_combination="sum")
+    model = RecurrentForSequenceClassification(config)
+    pairs = [{"text": "a film", "text_pair": text, "label": 0} for text in ("a fine film", "a dull film")]
+    for rows, names, message in (
+        (
+            ROWS,
+            ["input_ids", "token_type_ids", "attention_mask"],
+            "train_rows has no column text_pair, .* --columns.text_pair NAME says which one it is",
+        ),
+        (
+            pairs,
+            ["input_ids", "attention_mask"],
+            r"which token is of which \(token_type_ids\): --tokenizer.template pair",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            logits_of(model, recipe(train_rows=rows), model_input_names=names)
+    apart = logits_of(model, recipe(train_rows=pairs))
+    assert not torch.allclose(apart[0], apart[1])
 
 
 def test_a_folder_without_weights_of_ours_is_refused(tmp_path: Path) -> None:
