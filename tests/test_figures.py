@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import blimp, wikitext2_table
+from benchmarks import blimp, sentence_classifiers, wikitext2_table
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
@@ -96,15 +96,21 @@ def against_torch_adaptive(precision: str) -> str:
     return f"{speeds['adaptive'] / speeds['torch, adaptive']:.2f}"
 
 
-def attention(precision: str, ratio: str) -> str:
-    return f"{record('attention_training')[f'{precision}, dropout 0.0'][ratio]:.2f}"
+def attention(precision: str, ratio: str, kept: str = "") -> str:
+    return f"{record('attention_training')[f'{precision}, dropout 0.0{kept}'][ratio]:.2f}"
 
 
-def generation(model: str, batch: int | None = None, context: int | None = None) -> str:
-    """The ratio to GPT-2; the least of all rows without batch and context."""
+def masked_lm(precision: str, kept: str = "") -> str:
+    return f"{record('masked_lm_training')[f'{precision}, dropout 0.0{kept}']['transformers / ours']:.2f}"
+
+
+def generation(
+    model: str, batch: int | None = None, context: int | None = None, pick: Callable[..., float] = min
+) -> str:
+    """The ratio to GPT-2; the least (or what `pick` picks) of all rows without batch and context."""
     rows = [row for row in record("attention_generation")["rows"] if batch is None or row["batch"] == batch]
     rows = [row for row in rows if context is None or row["context"] == context]
-    return f"{min(row[f'gpt2 / {model}, steps'] for row in rows):.2f}"
+    return f"{pick(row[f'gpt2 / {model}, steps'] for row in rows):.2f}"
 
 
 def recurrent(shape: str, precision: str) -> str:
@@ -241,6 +247,20 @@ def speed_page() -> Iterator[str]:
             f"the same, bf16 | | {attention(both[1], f'{peer} / gpt1')} "
             f"({attention(both[1], f'{peer} / self_attention')}) |"
         )
+    yield f"`BertForMaskedLM` | {masked_lm(both[0])} ({masked_lm(both[1])}) |"
+    kept = ", freed memory kept"
+    for passage, ratios in (
+        ("plain `torch.nn.LSTM` loop", [recurrent(RECURRENT_SHAPES[0], kind + kept) for kind in both]),
+        ("LSTM, 2 × 512, 8 k words |", [recurrent(RECURRENT_SHAPES[1], kind + kept) for kind in both]),
+        ("transformers' `openai-gpt`", [attention(kind, "openai-gpt / gpt1", kept) for kind in both]),
+        ("`BertForMaskedLM`", [masked_lm(kind, kept) for kind in both]),
+    ):
+        yield f"{passage} | {ratios[0]} | {ratios[1]} |"
+    lengths = [(generation("gpt1", batch), generation("gpt1", batch, pick=max)) for batch in (1, 16)]
+    yield (
+        f"batch 1 lies between {' and '.join(lengths[0])} times GPT-2's speed, batch 16 between "
+        f"{' and '.join(lengths[1])}"
+    )
     for passage, where in (
         ("`generate()` with them after 64 tokens, batch 1 | transformers' `gpt2`", (1, 64)),
         ("the same after 900 tokens, batch 16 |", (16, 900)),
@@ -409,6 +429,10 @@ def benchmarks_page() -> Iterator[str]:
         yield table_row(f"LSTM, 2 × 512, {name}", *(with_ratio[kind] for kind in kinds))
         yield feed_forward_speeds(precision, name)
     yield from large_vocabulary_curves()
+    classifiers = record("sentence_classifiers")
+    yield sentence_classifiers.table(classifiers["rows"])
+    for names, found in classifiers["comparisons"].items():
+        yield sentence_classifiers.sentence(*names.split(" / "), found)
 
 
 def feed_forward_speeds(precision: str, name: str) -> str:
