@@ -522,7 +522,7 @@ class ModelTests:
             "learn less"
         )
 
-    @pytest.mark.once_per_model
+    @pytest.mark.slow
     def test_compiles_in_one_piece(self) -> None:
         """No step asks for the value of a tensor, for which a GPU would have to be waited."""
         model, inputs = self.build(), self.make_inputs(3, (5, 3, 4))
@@ -696,7 +696,7 @@ class ModelTests:
         """Everything that a model is asked for in evaluation, by name."""
         return self.outputs(model, inputs)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.slow
     def test_other_sizes_take_no_memory(self, tmp_path: Path) -> None:
         """A config.json that does not fit its weights is refused, or makes no difference, before memory is taken."""
         self.build().save_pretrained(tmp_path)
@@ -2201,7 +2201,7 @@ class MaskedLMTests(HeadTests):
         rows = [math.prod(shape[:-1]) for shape in products.shapes if shape[-1] == words]
         assert rows == [counted], "logits of positions without a label"
 
-    @pytest.mark.once_per_model
+    @pytest.mark.slow
     def test_a_training_step_compiles_in_one_piece(self) -> None:
         """At other numbers of labels too."""
         config = self.config()

@@ -472,6 +472,7 @@ def test_damaged_files_are_named(tmp_path, name, damage, message):
         BpeTokenizer.from_pretrained(tmp_path)
 
 
+@pytest.mark.slow
 def test_wikitext_2(shared_data):
     texts = list(read_texts(shared_data / "wikitext-2" / "train.txt"))
     valid = list(read_texts(shared_data / "wikitext-2" / "valid.txt"))

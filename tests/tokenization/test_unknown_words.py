@@ -165,6 +165,7 @@ def test_only_unknown_words_are_rewritten(vocabulary, texts):
         assert split_words(normalizer.normalize_str(text)) == expected
 
 
+@pytest.mark.slow
 def test_large_vocabularies_and_long_words():
     # Each word begins the next one: a pattern nested that deep would be refused.
     nested = ["A" * length for length in range(1, 6000, 3)]

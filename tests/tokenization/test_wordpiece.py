@@ -346,6 +346,7 @@ def test_gpt1s_template_on_a_trained_tokenizer(tmp_path):
     assert again.cls_token == "[CLS]"
 
 
+@pytest.mark.slow
 def test_wikitext_2(shared_data):
     texts = list(read_texts(shared_data / "wikitext-2" / "valid.txt"))
     sizes = {rule: len(encode_corpus(train(texts, vocab_size=4000, rule=rule), texts).ids) for rule in RULES}
