@@ -18,8 +18,7 @@ from torch.nn import functional as F
 
 from hf_lecture_models.layers.offloading import with_weights
 
-# Logits of one piece: at most so many rows, and about so many elements (31 MiB in float32; glibc gives more back to
-# the system, which fills them with zeros anew each time).
+# Logits of one piece: at most so many rows, and about so many elements (31 MiB in float32).
 _ROWS, _ELEMENTS = 1024, 31 * 2**18
 
 
@@ -146,7 +145,7 @@ def _loss_and_gradients(
     wide = torch.promote_types(hidden.dtype, torch.float32)
     loss = torch.zeros((), dtype=wide, device=hidden.device)
     by_hidden = torch.empty_like(hidden, dtype=wide)
-    by_weight: Tensor | None = None
+    by_weight = torch.zeros_like(loss)  # until the first piece makes it a matrix
     by_bias = [] if bias is None else [torch.zeros_like(bias, dtype=wide)]
     rows = _piece_rows(len(hidden), len(weight))
     for start in range(0, len(hidden), rows):
@@ -167,17 +166,14 @@ def _loss_and_gradients(
         norm = norm / times
         low, scaled = z.to(hidden.dtype), (piece / norm).to(hidden.dtype)
         by_hidden[start : start + rows] = torch.mm(low, weight) / norm
-        if by_weight is None:  # zeros to add to would be one more pass over the matrix
-            by_weight = torch.mm(low.t(), scaled).to(wide)
-        elif wide == hidden.dtype:
+        if start and wide == hidden.dtype:
             by_weight.addmm_(low.t(), scaled)
         else:
-            by_weight += torch.mm(low.t(), scaled)
+            product = torch.mm(low.t(), scaled)
+            by_weight = by_weight.add_(product) if start else product.to(wide)
         for gradient in by_bias:
             gradient.addmv_(z.t(), norm.reciprocal().squeeze(1))
-    if not with_gradients:
-        return (loss,)
-    return loss, by_hidden, torch.zeros_like(weight) if by_weight is None else by_weight, *by_bias
+    return (loss, by_hidden, by_weight.expand_as(weight), *by_bias) if with_gradients else (loss,)
 
 
 def _piece_rows(positions: int, vocab_size: int) -> int:
