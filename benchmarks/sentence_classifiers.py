@@ -44,6 +44,7 @@ COMPARISONS = [
     *((title, BASELINE) for title in CLASSIFIERS if title != BASELINE),
     ("LSTM, maximum", "LSTM, last state"),
     ("LSTM both ways, maximum", "LSTM both ways, last states"),
+    ("recurrent_sst3_from_lm", "LSTM, last state"),
 ]
 
 
