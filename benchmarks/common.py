@@ -52,8 +52,8 @@ def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[Any, float, fl
 def keep_freed_memory() -> None:
     """Let this process keep the memory that it frees, from now on (glibc; elsewhere nothing changes).
 
-    By itself glibc gives large blocks back to the system, which hands them out again page by page, filled with zeros. In
-    a training step that takes time, the more, the larger the tensors.
+    By itself glibc gives large blocks back to the system, which hands them out again page by page, filled with zeros. A
+    training step spends time on that, the more, the larger its tensors.
     """
     if platform.libc_ver()[0] == "glibc":
         mallopt, trim_threshold, mmap_max = ctypes.CDLL(None).mallopt, -1, -4  # as <malloc.h> numbers them

@@ -18,8 +18,8 @@ from torch.nn import functional as F
 
 from hf_lecture_models.layers.offloading import with_weights
 
-# Logits of one piece: at most so many rows, and about so many elements (31 MiB in float32: larger pieces glibc would give
-# back to the system, which fills them with zeros anew each time).
+# Logits of one piece: at most so many rows, and about so many elements (31 MiB in float32; glibc gives larger ones back to
+# the system, which fills them with zeros anew each time).
 _ROWS, _ELEMENTS = 1024, 31 * 2**18
 
 
