@@ -7,6 +7,7 @@ to `forward` as `num_items_in_batch`; transformers' Trainer then divides by noth
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -71,11 +72,12 @@ def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: s
         name: what an error calls them.
 
     Raises:
-        ValueError: labels of another shape, that are no integers, or that name no class.
+        ValueError: labels that are no tensor, of another shape, that are no integers, or that name no class.
 
     >>> class_labels(torch.tensor([1, -100], dtype=torch.int32), (2,), num_classes=3)
     tensor([   1, -100])
     """
+    refuse_other_than_tensor(labels, name)
     if labels.shape != torch.Size(shape):
         raise ValueError(
             f"{name} have shape {tuple(labels.shape)}; {tuple(shape)} is needed, one of {num_classes} classes each"
@@ -93,6 +95,15 @@ def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: s
             f"{NOT_COUNTED} is not counted: correct the labels, or build the model with as many classes as they have"
         )
     return labels
+
+
+def refuse_other_than_tensor(labels: Any, name: str = "labels") -> None:
+    """Raise a ValueError where labels are no tensor, such as names of classes, or a list of their numbers."""
+    if not isinstance(labels, Tensor):
+        raise ValueError(
+            f"{name} are a {type(labels).__name__}, but a tensor of numbers is needed: torch.tensor(ids); the number "
+            "of a class by its name is model.config.label2id[name]"
+        )
 
 
 def next_token_labels(

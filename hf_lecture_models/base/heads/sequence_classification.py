@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items, refuse_other_than_tensor
 from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
@@ -99,8 +99,9 @@ def sequence_classification_loss(
         num_items_in_batch: see `mean_over_items`; what counts is a label, so that a text may hold num_labels of them.
 
     Raises:
-        ValueError: labels of another shape or type, or outside the values above.
+        ValueError: labels that are no tensor, of another shape or type, or outside the values above.
     """
+    refuse_other_than_tensor(labels)
     if problem_type is None:
         problem_type = default_problem_type(logits, labels)
     labels = _one_per_logit(labels.to(logits.device), logits, problem_type)
@@ -118,6 +119,7 @@ def sequence_classification_loss(
 
 def default_problem_type(logits: Tensor, labels: Tensor) -> str:
     """What `sequence_classification_loss` takes a problem to be that has no type."""
+    refuse_other_than_tensor(labels)
     if logits.shape[-1] == 1:
         return "regression"
     integers = not labels.is_floating_point() and labels.dtype != torch.bool

@@ -58,7 +58,7 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forwar
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
 from hf_lecture_models.layers.attention_kernels import causal_attention
-from hf_lecture_models.layers.inputs import input_vectors, padding_mask, real_token_mask
+from hf_lecture_models.layers.inputs import input_vectors, padding_mask, real_token_mask, token_ids
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.task_tokens import extract_index, last_index, other_order
@@ -247,6 +247,7 @@ class Gpt1TextHead(TextVectorHead):
                 "both_orders=True needs the configuration's delim_token_id, to part the two texts, and input_ids, not "
                 "inputs_embeds"
             )
+        ids = token_ids(ids)
         real = real_token_mask(ids, inputs["attention_mask"], self.config.pad_token_id)
         order = other_order(ids, real, self._extract_index(ids, real), delim)
         twice = {name: torch.cat((each, each)) for name, each in inputs.items() if isinstance(each, Tensor)}

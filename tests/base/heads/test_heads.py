@@ -183,3 +183,22 @@ def test_no_cache_is_kept() -> None:
         model(**inputs, use_cache=use_cache)
     model(**inputs)
     assert [cache is None for cache in returned] == [False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("model_class", "names"),
+    [
+        (EncoderForSequenceClassification, ["labels"]),
+        (EncoderForTokenClassification, ["labels"]),
+        (EncoderForMaskedLM, ["labels"]),
+        (EncoderForQuestionAnswering, ["start_positions", "end_positions"]),
+    ],
+)
+@pytest.mark.parametrize("given", [["good", "bad"], [0, 1]])
+def test_labels_that_are_no_tensor_are_refused(model_class: Any, names: list[str], given: list[Any]) -> None:
+    model = model_class(EncoderConfig(num_labels=3))
+    kinds = (None, "regression") if model_class is EncoderForSequenceClassification else (None,)
+    for kind in kinds:
+        model.config.problem_type = kind
+        with pytest.raises(ValueError, match=f"{names[0]} are a list, but a tensor of numbers is needed.*label2id"):
+            model(**token_inputs(model.config, (3, 3)), **dict.fromkeys(names, given))

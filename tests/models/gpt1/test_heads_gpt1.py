@@ -285,6 +285,9 @@ def test_both_orders_of_what_is_no_pair_are_refused() -> None:
         model(inputs_embeds=model.get_input_embeddings()(ids))
     with pytest.raises(TypeError, match="needs the configuration's delim_token_id"):
         build(both_orders=True, delim_token_id=None)(ids)
+    for wrong in (ids[:, :0], ids[0], ids.tolist()):
+        with pytest.raises(ValueError, match="the input has shape|add input_ids|input_ids is a list"):
+            model(wrong)
 
 
 @torch.no_grad()
