@@ -89,3 +89,11 @@ def test_a_model_of_uncommitted_code_is_refused(tmp_path):
     record.write_text(json.dumps({"environment": {"commit": "4be37d21c0aa-dirty"}}))
     with pytest.raises(ValueError, match="commit the code and train it again"):
         common.check_trained_on_committed_code(tmp_path)
+
+
+def test_records_are_of_committed_code():
+    records = sorted((common.ROOT / "benchmarks" / "results").glob("*.json"))
+    commits = {path.stem: json.loads(path.read_text(encoding="utf-8"))["commit"] for path in records}
+    uncommitted = {name for name, commit in commits.items() if not common.is_committed(commit)}
+    # Older than the refusal, and to be measured again.
+    assert uncommitted == {"blimp", "large_vocabulary"}
