@@ -77,7 +77,9 @@ NOT_RUN = {
     r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
         "it needs files of tags; tests/training/test_finetune_tagging.py runs the script on such files"
     ),
-    r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": "it needs the model of the command before",
+    r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
+        "it needs the model of the command before"
+    ),
     r"hf-lecture \{\}|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
 }
 # They take minutes and real data, and write into the repository.
