@@ -52,15 +52,11 @@ def network_row(title: str, name: str) -> list[str]:
     """Word perplexities; the last two points of the validation curve tell whether it still falls."""
     results = read_results(name)
     training, curve = results["training"], results["validation_curve"]
-    if "step_cpu_seconds" in training:
-        minutes = f"{training['step_cpu_seconds'] / 60:.0f}"
-    else:
-        minutes = f"{training['step_seconds'] / 60:.0f} (of the clock)"
     last = [point.get("validation_word_perplexity", point["validation_perplexity"]) for point in curve[-2:]]
     return [
         title,
         f"{training['items'] / 1e6:.1f} M ({curve[-1]['epoch']:.1f} epochs)",
-        minutes,
+        f"{training['step_cpu_seconds'] / 60:.0f}",
         f"{results['test']['word_perplexity']:.1f}",
         f"{results['test']['bits_per_byte']:.4f}",
         ", ".join(f"{perplexity:.1f}" for perplexity in last),
