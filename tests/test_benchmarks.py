@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import common
+from hf_lecture_models.hub import facts
 
 SCRIPTS = sorted(
     path.stem for path in Path(common.__file__).parent.glob("*.py") if "write_results(" in path.read_text("utf-8")
@@ -39,6 +40,18 @@ def test_changed_code_marks_the_commit(repository):
     assert common.is_committed(clean)
     (repository / "code.py").write_text("2")
     assert common.commit_of(repository) == f"{clean}-dirty"
+
+
+def test_a_training_names_the_commit_of_its_code(repository, monkeypatch):
+    monkeypatch.setattr(facts, "__file__", str(repository / "code.py"))
+    clean = facts.checked_out_commit()
+    assert clean == common.commit_of(repository)
+    (repository / "benchmarks/results/speed.json").write_text("2")
+    assert facts.checked_out_commit() == clean
+    (repository / "code.py").write_text("2")
+    assert facts.checked_out_commit() == f"{clean}-dirty"
+    monkeypatch.setattr(facts, "__file__", str(repository / "untracked.py"))
+    assert facts.checked_out_commit() is None
 
 
 @pytest.mark.parametrize("name", ["benchmarks/results/speed.json", "README.md", "untracked.py"])

@@ -231,14 +231,19 @@ def environment() -> dict[str, str]:
 
 
 def checked_out_commit() -> str | None:
-    """The commit of the package's own repository, marked where tracked files differ; None where it is installed."""
+    """The commit of the package's own repository; None where it is installed.
+
+    "-dirty" stands behind it where tracked code or recipes differ; pages and records do not count.
+    """
     here = Path(__file__)
     git = ["git", "-C", str(here.parent)]
     try:
         # An environment inside some other repository says nothing of this package.
         subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
-        describe = [*git, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-        return subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
+        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        code = [f":(top)*.{ending}" for ending in ("py", "yaml", "toml")]
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *code], capture_output=True).returncode
+        return name.stdout.strip() + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return None
 
