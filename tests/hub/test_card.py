@@ -2,10 +2,7 @@
 """Cards say what was measured, carry it as metadata, and their example runs."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +22,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.forked_python import PATIENCE
+from tests.hub.card_examples import examples, output_without_package
 from tests.interop.small_models import small_model, small_tokenizer
 
 TASK = CausalLM().describe(None, CausalLMRecipe())
@@ -131,10 +128,6 @@ def test_learning_curve_is_linked_where_there_is_one(saved: tuple[Path, dict[str
     assert "![learning curve](learning_curve.png)" in write_card(folder, facts).read_text(encoding="utf-8")
 
 
-def examples(card: Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", card.read_text(encoding="utf-8"), flags=re.DOTALL)
-
-
 def test_the_example_runs(
     saved: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,17 +163,7 @@ def test_the_example_runs_where_the_package_is_absent(saved: tuple[Path, dict[st
     model, tokenizer = RecurrentForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     export(model, tokenizer, tmp_path / "exported", facts)
     _, code = examples(tmp_path / "exported" / "README.md")
-    absent = "import sys; sys.modules['hf_lecture_models'] = None\n"
-    done = subprocess.run(
-        [sys.executable, "-c", absent + code],
-        cwd=tmp_path / "exported",
-        env={**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules")},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "generated_text" in done.stdout
+    assert "generated_text" in output_without_package(code, tmp_path / "exported", tmp_path / "modules")
 
 
 def test_metadata_read_back_are_those_written(saved: tuple[Path, dict[str, Any]]) -> None:

@@ -40,6 +40,7 @@ from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.masked_lm import MASKING_SEED, MaskedLM, MaskedLMRecipe, measure_masked
 from hf_lecture_models.tasks.registry import measure_file, task_of
 from hf_lecture_models.trainer.masked_batches import IS_RANDOM, MaskedBatches
+from tests.hub.card_examples import examples
 from tests.tasks.small_pretraining import TEXTS, masked_texts, small_bert, word_tokenizer
 
 KINDS = {"ours": (True, True), "stock": (False, True), "ours, words": (True, False), "stock, words": (False, False)}
@@ -276,7 +277,7 @@ def test_the_example_runs(
     _, folder = trained
     model, tokenizer = load_model(str(folder))
     facts = facts_of(folder, model, tokenizer)
-    code = re.findall(r"```python\n(.*?)```", write_card(tmp_path, facts).read_text(), flags=re.DOTALL)[0]
+    code = examples(write_card(tmp_path, facts))[0]
     assert code.strip() == TASK.usage(facts)
     monkeypatch.chdir(folder)
     exec(compile(code, "README.md", "exec"), {})
