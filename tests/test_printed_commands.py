@@ -47,6 +47,7 @@ STANDS_FOR = [
     (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
     (r"(train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
+    (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
     (r"training/\{\} training/recipes/\{\}.yaml", CAUSAL_LM),
@@ -76,6 +77,9 @@ NOT_RUN = {
     r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
     r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
         "it needs files of tags; tests/training/test_finetune_tagging.py runs the script on such files"
+    ),
+    r"python training/finetune_squad.py --.*": (
+        "it needs a model and files of questions; tests/training/test_finetune_squad.py runs the script on such files"
     ),
     r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
         "it needs the model of the command before"
