@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
@@ -18,7 +19,22 @@ from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.trainer.loop import TrainingResult
 from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides
 
+PREDICTIONS = "predictions"
+"""The folder in `output_dir` that holds what the kept weights say of rows without labels."""
 _FLAGS = ("--resume", "--help", "-h")
+
+
+class Outcome(NamedTuple):
+    """What a run left behind.
+
+    Attributes:
+        test_results: the measures on the test data; None without them, or where a signal stopped the run.
+        predictions: the file or folder of predictions; None likewise.
+    """
+
+    training: TrainingResult
+    test_results: dict[str, Any] | None = None
+    predictions: Path | None = None
 
 
 def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> None:
@@ -35,7 +51,7 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     set_verbosity_error()  # which weights are new, the task says in one line
     try:
         with signals_as_exceptions():
-            result, test_results = train_from_command(task, arguments, description)
+            outcome = train_from_command(task, arguments, description)
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:
         sys.exit(f"error: {' '.join(str(error).split())}")
     except KeyboardInterrupt:
@@ -43,14 +59,13 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
     if _is_main_process():
-        print(closing_line(task, result, test_results))
-    if result.stopped.startswith("SIG"):
-        sys.exit(128 + signal.Signals[result.stopped])
+        print(closing_line(task, outcome))
+    stopped = outcome.training.stopped
+    if stopped.startswith("SIG"):
+        sys.exit(128 + signal.Signals[stopped])
 
 
-def train_from_command(
-    task: Task[Any], arguments: Sequence[str], description: str = ""
-) -> tuple[TrainingResult, dict[str, Any] | None]:
+def train_from_command(task: Task[Any], arguments: Sequence[str], description: str = "") -> Outcome:
     """What `run_task` does, with its result, and with errors as they are."""
     recipe, resume = parse_command(task, arguments, description)
     return train_and_test(task, recipe, resume)
@@ -76,37 +91,51 @@ def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -
     return load_recipe(path, parse_overrides(rest), recipe_class=task.recipe_class), options.resume
 
 
-def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> tuple[TrainingResult, dict[str, Any] | None]:
-    """Train by a recipe, and measure the weights that were kept on its test data, if it names any.
+def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcome:
+    """Train by a recipe; measure the weights that were kept on its test data, and write predictions, if it names any.
 
     The test results are written to `facts.json` in the output folder, for the model's card.
 
     Raises:
         ValueError, OSError, FloatingPointError, ImportError: as reading the data, building the model, training.
     """
-    data, validation_data, test_data = (task.read(recipe, part) for part in ("train", "validation", "test"))
+    data, validation_data, test_data, unlabelled = (
+        task.read(recipe, part) for part in ("train", "validation", "test", "predict")
+    )
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
-    task.evaluation(model, processor, test_data, recipe)  # data that cannot be measured are refused before training
+    # Data that cannot be measured or predicted are refused before training.
+    task.evaluation(model, processor, test_data, recipe)
+    if unlabelled is not None:
+        task.check_predict_data(model, processor, unlabelled, recipe)
     result = task.train(model, processor, data, validation_data, recipe, resume=resume)
-    if test_data is None or result.stopped.startswith("SIG") or not _is_main_process():
-        return result, None
+    outcome = Outcome(result)
+    if not _is_main_process() or result.stopped.startswith("SIG") or (test_data is None and unlabelled is None):
+        return outcome
     model = task.auto_class_of(recipe).from_pretrained(result.folder).to(model.device)
-    measured = task.evaluate(model, processor, test_data, recipe)
-    facts = facts_of_training(result.folder, model, processor, "test")
-    write_facts(result.folder, facts | {"results": measured})
-    return result, measured
+    if test_data is not None:
+        measured = task.evaluate(model, processor, test_data, recipe)
+        facts = facts_of_training(result.folder, model, processor, "test")
+        write_facts(result.folder, facts | {"results": measured})
+        outcome = outcome._replace(test_results=measured)
+    if unlabelled is not None:
+        folder = result.folder / PREDICTIONS
+        folder.mkdir(exist_ok=True)
+        outcome = outcome._replace(predictions=task.write_predictions(model, processor, unlabelled, recipe, folder))
+    return outcome
 
 
-def closing_line(task: Task[Any], result: TrainingResult, test_results: dict[str, Any] | None = None) -> str:
+def closing_line(task: Task[Any], outcome: Outcome) -> str:
     """How the run ended, for a person."""
+    result = outcome.training
     if result.stopped.startswith("SIG"):
         return f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues"
     early = ", stopped early (early_stopping_patience)" if result.stopped else ""
     best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"
-    test = "" if test_results is None else ", test {} {:.4g}".format(*next(iter(test_results.items())))
+    test = "" if outcome.test_results is None else ", test {} {:.4g}".format(*next(iter(outcome.test_results.items())))
     speed = f"{result.items_per_second:,.0f} {task.items}/s"
-    return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}"
+    written = "" if outcome.predictions is None else f", predictions in {outcome.predictions}"
+    return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}{written}"
 
 
 def _is_main_process() -> bool:

@@ -98,7 +98,9 @@ class Task(ABC, Generic[RecipeType]):
 
     @abstractmethod
     def read(self, recipe: RecipeType, part: str) -> Any:
-        """The "train", "validation" or "test" data of the recipe; None where it names no validation or test data.
+        """The "train", "validation", "test" or "predict" data of the recipe; None where it names none but for training.
+
+        Those to predict need no labels, and labels that they have are not looked at.
 
         Raises:
             ValueError: they cannot be used.
@@ -143,6 +145,30 @@ class Task(ABC, Generic[RecipeType]):
         first = self.measures(recipe)[0]
         measure = partial(self.evaluate, processor=processor, data=data, recipe=recipe)
         return Evaluation(measure, first.key, first.lower_is_better)
+
+    def check_predict_data(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> None:
+        """Look, before training, for whatever would let `write_predictions` fail after it.
+
+        Raises:
+            ValueError: the task writes no predictions, or the model cannot read the data.
+        """
+        if type(self).write_predictions is Task.write_predictions:
+            raise ValueError(f"{self.script} writes no predictions; leave out predict_files and predict_split")
+
+    def write_predictions(self, model: Any, processor: Any, data: Any, recipe: RecipeType, folder: Path) -> Path:
+        """Write the predictions for data without labels, in the format in which the benchmark takes them.
+
+        Args:
+            folder: for the files; it exists.
+
+        Returns:
+            The file, or the folder where there are several.
+
+        Raises:
+            ValueError: the task writes no predictions, or the model cannot read the data.
+            OSError: a file cannot be written.
+        """
+        raise ValueError(f"{type(self).__name__} writes no predictions")
 
     def forward_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
         """Keyword arguments of the model in training, beside those of a batch."""

@@ -2,8 +2,9 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """The data that a recipe names: written into it, in local files, or on the Hub at a pinned revision.
 
-A part of the data ("train", "validation" or "test") is a sequence of rows, and a row a mapping from the task's columns
-to values: `{"text": "a fine film", "label": 1}`. `columns` says where a file or data set has other names for them.
+A part of the data ("train", "validation", "test" or "predict") is a sequence of rows, and a row a mapping from the
+task's columns to values: `{"text": "a fine film", "label": 1}`. `columns` says where a file or data set has other names
+for them. The rows of "predict" have no labels, or hidden ones, as GLUE's test rows have: labels are not read there.
 """
 
 import csv
@@ -33,12 +34,16 @@ class DataRecipe(Recipe):
     )
     validation_files: list[str] = setting([], "the same for validation")
     test_files: list[str] = setting([], "the same for the results on the model's card", free=True)
+    predict_files: list[str] = setting(
+        [], "rows without labels, whose predictions are written to the folder `predictions` of output_dir", free=True
+    )
     dataset_name: str = setting("", "data set on the Hub, in place of files")
     dataset_config: str | None = setting(None, "its configuration")
     dataset_revision: str = setting("", "its revision: a commit, so that the data stay the same")
     train_split: str = setting("train", "its split to train on")
     validation_split: str = setting("validation", "its split to validate on")
     test_split: str = setting("", "its split for the results on the model's card", free=True)
+    predict_split: str = setting("", "its split without labels, to write predictions for", free=True)
     columns: dict[str, str] = setting({}, "names of columns in files, by the task's own names: {text: sentence}")
     data: dict[str, str] = setting({}, "what the card says of the data: name, language, licence, source", free=True)
 
@@ -143,24 +148,30 @@ class Rows(Sequence[dict[str, Any]]):
 
 
 def read_rows(
-    recipe: DataRecipe, part: str, required: Sequence[str] = ("text",), optional: Sequence[str] = ()
+    recipe: DataRecipe,
+    part: str,
+    required: Sequence[str] = ("text",),
+    optional: Sequence[str] = (),
+    labels: Sequence[str] = (),
 ) -> Rows | None:
-    """The rows of a part of the recipe's data; None where it names no validation or test data.
+    """The rows of a part of the recipe's data; None where it names none but for training.
 
     Args:
         required: columns of the task that must be there.
         optional: columns that are read where a file has them, or where `recipe.columns` names them.
+        labels: columns that must be there too, but for the part "predict", where they are not read.
 
     Raises:
         ValueError: there is no training data, or no row, or two sources are named, or a column is missing.
         OSError: a file is missing or cannot be read.
     """
+    known = (*required, *labels, *optional)
     for column in recipe.columns:
-        if column not in (*required, *optional):
-            raise ValueError(f"recipe: columns has {column!r}, but there are only {', '.join((*required, *optional))}")
+        if column not in known:
+            raise ValueError(f"recipe: columns has {column!r}, but there are only {', '.join(known)}")
     files, own = getattr(recipe, f"{part}_files"), recipe.inline_rows(part)
     split = getattr(recipe, f"{part}_split")
-    _refuse_two_sources(recipe, own, files)
+    _refuse_two_sources(recipe, own, files, split)
     if own:
         tables = [_Table(f"the recipe's {part}_{recipe.inline}", _as_columns(own), {})]
     elif files:
@@ -171,17 +182,15 @@ def read_rows(
         raise ValueError(f"the recipe names no training data: set train_files, dataset_name or train_{recipe.inline}")
     else:
         return None
+    required = (*required, *(() if part == "predict" else labels))
     chosen = [*required, *(column for column in optional if any(table.has(column) for table in tables))]
-    columns: dict[str, list[Any]] = {name: [] for name in chosen}
-    for table in tables:
-        for name in chosen:
-            columns[name] += table.read(name)
+    columns = {name: [value for table in tables for value in table.read(name)] for name in chosen}
     lines = [line for table in tables for line in table.lines]
     return Rows(columns, [(table.source, table.length) for table in tables], lines if any(lines) else ())
 
 
 def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
-    """The texts of a part of the recipe's data; None where it names no validation or test data.
+    """The texts of a part of the recipe's data; None where it names none but for training.
 
     Raises:
         ValueError, OSError: as `read_rows`.
@@ -197,7 +206,7 @@ def stream_texts(recipe: TextsRecipe) -> Any:
         ValueError: the recipe holds its texts itself, or names no training data or two sources, or has no such column.
         OSError: a file is missing or cannot be read.
     """
-    _refuse_two_sources(recipe, recipe.train_texts, recipe.train_files)
+    _refuse_two_sources(recipe, recipe.train_texts, recipe.train_files, recipe.train_split)
     if recipe.train_texts:
         raise ValueError("train_texts are in memory and cannot be streamed; set streaming false, or name train_files")
     if recipe.train_files:
@@ -282,8 +291,8 @@ def _as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
 
 
-def _refuse_two_sources(recipe: DataRecipe, own: Sequence[Any], files: Sequence[str]) -> None:
-    if sum(map(bool, (own, files, recipe.dataset_name))) > 1:
+def _refuse_two_sources(recipe: DataRecipe, own: Sequence[Any], files: Sequence[str], split: str) -> None:
+    if sum(map(bool, (own, files, recipe.dataset_name and split))) > 1:
         raise ValueError(f"the recipe names its data twice; keep one of {recipe.inline}, files and dataset_name")
 
 

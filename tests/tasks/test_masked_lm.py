@@ -174,7 +174,7 @@ def test_the_command_trains_from_scratch(tmp_path: Path) -> None:
     fields = {"model": model, "tokenizer": {"type": "word", "template": "bert"}, "train_texts": TEXTS}
     for pairs, name in ((True, "LectureBertForPreTraining"), (False, "LectureBertForMaskedLM")):
         folder = tmp_path / name
-        result, _ = train_and_test(TASK, recipe(output_dir=str(folder), next_sentence=pairs, epochs=1, **fields))
+        result, *_ = train_and_test(TASK, recipe(output_dir=str(folder), next_sentence=pairs, epochs=1, **fields))
         assert (result.metric_name, result.best_metric) == ("loss", None)
         assert json.loads((folder / "config.json").read_text())["architectures"] == [name]
         tokenizer = AutoTokenizer.from_pretrained(folder)

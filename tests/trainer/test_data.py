@@ -171,6 +171,31 @@ def test_classes_of_a_data_set_have_their_names(tmp_path: Path, monkeypatch: pyt
     assert read_rows(recipe, "test", COLUMNS) is None, "no split is named"
 
 
+def test_labels_of_rows_to_predict_are_not_read(tmp_path: Path) -> None:
+    hidden = write(tmp_path / "test.tsv", "sentence\tkind\na film\t-1\n")
+    bare = write(tmp_path / "bare.tsv", "sentence\na film\n")
+    columns = {"text": "sentence", "label": "kind"}
+    for path in (hidden, bare):
+        recipe = RowsRecipe(predict_files=[path], test_files=[path], columns=columns)
+        rows = read_rows(recipe, "predict", ("text",), labels=("label",))
+        assert rows is not None
+        assert rows[:] == [{"text": "a film"}]
+    with pytest.raises(ValueError, match=r"bare.tsv has no column 'kind', only sentence"):
+        read_rows(recipe, "test", ("text",), labels=("label",))
+    assert read_rows(RowsRecipe(columns=columns), "predict", ("text",), labels=("label",)) is None
+    with pytest.raises(ValueError, match="columns has 'tag', but there are only text, label"):
+        read_rows(RowsRecipe(columns={"tag": "kind"}), "predict", ("text",), labels=("label",))
+
+
+def test_a_file_beside_a_data_set_is_refused_where_a_split_of_it_is_named_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "one\n")
+    hub = {"dataset_name": "some/set", "dataset_revision": "abc"}
+    assert read_part_texts(TextsRecipe(predict_files=[path], **hub), "predict") == ["one"]
+    for part, fields in (("train", {}), ("predict", {"predict_split": "test"})):
+        with pytest.raises(ValueError, match="names its data twice"):
+            read_part_texts(TextsRecipe(**{f"{part}_files": [path]}, **hub, **fields), part)
+
+
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".tsv", ".json", ".jsonl"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_line_that_would_fill_the_memory_is_refused(

@@ -67,7 +67,7 @@ def test_a_tiny_recipe_gives_the_promised_number(path: Path, tmp_path: Path) -> 
     )
     assert promised, "Expected: validation MEASURE VALUE after STEPS steps (ITEMS tokens or examples), ..."
     measure, value, steps, items = promised.groups()
-    result, _ = train_from_command(task, [str(path), "--output_dir", str(tmp_path / "run")])
+    result, *_ = train_from_command(task, [str(path), "--output_dir", str(tmp_path / "run")])
     assert (result.metric_name, result.step, result.items) == (measure, int(steps), int(items.replace(",", "")))
     assert result.best_metric == pytest.approx(float(value), rel=0.02)
     recipe = load_recipe(path, recipe_class=task.recipe_class)
