@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seqeval.metrics.sequence_labeling import get_entities
 from torch.nn import functional as F
 from transformers import AutoModelForTokenClassification, AutoTokenizer, BertModel, pipeline
 
-from hf_lecture_models.tasks.metrics.entities import entities
 from hf_lecture_models.tasks.tagged_sentences import SentenceCollator, encode_sentences, predict_tags
 from hf_lecture_models.tasks.token_classification import (
     TokenClassification,
@@ -124,7 +124,7 @@ def test_measures_are_those_of_single_sentences(folder: Path) -> None:
     plain = recipe(scheme="plain")
     counts = {"words": WORDS, "unread_words": 0, "sentences": len(ROWS)}
     assert TASK.evaluate(model, tokenizer, data, plain) == {"accuracy": pytest.approx(hits / WORDS), **counts}
-    pairs = [(entities(tags), entities(row["tags"])) for row, tags in zip(ROWS, named, strict=True)]
+    pairs = [(set(get_entities(tags)), set(get_entities(row["tags"]))) for row, tags in zip(ROWS, named, strict=True)]
     found, predicted, there = (sum(map(len, sets)) for sets in ([a & b for a, b in pairs], *zip(*pairs, strict=True)))
     measured = TASK.evaluate(model, tokenizer, data, recipe())
     assert list(measured) == ["f1", "precision", "recall", "accuracy", *counts]
