@@ -42,6 +42,12 @@ def test_changed_code_marks_the_commit(repository):
     assert common.commit_of(repository) == f"{clean}-dirty"
 
 
+def test_new_code_marks_the_commit(repository):
+    clean = common.commit_of(repository)
+    (repository / "benchmarks" / "new.py").write_text("1")
+    assert common.commit_of(repository) == f"{clean}-dirty"
+
+
 def test_a_training_names_the_commit_of_its_code(repository, monkeypatch):
     monkeypatch.setattr(facts, "__file__", str(repository / "code.py"))
     clean = facts.checked_out_commit()
