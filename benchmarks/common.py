@@ -105,7 +105,7 @@ def commit() -> str:
 
 
 def commit_of(root: Path) -> str:
-    """The checked-out commit of a repository, "-dirty" behind it where code differs or is new; "unknown" without one."""
+    """The checked-out commit of a repository, "-dirty" behind it where code differs or is new; "unknown" without."""
     git = ["git", "-C", str(root)]
     code = ["--", ".", *(f":(exclude){path}" for path in NOT_MEASURED)]
     try:

@@ -54,7 +54,7 @@ def main() -> None:
         start = Path(folder, "start")
         torch.manual_seed(0)
         classes = {"id2label": {0: "entailment", 1: "not_entailment"}}
-        theirs = BertForSequenceClassification.from_pretrained(
+        theirs: Any = BertForSequenceClassification.from_pretrained(
             options.folder, **classes, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
         )
         theirs.save_pretrained(start)
