@@ -48,6 +48,9 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
 
     output_dir: str = setting("output", "folder of the trained model, its checkpoints and its history", free=True)
     name: str = setting("", "title of the model's card", free=True)
+    seeds: list[int] = setting(
+        [], "run once with each of these in place of `seed`, into output_dir/seed-0 and so on: 0,1,2", free=True
+    )
     from_pretrained: str = setting("", "folder or Hub name of a model to start from, in place of tokenizer and model")
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
     model: dict[str, Any] = setting({}, "model_type and the fields of its config")
@@ -56,6 +59,10 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
         super().__post_init__()
         if not self.output_dir:
             raise ValueError("recipe: output_dir is empty; name a folder")
+        if len(set(self.seeds)) < len(self.seeds) or min(self.seeds, default=0) < 0:
+            raise ValueError(f"recipe: seeds must be different numbers of at least 0, not {self.seeds}")
+        if self.seeds and self.seed:
+            raise ValueError("recipe: seed and seeds are both given; keep one of them")
         for name in ("tokenizer", "model") if self.from_pretrained else ():
             if getattr(self, name) not in ({}, default_of(type(self).__dataclass_fields__[name])):
                 raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
