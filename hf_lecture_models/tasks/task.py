@@ -6,6 +6,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.hub.facts import TASK_FILE
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.frozen import frozen_backbone
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.data import DataRecipe
 from hf_lecture_models.trainer.fingerprint import fingerprint_data, fingerprint_tokenizer
@@ -67,6 +69,20 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
             if getattr(self, name) not in ({}, default_of(type(self).__dataclass_fields__[name])):
                 raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
             setattr(self, name, {})
+
+
+@dataclass(kw_only=True)
+class HeadRecipe(TaskRecipe):
+    """A recipe of a task whose models are a backbone and a head on top of it."""
+
+    freeze_backbone: bool = setting(
+        False, "train the head alone, on what the backbone of from_pretrained says of each text, which is computed once"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.freeze_backbone and not self.from_pretrained:
+            raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has nothing to say")
 
 
 RecipeType = TypeVar("RecipeType", bound=TaskRecipe)
@@ -207,27 +223,27 @@ class Task(ABC, Generic[RecipeType]):
         """
         from hf_lecture_models.trainer.loop import train
 
+        batches = self.batches(model, processor, data, recipe)
         fingerprints = {
             "the tokenizer": fingerprint_tokenizer(processor),
             "the training data": self.fingerprint(recipe, "train", data),
             "the validation data": self.fingerprint(recipe, "validation", validation_data),
         }
-        return train(
-            model,
-            self.batches(model, processor, data, recipe),
-            recipe,
-            recipe.output_dir if output_dir is None else output_dir,
-            evaluation=self.evaluation(model, processor, validation_data, recipe),
-            save_with=(
-                with_input_limit(processor, model),
-                _TaskFile(self.describe(model, recipe, data) | {"script": self.script}),
-            ),
-            forward_options=self.forward_options(model, recipe),
-            items_name=self.items,
-            fingerprints=fingerprints,
-            resume=resume,
-            quiet=quiet,
-        )
+        task_file = _TaskFile(self.describe(model, recipe, data) | {"script": self.script})
+        with _frozen_if_asked(model, batches, recipe):
+            return train(
+                model,
+                batches,
+                recipe,
+                recipe.output_dir if output_dir is None else output_dir,
+                evaluation=self.evaluation(model, processor, validation_data, recipe),
+                save_with=(with_input_limit(processor, model), task_file),
+                forward_options=self.forward_options(model, recipe),
+                items_name=self.items,
+                fingerprints=fingerprints,
+                resume=resume,
+                quiet=quiet,
+            )
 
     def describe(self, model: Any, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
         """What a card must know of the task: the facts under the key "task"."""
@@ -250,6 +266,12 @@ class Task(ABC, Generic[RecipeType]):
     def usage(self, facts: Mapping[str, Any]) -> str:
         """The code on the card of a model with these facts."""
         return usage_code(facts)
+
+
+def _frozen_if_asked(model: Any, batches: Batches, recipe: TaskRecipe) -> AbstractContextManager[None]:
+    if isinstance(recipe, HeadRecipe) and recipe.freeze_backbone:
+        return frozen_backbone(model, batches, recipe.mixed_precision)
+    return nullcontext()
 
 
 @dataclass(frozen=True)
