@@ -8,12 +8,8 @@ with its five degrees joined into negative, neutral and positive.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hf_lecture_models.tasks.text_classification import (
-    REGRESSION,
-    TextClassification,
-    TextClassificationRecipe,
-    read_labels,
-)
+from hf_lecture_models.tasks.pseudo_labels import PseudoLabelClassification, PseudoLabelRecipe
+from hf_lecture_models.tasks.text_classification import REGRESSION, read_labels
 from hf_lecture_models.trainer.data import Rows
 from hf_lecture_models.trainer.recipe import setting
 
@@ -38,7 +34,7 @@ TASKS = {
 
 
 @dataclass(kw_only=True)
-class GlueRecipe(TextClassificationRecipe):
+class GlueRecipe(PseudoLabelRecipe):
     """The recipe of a task by its name; columns and names of classes may be said otherwise."""
 
     task: str | None = setting(
@@ -53,7 +49,7 @@ class GlueRecipe(TextClassificationRecipe):
             self.label_names = named.label_names | self.label_names
 
 
-class Glue(TextClassification):
+class Glue(PseudoLabelClassification):
     """Text classification with the tasks' own names for columns and classes."""
 
     recipe_class: ClassVar[type[GlueRecipe]] = GlueRecipe
@@ -66,7 +62,7 @@ class Glue(TextClassification):
         """
         rows = super().read(recipe, part)
         known = {*recipe.label_names, *recipe.label_names.values()}
-        if rows is None or recipe.task is None or not known or recipe.problem_type == REGRESSION:
+        if rows is None or part == "predict" or recipe.task is None or not known or recipe.problem_type == REGRESSION:
             return rows
         for index, label in enumerate(read_labels(rows)):
             if label not in known:

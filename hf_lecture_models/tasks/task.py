@@ -130,6 +130,15 @@ class Task(ABC, Generic[RecipeType]):
             OSError: they cannot be read.
         """
 
+    def training_data(self, recipe: RecipeType) -> Any:
+        """What a run trains on: the part "train", and what the recipe asks a task to add to it.
+
+        Raises:
+            ValueError: they cannot be used.
+            OSError: they cannot be read.
+        """
+        return self.read(recipe, "train")
+
     def read_file(self, path: str, recipe: RecipeType) -> Any:
         """The data of one file, read as the recipe says.
 

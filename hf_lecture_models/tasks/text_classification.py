@@ -82,7 +82,7 @@ class TextClassification(Task[TextClassificationRecipe]):
 
     def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
         """The rows of the part."""
-        return read_rows(recipe, part, required=("text", "label"), optional=("text_pair",))
+        return read_rows(recipe, part, required=("text",), optional=("text_pair",), labels=("label",))
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
         """The tokenizer; the template that the model needs is added where it is missing."""
