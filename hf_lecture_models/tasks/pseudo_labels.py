@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 import torch
 
 from hf_lecture_models.tasks.factories import load_checkpoint, load_tokenizer, tell
-from hf_lecture_models.tasks.labels import classes_of, has_default_names
+from hf_lecture_models.tasks.labels import classes_of
 from hf_lecture_models.tasks.text_classification import (
     REGRESSION,
     TextClassification,
     TextClassificationRecipe,
     encode_examples,
+    ids_by_name,
     predict,
     read_labels,
 )
@@ -98,16 +99,16 @@ def teacher_labels(rows: Rows, unlabelled: Rows, recipe: PseudoLabelRecipe) -> l
 
 
 def _labels_of_classes(config: Any, rows: Rows, recipe: PseudoLabelRecipe) -> list[Any]:
-    """What `rows` call each class of the teacher; those that it merely numbers are known by the number."""
+    """What the training data call each class of the teacher."""
     read = dict(zip(read_labels(rows), rows.columns["label"], strict=True))
-    named = {recipe.label_names.get(label, label).casefold(): label for label in read}
-    classes = [name.casefold() for name in classes_of(config)]
-    if has_default_names(config):
-        classes, named = [str(index) for index in range(config.num_labels)], {label: label for label in read}
-    if set(classes) != set(named):
-        theirs, ours = ", ".join(classes_of(config)), ", ".join(recipe.label_names.get(label, label) for label in read)
+    # A named task has classes that few rows may lack.
+    names = recipe.label_names | {label: recipe.label_names.get(label, label) for label in read}
+    ids = ids_by_name(config, recipe.label_names)
+    labels = {ids.get(name, ids.get(name.casefold())): read.get(label, label) for label, name in names.items()}
+    if labels.keys() != set(range(config.num_labels)):
+        theirs, ours = ", ".join(classes_of(config)), ", ".join(dict.fromkeys(names.values()))
         raise ValueError(
             f"{recipe.pseudo_labels} tells apart {theirs}, the data {ours}; "
             "--label_names.LABEL NAME gives a label of the data the teacher's name"
         )
-    return [read[named[name]] for name in classes]
+    return [labels[index] for index in range(config.num_labels)]

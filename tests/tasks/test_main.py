@@ -224,6 +224,9 @@ def test_options_of_transformers_examples_are_fields(monkeypatch: pytest.MonkeyP
     recipe = recipe_of(TextClassification(), *hub)
     assert (recipe.dataset_config, recipe.predict_split) == ("one", "test")
     assert recipe_of(TextClassification(), *hub, "--predict_split", "hidden").predict_split == "hidden"
+    named = recipe_of(Glue(), "--task_name", "mnli", "--do_train", "--do_eval", "--do_predict")
+    assert named.predict_split == "test_matched+test_mismatched"
+    assert recipe_of(Glue(), "--task_name", "mnli", "--do_train").predict_split == ""
 
 
 @pytest.mark.parametrize(
