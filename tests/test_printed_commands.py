@@ -47,6 +47,7 @@ STANDS_FOR = [
     (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
     (r"(train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
+    (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
     (r"training/\{\} training/recipes/\{\}.yaml", CAUSAL_LM),
@@ -77,6 +78,9 @@ NOT_RUN = {
     r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
         "it needs files of tags; tests/training/test_finetune_tagging.py runs the script on such files"
     ),
+    r"python training/finetune_multiple_choice.py --task .*": (
+        "it needs rows of choices; tests/training/test_finetune_multiple_choice.py runs the script on such rows"
+    ),
     r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
         "it needs the model of the command before"
     ),
@@ -84,7 +88,13 @@ NOT_RUN = {
 }
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
-QUICK = ("hf-lecture score", "hf-lecture rank", "hf-lecture generate", "hf-lecture convert model.arpa", "echo ")
+QUICK = (
+    "hf-lecture score",
+    "hf-lecture rank",
+    "hf-lecture generate",
+    "hf-lecture convert model.arpa",
+    "echo ",
+)
 LECTURE_MAP = {"docs/lecture_map.md"}
 
 
