@@ -25,7 +25,14 @@ from huggingface_hub import constants
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, set_seed
 
 from hf_lecture_cli import app
-from hf_lecture_models import NGramForCausalLM, RecurrentConfig, RecurrentForCausalLM, WordTokenizer
+from hf_lecture_models import (
+    BagOfWordsConfig,
+    BagOfWordsForSequenceClassification,
+    NGramForCausalLM,
+    RecurrentConfig,
+    RecurrentForCausalLM,
+    WordTokenizer,
+)
 from hf_lecture_models.comparison.baselines import make_baselines
 from tests.hub.stand_in_hub import stand_in_hub
 from tests.printed_commands import ROOT, printed_commands, run_printed, start_printed
@@ -56,6 +63,7 @@ STANDS_FOR = [
     (r"\bSCRIPT\b", CAUSAL_LM),
     (r"generate \{\}", "generate lstm"),
     (r"--prompt \{\}", "--prompt 'the cat '"),
+    (r"predict MODEL", "predict classifier"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
@@ -92,6 +100,7 @@ QUICK = (
     "hf-lecture score",
     "hf-lecture rank",
     "hf-lecture generate",
+    "hf-lecture predict",
     "hf-lecture convert model.arpa",
     "echo ",
 )
@@ -208,6 +217,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lstm": RecurrentForCausalLM(
             RecurrentConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, **ids)
         ),
+        "classifier": BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=len(tokenizer), num_labels=2)),
         "gpt2": GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2, **ids)),
     }
     for name, model in models.items():
@@ -222,6 +232,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         "CORPUS.txt": corpus,
         "sentences.txt": corpus,
+        "texts.txt": corpus,
         "groups.txt": "ann saw the cat\nann the saw cat\n\nbob fed the dog\n",
         "pairs.txt": "ann saw the cat\nann the saw cat\n",
         "nbest.tsv": "-1.5\tann saw the cat\n-1\tann the saw cat\n",
