@@ -363,8 +363,8 @@ def load_head(name: str, options: Options) -> Head:
     kind = type(model).__name__
     if type(model) in model_classes(AutoModelForCausalLM, type(model.config)):
         raise ValueError(
-            f"{name} holds {kind}, a language model: hf-lecture generate continues texts, hf-lecture score and "
-            "hf-lecture rank say how probable they are"
+            f"{name} holds {kind}, a language model: the verb generate continues texts, score and rank say how probable "
+            "they are"
         )
     raise ValueError(
         f"{name} holds {kind}, whose outputs are no predictions of classes, tags, words, choices or answers"

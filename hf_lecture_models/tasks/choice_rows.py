@@ -11,10 +11,12 @@ import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.benchmarks import HubData
 from hf_lecture_models.trainer.data import DataRecipe, Rows, read_rows
 
 _COPA_QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
@@ -33,17 +35,18 @@ class NamedTask:
     Attributes:
         columns: those that each row has, beside its label.
         read: a row's context, choices and their names; a ValueError says what is wrong with it.
-        labels: columns of the right choice, its number from 0 or its name; a file has one of them.
+        label: what its files call the column of the right choice, whose number from 0, or name, it holds; of several
+            names the first that a file has counts.
         file: that of predictions, which `write` writes as the benchmark takes them.
-        dataset: name and configuration on the Hub.
+        hub: where its data are on the Hub.
     """
 
     columns: tuple[str, ...]
     read: Callable[[Row], Choices]
     file: str
     write: Callable[[Rows, Sequence[int], Path], None]
-    labels: tuple[str, ...] = ("label",)
-    dataset: tuple[str, str | None] | None = None
+    label: tuple[str, ...] = ("label",)
+    hub: HubData | None = None
 
 
 def read_choices(named: NamedTask, recipe: DataRecipe, part: str) -> Rows | None:
@@ -55,20 +58,15 @@ def read_choices(named: NamedTask, recipe: DataRecipe, part: str) -> Rows | None
         ValueError: as `read_rows`; or a row has fewer than two choices, an empty one, or a label that is none of them.
         OSError: a file is missing or cannot be read.
     """
-    labels, ids = named.labels, ("idx", "id")
-    one_of = labels if len(labels) > 1 else ()
-    rows = read_rows(recipe, part, named.columns, (*one_of, *ids), labels=() if one_of else labels)
+    rows = read_rows(recipe, part, named.columns, optional=("id",), labels=("label",))
     if rows is None:
         return None
-    known = [name for name in labels if name in rows.columns]
-    if not known and part != "predict":
-        raise ValueError(f"{rows.sources[0][0]} has none of the columns {', '.join(labels)}, of the right choice")
-    identified = next((rows.columns[name] for name in ids if name in rows.columns), range(len(rows)))
-    columns: dict[str, list[Any]] = {"context": [], "choices": [], "names": [], "label": [], "id": list(identified)}
+    ids = rows.columns.get("id") or range(len(rows))
+    columns: dict[str, list[Any]] = {"context": [], "choices": [], "names": [], "label": [], "id": list(ids)}
     for index, row in enumerate(rows):
         try:
             context, choices, names = named.read(row)
-            label = None if part == "predict" else _read_label([row[name] for name in known], names)
+            label = None if part == "predict" else _read_label(row["label"], names)
         except ValueError as error:
             raise ValueError(f"{rows.where(index)}: {error}") from None
         for name, value in (("context", context), ("choices", choices), ("names", names), ("label", label)):
@@ -94,10 +92,10 @@ def check_choices(choices: Any) -> None:
         raise ValueError(f"it has {len(choices)} choice{'s' * (not choices)}, but two at least are needed")
 
 
-def _read_label(values: Sequence[Any], names: Sequence[str]) -> int:
+def _read_label(value: Any, names: Sequence[str]) -> int:
     """The number of the right choice, which a label has as a number or, in text, as the choice's name."""
-    value = next((value for value in values if not _is_hidden(value)), None)
-    if value is None:
+    # What is missing in one row makes floats of a column's integers, and NaN of itself.
+    if value is None or value == "" or value in (-1, "-1") or value != value:
         raise ValueError(
             "it has no label, as the rows of a test set; --predict_files FILE writes predictions for such rows"
         )
@@ -113,11 +111,6 @@ def _read_label(values: Sequence[Any], names: Sequence[str]) -> int:
             f"label {value!r} is none of its {len(names)} choices, which are 0 to {len(names) - 1}{called}"
         )
     return number
-
-
-def _is_hidden(label: Any) -> bool:
-    # What is missing in one row makes floats of a column's integers, and NaN of itself.
-    return label is None or label == "" or label in (-1, "-1") or label != label
 
 
 def _text(row: Row, column: str, may_be_empty: bool = False) -> str:
@@ -194,15 +187,18 @@ def _write_csv(rows: Sequence[Sequence[Any]], path: Path) -> None:
 
 _COPA = (("premise", "choice1", "choice2", "question"), _read_copa)
 _ARC = (("question", "choices"), _read_arc, "predictions.csv", _write_arc, ("answerKey", "label"))
+_ARC_DATA = partial(HubData, "allenai/ai2_arc", "210d026faf9955653af8916fad021475a3f00453")
+_SWAG_DATA = HubData("allenai/swag", "dc48148372b3853a9c7bae7bb06c161b46d8364a", "regular")
+_COPA_DATA = HubData("aps/super_glue", "3de24cf8022e94f4ee4b9d55a6f539891524d646", "copa")
 _SWAG = (("sent1", "sent2", *_ENDINGS), _read_swag, "predictions.csv", _write_swag)
 
 OWN = NamedTask(("context", "choices"), _read_own, "predictions.jsonl", _write_json_lines)
 """Rows of one's own."""
 
 TASKS: dict[str, NamedTask] = {
-    "swag": NamedTask(*_SWAG, dataset=("allenai/swag", "regular")),
-    "copa": NamedTask(*_COPA, "COPA.jsonl", _write_json_lines, dataset=("aps/super_glue", "copa")),
+    "swag": NamedTask(*_SWAG, hub=_SWAG_DATA),
+    "copa": NamedTask(*_COPA, "COPA.jsonl", _write_json_lines, hub=_COPA_DATA),
     "balanced_copa": NamedTask(*_COPA, "predictions.jsonl", _write_json_lines),
-    "arc_easy": NamedTask(*_ARC, dataset=("allenai/ai2_arc", "ARC-Easy")),
-    "arc_challenge": NamedTask(*_ARC, dataset=("allenai/ai2_arc", "ARC-Challenge")),
+    "arc_easy": NamedTask(*_ARC, hub=_ARC_DATA("ARC-Easy")),
+    "arc_challenge": NamedTask(*_ARC, hub=_ARC_DATA("ARC-Challenge")),
 }

@@ -30,8 +30,9 @@ def encode_inputs(
         options: of the tokenizer's call.
 
     Raises:
-        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
-            belongs to another model, or pads nothing.
+        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or a row has no
+            token, as empty texts have none without special ones; or the tokenizer belongs to another model, or pads
+            nothing.
     """
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
@@ -42,6 +43,8 @@ def encode_inputs(
     cut = {} if max_length is None else {"truncation": True, "max_length": max_length}
     encoded = tokenizer(texts, pairs, verbose=False, **(cut | options))
     for index, ids in enumerate(encoded["input_ids"]):
+        if not ids:
+            raise ValueError(f"{data.where(index)} has no token, its text is {texts[index]!r}; leave it out")
         if len(ids) > longest:
             raise ValueError(
                 f"{data.where(index)} has {len(ids)} tokens, more than the model's longest input; "

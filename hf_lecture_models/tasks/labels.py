@@ -70,8 +70,40 @@ def checkpoint_classes(recipe: Any, head: str) -> list[str]:
     Args:
         head: how its class ends, such as "ForTokenClassification".
     """
+    config = _config_with_head(recipe, head)
+    return [] if config is None or has_default_names(config) else classes_of(config)
+
+
+def tell_of_other_classes(recipe: Any, head: str, names: Sequence[str]) -> None:
+    """Say what becomes of a checkpoint's head whose classes have no names, or are not as many as those of the data.
+
+    Args:
+        head: how its class ends.
+        names: the classes of the data.
+    """
+    config = _config_with_head(recipe, head)
+    if config is not None and config.num_labels != len(names):
+        classes = f"{recipe.from_pretrained} tells apart {config.num_labels} classes, the data {len(names)}"
+        tell(f"{classes}: its head starts anew")
+    elif config is not None:
+        tell_of_default_names(config, recipe.from_pretrained, names)
+
+
+def tell_of_default_names(config: Any, source: str, names: Sequence[str]) -> None:
+    """Say which classes those of a model are taken for that are merely numbered, if they are as many.
+
+    Args:
+        source: of the model.
+    """
+    if has_default_names(config) and config.num_labels == len(names):
+        order = ", ".join(f"{config.id2label[index]} for {name}" for index, name in enumerate(names))
+        fix = "id2label in its config.json may name them otherwise"
+        tell(f"the classes of {source} have no names and are taken in order, {order}; {fix}")
+
+
+def _config_with_head(recipe: Any, head: str) -> Any:
+    """The configuration of the checkpoint that the recipe starts from; None where that has no such head, or is none."""
     if not recipe.from_pretrained:
-        return []
+        return None
     config = AutoConfig.from_pretrained(recipe.from_pretrained)
-    has_head = any(name.endswith(head) for name in config.architectures or ())
-    return [] if not has_head or has_default_names(config) else classes_of(config)
+    return config if any(name.endswith(head) for name in config.architectures or ()) else None

@@ -42,7 +42,10 @@ class MultipleChoiceRecipe(TaskRecipe, RowsRecipe):
     """The recipe of a chooser; its data have the columns `context`, `choices`, `label`, or those of a named task."""
 
     task: str | None = setting(
-        None, "a benchmark, whose columns the data have; null: context, choices and label", choices=tuple(TASKS)
+        None,
+        "a benchmark, whose columns the data have, and whose data on the Hub are read where neither files nor rows are "
+        "named (all but balanced_copa); null: rows of context, choices and label",
+        choices=tuple(TASKS),
     )
     max_length: int | None = setting(
         None,
@@ -60,11 +63,18 @@ class MultipleChoiceRecipe(TaskRecipe, RowsRecipe):
         self.model = {} if is_change else self.model
         super().__post_init__()
         self.model = changes if is_change else self.model
+        if self.named_task.hub is not None:
+            self.named_task.hub.fill(self)
 
     @property
     def named_task(self) -> NamedTask:
         """How its rows are written."""
         return OWN if self.task is None else TASKS[self.task]
+
+    def names_of(self, column: str) -> Sequence[str]:
+        """What files may call a column, unless `columns` says it."""
+        known = {"label": self.named_task.label, "id": ("idx", "id")}
+        return super().names_of(column) if column in self.columns else known.get(column, (column,))
 
 
 class MultipleChoice(Task[MultipleChoiceRecipe]):
@@ -277,6 +287,6 @@ def _refuse_long_choices(
     for index, (context, choice) in enumerate(zip(*lengths, strict=True)):
         if special + choice + min(context, 1) > max_length:
             raise ValueError(
-                f"{flat.where(index)} is too long for max_length {max_length}: its own tokens ({choice}) and the special "
-                f"ones ({special}) leave none to its context; --max_length {special + choice + 1} at least"
+                f"{flat.where(index)} is too long for max_length {max_length}: its own tokens ({choice}) and the "
+                f"special ones ({special}) leave none to its context; --max_length {special + choice + 1} at least"
             )

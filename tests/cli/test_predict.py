@@ -212,7 +212,7 @@ def test_models_without_such_a_head(run: Any, save: Any, network: Path) -> None:
     for folder, message in (
         (
             network,
-            "holds RecurrentForCausalLM, a language model: hf-lecture generate continues texts, hf-lecture score",
+            "holds RecurrentForCausalLM, a language model: the verb generate continues texts, score and rank say",
         ),
         (
             save(BertModel),

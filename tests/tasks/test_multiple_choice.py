@@ -192,9 +192,7 @@ def test_what_is_too_long_is_an_error_or_cut() -> None:
     cut = encode_choices(model, tokenizer, data, max_length=12)[-1]
     assert tokenizer.decode(cut[0]["input_ids"]) == f"[CLS]{' film' * 6} [SEP] a warm one [SEP]"
     data = TASK.read(recipe(train_rows=[long]), "train")
-    with pytest.raises(
-        ValueError, match=r"row 1, choice 0 is too long for max_length 6: .* \(3\) .* 7 at least"
-    ):
+    with pytest.raises(ValueError, match=r"row 1, choice 0 is too long for max_length 6: .* \(3\) .* 7 at least"):
         encode_choices(model, tokenizer, data, max_length=6)
     assert encode_choices(model, tokenizer, data, max_length=7)
 
@@ -302,7 +300,11 @@ def test_columns_that_are_missing(tmp_path: Path) -> None:
     for task, row, message in (
         ("copa", {"premise": "a", "choice1": "b", "question": "cause"}, "no column 'choice2', only premise, choice1"),
         (None, {"context": "a", "choices": ["b", "c"]}, r"no column 'label', only context, choices; --columns.label"),
-        ("arc_easy", {"question": "a", "choices": ["b", "c"]}, "none of the columns answerKey, label, of the right"),
+        (
+            "arc_easy",
+            {"question": "a", "choices": ["b", "c"]},
+            "no column 'answerKey' or 'label', only question, choices",
+        ),
         ("swag", SWAG | {"label": ""}, "row 1: it has no label"),
     ):
         path = write(tmp_path / "rows.jsonl", row)
@@ -349,23 +351,34 @@ def test_rows_to_predict_that_are_too_long_are_refused_before_training(tmp_path:
         TASK.check_predict_data(small_chooser("stock"), small_tokenizer(), TASK.read(chosen, "predict"), chosen)
 
 
-def test_a_data_set_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its labels have names; those of the test rows are hidden."""
-    columns = {name: [value, value] for name, value in COPA.items()}
+def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read where a named task has no other data; labels have names, and those of test rows are hidden."""
+    asked = []
     features = datasets.Features(
         {name: datasets.Value("string") for name in COPA if name != "label"}
         | {"label": datasets.ClassLabel(names=["choice1", "choice2"])}
     )
-    monkeypatch.setattr(
-        datasets,
-        "load_dataset",
-        lambda name, config, split, **_: datasets.Dataset.from_dict(
-            columns | {"label": [-1, -1] if split == "test" else [1, 0]}, features
-        ),
-    )
-    hub = {"dataset_name": "aps/super_glue", "dataset_config": "copa", "dataset_revision": "abc", "task": "copa"}
-    chosen = MultipleChoiceRecipe(**hub, predict_split="test")
+
+    def load(name: str, config: str, split: str, revision: str, **_: Any) -> Any:
+        asked.append((name, config, split, len(revision)))
+        columns = {key: [value] * 2 for key, value in COPA.items()}
+        return datasets.Dataset.from_dict(columns | {"label": [-1, -1] if split == "test" else [1, 0]}, features)
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    chosen = MultipleChoiceRecipe(task="copa", predict_split="test")
     assert TASK.read(chosen, "train").columns["label"] == [1, 0]
     assert "label" not in TASK.read(chosen, "predict").columns
+    assert asked == [("aps/super_glue", "copa", split, 40) for split in ("train", "test")]
     with pytest.raises(ValueError, match="split test of aps/super_glue, row 1: it has no label"):
-        TASK.read(MultipleChoiceRecipe(**hub, test_split="test"), "test")
+        TASK.read(MultipleChoiceRecipe(task="copa", test_split="test"), "test")
+    for task, place in (
+        ("swag", ("allenai/swag", "regular")),
+        ("arc_easy", ("allenai/ai2_arc", "ARC-Easy")),
+        ("arc_challenge", ("allenai/ai2_arc", "ARC-Challenge")),
+        ("balanced_copa", ("", None)),
+        (None, ("", None)),
+    ):
+        found = MultipleChoiceRecipe(task=task)
+        assert (found.dataset_name, found.dataset_config) == place
+        assert MultipleChoiceRecipe(**found.to_dict()) == found, "as a resumed run reads it"
+        assert not MultipleChoiceRecipe(task=task, test_files=["a.jsonl"]).dataset_name
