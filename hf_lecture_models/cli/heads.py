@@ -107,17 +107,22 @@ class Head(ABC):
         """
         lines = [line for line in lines if line.text.strip() or not self.is_json]
         inputs = [self.read_json(line) if self.is_json else self.read_text(line) for line in lines]
-        results: list[Result] = [{}] * len(lines)
-        for columns in dict.fromkeys(map(tuple, inputs)):  # a pair of texts is encoded unlike a text
-            chosen = [index for index, given in enumerate(inputs) if tuple(given) == columns]
+        results = [given | {"predictions": []} for given in inputs]
+        filled = {index: tuple(given) for index, given in enumerate(inputs) if not self.is_empty(given)}
+        for columns in dict.fromkeys(filled.values()):  # a pair of texts is encoded unlike a text
+            chosen = [index for index, own in filled.items() if own == columns]
             rows = Rows(
                 {name: [inputs[index][name] for index in chosen] for name in columns},
                 [(lines[index].file, 1) for index in chosen],
                 [[lines[index].number] for index in chosen],
             )
             for index, predictions in zip(chosen, self.predict_rows(rows), strict=True):
-                results[index] = inputs[index] | {"predictions": predictions}
+                results[index]["predictions"] = predictions
         return results
+
+    def is_empty(self, given: Result) -> bool:
+        """Whether there is nothing to predict for a line, and the model need not read it."""
+        return False
 
     def read_text(self, line: Line) -> Result:
         """The fields of a line of text."""
@@ -206,6 +211,10 @@ class TokenClassification(Head):
     form = "sentences, with blanks between the words"
     usual = 0
     pipeline_tag = "token-classification"
+
+    def is_empty(self, given: Result) -> bool:
+        """Whether a sentence has no word."""
+        return not given["text"].strip()
 
     def predict_rows(self, rows: Rows) -> list[list[Result]]:
         """Each word with its tag, None where no token of it is read; or the entities of each text."""
@@ -363,8 +372,8 @@ def load_head(name: str, options: Options) -> Head:
     kind = type(model).__name__
     if type(model) in model_classes(AutoModelForCausalLM, type(model.config)):
         raise ValueError(
-            f"{name} holds {kind}, a language model: the verb generate continues texts, score and rank say how probable "
-            "they are"
+            f"{name} holds {kind}, a language model: the verb generate continues texts, score and rank say how "
+            "probable they are"
         )
     raise ValueError(
         f"{name} holds {kind}, whose outputs are no predictions of classes, tags, words, choices or answers"

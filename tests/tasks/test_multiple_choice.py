@@ -298,7 +298,12 @@ def test_rows_that_cannot_be(tmp_path: Path, task: str | None, row: dict[str, An
 
 def test_columns_that_are_missing(tmp_path: Path) -> None:
     for task, row, message in (
-        ("copa", {"premise": "a", "choice1": "b", "question": "cause"}, "no column 'choice2', only premise, choice1"),
+        ("copa", COPA | {"choice2": None}, "row 1: choice2 is None, no text"),
+        (
+            "copa",
+            {"premise": "a", "choice1": "b", "question": "cause", "label": 0},
+            "no column 'choice2', only premise",
+        ),
         (None, {"context": "a", "choices": ["b", "c"]}, r"no column 'label', only context, choices; --columns.label"),
         (
             "arc_easy",
