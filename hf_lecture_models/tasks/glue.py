@@ -15,13 +15,12 @@ import torch
 
 from hf_lecture_models.tasks.benchmarks import HubData
 from hf_lecture_models.tasks.metrics import compute
+from hf_lecture_models.tasks.pseudo_labels import PseudoLabelClassification, PseudoLabelRecipe
 from hf_lecture_models.tasks.task import Measure
 from hf_lecture_models.tasks.text_classification import (
     REGRESSION,
     SINGLE_LABEL,
     UNLABELLED,
-    TextClassification,
-    TextClassificationRecipe,
     as_number,
     ids_by_name,
     read_labels,
@@ -156,7 +155,7 @@ TASKS = {
 
 
 @dataclass(kw_only=True)
-class GlueRecipe(TextClassificationRecipe):
+class GlueRecipe(PseudoLabelRecipe):
     """The recipe of a task by its name; columns and names of classes may be said otherwise."""
 
     task: str | None = setting(
@@ -189,7 +188,7 @@ class GlueRecipe(TextClassificationRecipe):
         return () if self.task is None else TASKS[self.task].header
 
 
-class Glue(TextClassification):
+class Glue(PseudoLabelClassification):
     """Text classification that knows tasks by their names.
 
     >>> [measure.key for measure in Glue().measures(GlueRecipe(task="mrpc"))]

@@ -9,6 +9,8 @@ from typing import Any
 from transformers import AutoConfig
 
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, take_up_tokenizer, tell
+from hf_lecture_models.tasks.frozen import freeze_backbone
+from hf_lecture_models.tasks.task import HeadRecipe
 
 
 def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> list[str]:
@@ -57,10 +59,19 @@ def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str,
     model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **changes, **fields)
     if new:
         tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+    known_tokens = model.config.vocab_size
     if getattr(model, "text_template", None):
         take_up_tokenizer(model, processor, recipe.seed)
     if model.config.pad_token_id is None:
         model.config.pad_token_id = processor.pad_token_id
+    if isinstance(recipe, HeadRecipe) and recipe.freeze_backbone:
+        freeze_backbone(model, new)
+        if model.config.vocab_size > known_tokens:
+            tell("the word vectors of the new tokens are random, and freeze_backbone leaves them so")
+        if getattr(model.config, "auxiliary_lm_weight", 0):
+            tell(
+                "auxiliary_lm_weight trains nothing of a frozen backbone; --model.auxiliary_lm_weight 0 saves its time"
+            )
     return model
 
 

@@ -28,7 +28,7 @@ from hf_lecture_models.tasks.labels import (
     tell_of_other_classes,
 )
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
@@ -44,7 +44,7 @@ _DEFAULT_MODEL = {"model_type": "lecture_bag_of_words"}
 
 
 @dataclass(kw_only=True)
-class TextClassificationRecipe(TaskRecipe, RowsRecipe):
+class TextClassificationRecipe(HeadRecipe, RowsRecipe):
     """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
 
     problem_type: str = setting(

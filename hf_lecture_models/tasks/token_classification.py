@@ -33,7 +33,7 @@ from hf_lecture_models.tasks.tagged_sentences import (
     predict_tags,
     token_labels,
 )
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.trainer.batches import Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
 from hf_lecture_models.trainer.recipe import setting
@@ -79,7 +79,7 @@ TASKS = {
 
 
 @dataclass(kw_only=True)
-class TokenClassificationRecipe(TaskRecipe, RowsRecipe):
+class TokenClassificationRecipe(HeadRecipe, RowsRecipe):
     """The recipe of a tagger; its data have the columns `tokens` and `tags`, lists of equally many words and tags."""
 
     task: str | None = setting(
