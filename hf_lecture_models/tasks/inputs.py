@@ -41,7 +41,7 @@ def encode_inputs(
     if max_length is not None and max_length > longest:
         raise ValueError(f"max_length {max_length} is more than the model's longest input, {longest} tokens")
     cut = {} if max_length is None else {"truncation": True, "max_length": max_length}
-    encoded = tokenizer(texts, pairs, verbose=False, **cut, **options)
+    encoded = tokenizer(texts, pairs, verbose=False, **(cut | options))
     for index, ids in enumerate(encoded["input_ids"]):
         if not ids:
             raise ValueError(f"{data.where(index)} has no token, its text is {texts[index]!r}; leave it out")

@@ -207,7 +207,9 @@ class TextClassification(Task[TextClassificationRecipe]):
 
 
 @torch.no_grad()
-def predict(model: Any, tokenizer: Any, examples: Sequence[Example]) -> torch.Tensor:
+def predict(
+    model: Any, tokenizer: Any, examples: Sequence[Example], batch_size: int = _EVALUATION_BATCH
+) -> torch.Tensor:
     """The logits of encoded examples, (rows, num_labels), float32 on the CPU.
 
     Those of like length go through the model together.
@@ -216,8 +218,8 @@ def predict(model: Any, tokenizer: Any, examples: Sequence[Example]) -> torch.Te
     logits = torch.empty(len(examples), model.config.num_labels)
     training = model.training
     model.eval()
-    for start in range(0, len(order), _EVALUATION_BATCH):
-        rows = order[start : start + _EVALUATION_BATCH]
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
         batch = tokenizer.pad([examples[row] for row in rows], return_tensors="pt").to(model.device)
         logits[rows] = model(**batch).logits.float().cpu()
     model.train(training)
