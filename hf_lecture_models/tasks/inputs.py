@@ -53,6 +53,11 @@ def encode_inputs(
     return encoded
 
 
+def count_cut(encoded: Any) -> int:
+    """How many texts or pairs a fast tokenizer has cut; 0 of others, which do not say."""
+    return sum(bool(encoding.overflowing) for encoding in encoded.encodings or ())
+
+
 def model_inputs(model: Any, encoded: Any) -> list[Example]:
     """Row by row, what the model takes of what the tokenizer gave."""
     known = inspect.signature(model.forward).parameters

@@ -16,7 +16,7 @@ from transformers import AutoModelForSequenceClassification
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
-from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
+from hf_lecture_models.tasks.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
     class_fields,
@@ -247,7 +247,7 @@ class ExampleCollator:
 
 
 def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe) -> list[Example]:
-    """What the tokenizer gives for each row and the model takes.
+    """What the tokenizer gives for each row and the model takes; how many rows `max_length` cuts is told.
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
@@ -261,7 +261,10 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
         raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
     if getattr(model.config, "pair_combination", None) is not None:
         _check_pairs(tokenizer, data)
-    return model_inputs(model, encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length))
+    encoded = encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length)
+    if cut := count_cut(encoded):
+        tell(f"{data.sources[0][0]}: {cut:,} of {len(data):,} rows are longer than max_length and are cut")
+    return model_inputs(model, encoded)
 
 
 def _check_pairs(tokenizer: Any, data: Rows) -> None:
