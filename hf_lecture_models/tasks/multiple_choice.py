@@ -24,7 +24,7 @@ from hf_lecture_models.tasks.factories import templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe
@@ -38,7 +38,7 @@ _DEFAULT_MODEL = {"model_type": "lecture_bert"}
 
 
 @dataclass(kw_only=True)
-class MultipleChoiceRecipe(TaskRecipe, RowsRecipe):
+class MultipleChoiceRecipe(HeadRecipe, RowsRecipe):
     """The recipe of a chooser; its data have the columns `context`, `choices`, `label`, or those of a named task."""
 
     task: str | None = setting(
@@ -88,11 +88,8 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     recipe_class: ClassVar[type[MultipleChoiceRecipe]] = MultipleChoiceRecipe
 
     def measures(self, recipe: MultipleChoiceRecipe) -> tuple[Measure, ...]:
-        """The share of right choices, and what guessing would reach."""
-        return (
-            Measure("accuracy", "accuracy", lower_is_better=False),
-            Measure("chance", "accuracy of guessing", lower_is_better=False),
-        )
+        """The share of right choices."""
+        return (Measure("accuracy", "accuracy", lower_is_better=False),)
 
     def read(self, recipe: MultipleChoiceRecipe, part: str) -> Rows | None:
         """The rows of the part."""
@@ -114,7 +111,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         return ChoiceBatches(collate, recipe.batch_size, recipe.seed)
 
     def evaluate(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> dict[str, Any]:
-        """The measures, and the number of examples."""
+        """The accuracy, that of guessing (`chance`), and the number of examples."""
         examples = encode_choices(model, processor, data, recipe.max_length)
         return _measured(model, processor, examples, data.columns["label"])
 
@@ -237,6 +234,9 @@ class ChoiceBatches(ShuffledBatches):
         kinds = np.unique(counts[counts > 0])
         parts = [(step[part], counts[part]) for part in self.shard.micro_batches]
         return [self.collate(rows[own == choices]) for rows, own in parts for choices in kinds]
+
+    def _kinds(self) -> list[np.ndarray]:
+        return [np.flatnonzero(self.counts == choices) for choices in np.unique(self.counts)]
 
 
 class _Choices(Rows):

@@ -150,6 +150,25 @@ def test_a_run_resumes_to_the_same_bits(tmp_path: Path, folder: Path) -> None:
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
 
 
+@pytest.mark.parametrize("accumulation_steps", [1, 2])
+def test_a_frozen_backbone_reads_rows_of_any_number_of_choices(
+    tmp_path: Path, folder: Path, accumulation_steps: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The head learns what it learns beside a backbone that runs in every step."""
+    chosen = recipe(
+        from_pretrained=str(folder), freeze_backbone=True, accumulation_steps=accumulation_steps, log_every=1
+    )
+    result, model = train(chosen, tmp_path)
+    assert "features of 23 texts take" in capsys.readouterr().err
+    expected = small_chooser(folder.name)
+    for parameter in expected.base_model.parameters():
+        parameter.requires_grad_(False)
+    losses = by_hand(expected, ROWS, chosen)
+    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
+    torch.testing.assert_close(model.classifier.weight, expected.classifier.weight, rtol=1e-3, atol=1e-5)
+    assert not torch.equal(model.classifier.weight, small_chooser(folder.name).classifier.weight)
+
+
 # What a model reads
 
 
