@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+CODE = ("benchmarks", "hf_lecture_models", "training")
 # What a benchmark or a card writes, and what only describes it, is no measured code.
 NOT_MEASURED = ("benchmarks/results", "docs", "hub_cards", "*.md")
 PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "pyarrow", "accelerate", "kenlm")
@@ -104,12 +105,15 @@ def commit() -> str:
 
 
 def commit_of(root: Path) -> str:
-    """The checked-out commit of a repository, "-dirty" behind it where tracked code differs; "unknown" without one."""
+    """The checked-out commit of a repository, "-dirty" behind it where code differs or is new; "unknown" without."""
     git = ["git", "-C", str(root)]
     code = ["--", ".", *(f":(exclude){path}" for path in NOT_MEASURED)]
     try:
         name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
         changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], capture_output=True).returncode
+        # What a run writes may be new, and hold code as exported models do; the folders of our own hold none but ours.
+        others = [*git, "ls-files", "--others", "--exclude-standard", "--", *(f"{folder}/*.py" for folder in CODE)]
+        changed = changed or subprocess.run(others, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return name.stdout.strip() + ("-dirty" if changed else "")

@@ -29,7 +29,17 @@ _WITHOUT_PIPELINE: dict[str, tuple[str, str | None]] = {
     "AutoModelForQuestionAnswering": ("question-answering", "question-answering"),
 }
 # Fields of a recipe that name places on the machine of whoever trained.
-_PLACES = ("output_dir", "arpa", "train_files", "validation_files", "test_files", "predict_files", "from_pretrained")
+_PLACES = (
+    "output_dir",
+    "arpa",
+    "train_files",
+    "validation_files",
+    "test_files",
+    "predict_files",
+    "from_pretrained",
+    "pseudo_labels",
+    "unlabelled_files",
+)
 
 
 def collect_facts(

@@ -30,8 +30,9 @@ def encode_inputs(
         options: of the tokenizer's call.
 
     Raises:
-        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
-            belongs to another model, or pads nothing.
+        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or a row has no
+            token, as empty texts have none without special ones; or the tokenizer belongs to another model, or pads
+            nothing.
     """
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
@@ -40,14 +41,21 @@ def encode_inputs(
     if max_length is not None and max_length > longest:
         raise ValueError(f"max_length {max_length} is more than the model's longest input, {longest} tokens")
     cut = {} if max_length is None else {"truncation": True, "max_length": max_length}
-    encoded = tokenizer(texts, pairs, verbose=False, **cut, **options)
+    encoded = tokenizer(texts, pairs, verbose=False, **(cut | options))
     for index, ids in enumerate(encoded["input_ids"]):
+        if not ids:
+            raise ValueError(f"{data.where(index)} has no token, its text is {texts[index]!r}; leave it out")
         if len(ids) > longest:
             raise ValueError(
                 f"{data.where(index)} has {len(ids)} tokens, more than the model's longest input; "
                 f"--max_length {longest} cuts what is longer"
             )
     return encoded
+
+
+def count_cut(encoded: Any) -> int:
+    """How many texts or pairs a fast tokenizer has cut; 0 of others, which do not say."""
+    return sum(bool(encoding.overflowing) for encoding in encoded.encodings or ())
 
 
 def model_inputs(model: Any, encoded: Any) -> list[Example]:

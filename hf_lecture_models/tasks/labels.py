@@ -9,6 +9,8 @@ from typing import Any
 from transformers import AutoConfig
 
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, take_up_tokenizer, tell
+from hf_lecture_models.tasks.frozen import freeze_backbone
+from hf_lecture_models.tasks.task import HeadRecipe
 
 
 def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> list[str]:
@@ -57,10 +59,19 @@ def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str,
     model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **changes, **fields)
     if new:
         tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+    known_tokens = model.config.vocab_size
     if getattr(model, "text_template", None):
         take_up_tokenizer(model, processor, recipe.seed)
     if model.config.pad_token_id is None:
         model.config.pad_token_id = processor.pad_token_id
+    if isinstance(recipe, HeadRecipe) and recipe.freeze_backbone:
+        freeze_backbone(model, new)
+        if model.config.vocab_size > known_tokens:
+            tell("the word vectors of the new tokens are random, and freeze_backbone leaves them so")
+        if getattr(model.config, "auxiliary_lm_weight", 0):
+            tell(
+                "auxiliary_lm_weight trains nothing of a frozen backbone; --model.auxiliary_lm_weight 0 saves its time"
+            )
     return model
 
 
@@ -70,8 +81,40 @@ def checkpoint_classes(recipe: Any, head: str) -> list[str]:
     Args:
         head: how its class ends, such as "ForTokenClassification".
     """
+    config = _config_with_head(recipe, head)
+    return [] if config is None or has_default_names(config) else classes_of(config)
+
+
+def tell_of_other_classes(recipe: Any, head: str, names: Sequence[str]) -> None:
+    """Say what becomes of a checkpoint's head whose classes have no names, or are not as many as those of the data.
+
+    Args:
+        head: how its class ends.
+        names: the classes of the data.
+    """
+    config = _config_with_head(recipe, head)
+    if config is not None and config.num_labels != len(names):
+        classes = f"{recipe.from_pretrained} tells apart {config.num_labels} classes, the data {len(names)}"
+        tell(f"{classes}: its head starts anew")
+    elif config is not None:
+        tell_of_default_names(config, recipe.from_pretrained, names)
+
+
+def tell_of_default_names(config: Any, source: str, names: Sequence[str]) -> None:
+    """Say which classes those of a model are taken for that are merely numbered, if they are as many.
+
+    Args:
+        source: of the model.
+    """
+    if has_default_names(config) and config.num_labels == len(names):
+        order = ", ".join(f"{config.id2label[index]} for {name}" for index, name in enumerate(names))
+        fix = "id2label in its config.json may name them otherwise"
+        tell(f"the classes of {source} have no names and are taken in order, {order}; {fix}")
+
+
+def _config_with_head(recipe: Any, head: str) -> Any:
+    """The configuration of the checkpoint that the recipe starts from; None where that has no such head, or is none."""
     if not recipe.from_pretrained:
-        return []
+        return None
     config = AutoConfig.from_pretrained(recipe.from_pretrained)
-    has_head = any(name.endswith(head) for name in config.architectures or ())
-    return [] if not has_head or has_default_names(config) else classes_of(config)
+    return config if any(name.endswith(head) for name in config.architectures or ()) else None

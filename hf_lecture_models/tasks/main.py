@@ -1,12 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """A task run from the command line: `SCRIPT [RECIPE.yaml] [--name value ...] [--resume]`."""
 
-import argparse
+import json
 import logging
 import os
 import signal
+import statistics
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,14 +16,16 @@ import torch
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
+from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.signals import signals_as_exceptions
+from hf_lecture_models.tasks.command_line import parse_command
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.trainer.loop import TrainingResult
-from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides
 
 PREDICTIONS = "predictions"
 """The folder in `output_dir` that holds what the kept weights say of rows without labels."""
-_FLAGS = ("--resume", "--help", "-h")
+SEEDS = "seeds.json"
+"""The file in `output_dir` with the results of several seeds."""
 
 
 class Outcome(NamedTuple):
@@ -35,6 +39,11 @@ class Outcome(NamedTuple):
     training: TrainingResult
     test_results: dict[str, Any] | None = None
     predictions: Path | None = None
+
+    @property
+    def signal(self) -> str:
+        """The name of the signal that stopped the run, or ""."""
+        return self.training.stopped if self.training.stopped.startswith("SIG") else ""
 
 
 def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> None:
@@ -51,7 +60,8 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     set_verbosity_error()  # which weights are new, the task says in one line
     try:
         with signals_as_exceptions():
-            outcome = train_from_command(task, arguments, description)
+            recipe, resume = parse_command(task, arguments, description)
+            outcomes = train_seeds(task, recipe, resume) if recipe.seeds else [train_and_test(task, recipe, resume)]
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:
         sys.exit(f"error: {' '.join(str(error).split())}")
     except KeyboardInterrupt:
@@ -59,36 +69,18 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
     if _is_main_process():
-        print(closing_line(task, outcome))
-    stopped = outcome.training.stopped
-    if stopped.startswith("SIG"):
-        sys.exit(128 + signal.Signals[stopped])
+        for index, outcome in enumerate(outcomes):
+            print(f"seed {recipe.seeds[index]}: " if recipe.seeds else "", closing_line(task, outcome), sep="")
+        if recipe.seeds and not outcomes[-1].signal:
+            print(_line_of_seeds(task, recipe, outcomes))
+    if outcomes[-1].signal:
+        sys.exit(128 + signal.Signals[outcomes[-1].signal])
 
 
 def train_from_command(task: Task[Any], arguments: Sequence[str], description: str = "") -> Outcome:
-    """What `run_task` does, with its result, and with errors as they are."""
+    """What `run_task` does with one seed, with its result, and with errors as they are."""
     recipe, resume = parse_command(task, arguments, description)
     return train_and_test(task, recipe, resume)
-
-
-def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -> tuple[Any, bool]:
-    """The recipe that the command line says, and whether to resume.
-
-    Raises:
-        ValueError: a field is unknown or has an impossible value.
-        OSError: the recipe cannot be read.
-    """
-    parser = argparse.ArgumentParser(
-        description=description,
-        usage="%(prog)s [RECIPE.yaml] [--name value ...] [--resume]",
-        epilog=describe_fields(task.recipe_class),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in output_dir")
-    options = parser.parse_args([argument for argument in arguments if argument in _FLAGS])
-    rest = [argument for argument in arguments if argument not in _FLAGS]
-    path = rest.pop(0) if rest and not rest[0].startswith("--") else None
-    return load_recipe(path, parse_overrides(rest), recipe_class=task.recipe_class), options.resume
 
 
 def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcome:
@@ -99,9 +91,10 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     Raises:
         ValueError, OSError, FloatingPointError, ImportError: as reading the data, building the model, training.
     """
-    data, validation_data, test_data, unlabelled = (
-        task.read(recipe, part) for part in ("train", "validation", "test", "predict")
-    )
+    if recipe.seeds:
+        raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
+    validation_data, test_data, unlabelled = (task.read(recipe, part) for part in ("validation", "test", "predict"))
+    data = task.training_data(recipe)
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     # Data that cannot be measured or predicted are refused before training.
@@ -110,7 +103,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         task.check_predict_data(model, processor, unlabelled, recipe)
     result = task.train(model, processor, data, validation_data, recipe, resume=resume)
     outcome = Outcome(result)
-    if not _is_main_process() or result.stopped.startswith("SIG") or (test_data is None and unlabelled is None):
+    if not _is_main_process() or outcome.signal or (test_data is None and unlabelled is None):
         return outcome
     model = task.auto_class_of(recipe).from_pretrained(result.folder).to(model.device)
     if test_data is not None:
@@ -125,10 +118,72 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     return outcome
 
 
+def train_seeds(task: Task[Any], recipe: Any, resume: bool = False) -> list[Outcome]:
+    """`train_and_test` once with each of the recipe's seeds, into `seed-0` and so on in its output folder.
+
+    Each run is, to the bit, the one that its seed alone gives. A resumed series leaves finished runs as they are, goes
+    on with an unfinished one, and starts those that are missing. At the end `seeds.json` in the output folder has the
+    values of the first measure, their mean and its standard error.
+
+    Returns:
+        What each run left behind; the last of them is the one that a signal stopped, if one did.
+
+    Raises:
+        ValueError, OSError, FloatingPointError, ImportError: as `train_and_test`.
+    """
+    outcomes: list[Outcome] = []
+    for seed in recipe.seeds:
+        folder = str(Path(recipe.output_dir) / f"seed-{seed}")
+        outcomes.append(train_and_test(task, replace(recipe, seed=seed, seeds=[], output_dir=folder), resume))
+        if outcomes[-1].signal:
+            return outcomes
+    if _is_main_process():
+        with staged_file(Path(recipe.output_dir) / SEEDS) as stage:
+            stage.write_text(json.dumps(summarize_seeds(task, recipe, outcomes), indent=1) + "\n", encoding="utf-8")
+    return outcomes
+
+
+def summarize_seeds(task: Task[Any], recipe: Any, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The first measure of each run, their mean, and its standard error s / √n with s² = Σ (x - mean)² / (n - 1).
+
+    The values are those of the test data; without them, the best ones of the validation data. Of a single run there is
+    no standard error, and without test and validation data there is nothing.
+    """
+    tested = [outcome.test_results for outcome in outcomes]
+    runs = [{"seed": seed, "folder": f"seed-{seed}"} for seed in recipe.seeds]
+    key = task.measures(recipe)[0].key
+    values: list[Any] = [
+        outcome.training.best_metric if test is None else test[key]
+        for outcome, test in zip(outcomes, tested, strict=True)
+    ]
+    if None in values:
+        return {"runs": runs}
+    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else None
+    return {
+        "measure": key,
+        "part": "validation" if tested[0] is None else "test",
+        "mean": statistics.fmean(values),
+        "standard_error": error,
+        "runs": [
+            run | {"value": value} | ({} if test is None else {"results": test})
+            for run, value, test in zip(runs, values, tested, strict=True)
+        ],
+    }
+
+
+def _line_of_seeds(task: Task[Any], recipe: Any, outcomes: Sequence[Outcome]) -> str:
+    summary, path = summarize_seeds(task, recipe, outcomes), (Path(recipe.output_dir) / SEEDS).absolute()
+    if "mean" not in summary:
+        return f"{len(outcomes)} seeds, nothing measured: {path}"
+    part = "best validation" if summary["part"] == "validation" else "test"
+    error = "" if summary["standard_error"] is None else f" ± {summary['standard_error']:.2g} (standard error)"
+    return f"{len(outcomes)} seeds, mean {part} {summary['measure']} {summary['mean']:.4g}{error}: {path}"
+
+
 def closing_line(task: Task[Any], outcome: Outcome) -> str:
     """How the run ended, for a person."""
     result = outcome.training
-    if result.stopped.startswith("SIG"):
+    if outcome.signal:
         return f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues"
     early = ", stopped early (early_stopping_patience)" if result.stopped else ""
     best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"

@@ -31,12 +31,13 @@ from hf_lecture_models.evaluation.answer_spans import (
     log_softmax,
 )
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.benchmarks import HubData
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute_all
 from hf_lecture_models.tasks.question_rows import has_unanswerable, read_questions
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe
@@ -51,30 +52,32 @@ _NONE = Answer(0, 0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class NamedTask:
-    """Where a benchmark is on the Hub.
+    """What follows from the name of a benchmark.
 
     Attributes:
+        hub: where its data are.
         has_unanswerable: whether texts may hold no answer; None: the data show it.
     """
 
-    dataset_name: str
-    dataset_revision: str
+    hub: HubData
     has_unanswerable: bool | None = None
 
 
 TASKS: dict[str, NamedTask] = {
-    "squad": NamedTask("rajpurkar/squad", "7b6d24c440a36b6815f21b70d25016731768db1f"),
-    "squad_v2": NamedTask("rajpurkar/squad_v2", "3ffb306f725f7d2ce8394bc1873b24868140c412", has_unanswerable=True),
+    "squad": NamedTask(HubData("rajpurkar/squad", "7b6d24c440a36b6815f21b70d25016731768db1f")),
+    "squad_v2": NamedTask(
+        HubData("rajpurkar/squad_v2", "3ffb306f725f7d2ce8394bc1873b24868140c412"), has_unanswerable=True
+    ),
 }
 
 
 @dataclass(kw_only=True)
-class QuestionAnsweringRecipe(TaskRecipe, RowsRecipe):
+class QuestionAnsweringRecipe(HeadRecipe, RowsRecipe):
     """The recipe of an answerer; its data are SQuAD's files, or have their columns (see `read_questions`)."""
 
     task: str | None = setting(
         None,
-        "a benchmark, whose data are those of the Hub where train_files and train_rows name none",
+        "a benchmark, whose data are those of the Hub where neither files nor rows are named",
         choices=tuple(TASKS),
     )
     max_length: int = setting(384, "tokens of a window, the model's longest input if that is less", least=1)
@@ -98,10 +101,7 @@ class QuestionAnsweringRecipe(TaskRecipe, RowsRecipe):
         super().__post_init__()
         if self.task is not None:
             named = TASKS[self.task]
-            if not (self.train_files or self.train_rows or self.dataset_name):
-                self.dataset_name, self.dataset_revision = named.dataset_name, named.dataset_revision
-                if self.validation_files or self.validation_rows:
-                    self.validation_split = ""
+            named.hub.fill(self)
             if self.version_2_with_negative is None:
                 self.version_2_with_negative = named.has_unanswerable
 
@@ -141,14 +141,14 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
 
     def measures(self, recipe: QuestionAnsweringRecipe) -> tuple[Measure, ...]:
         """F1 and exact match; where texts may hold no answer, also of the questions with and without one."""
-        labels = {"f1": "F1, %", "exact_match": "exact match, %"}
+        labels = {"f1": "F1", "exact_match": "exact match"}
         if recipe.version_2_with_negative is not False:
             labels |= {
-                "HasAns_f1": "F1 of questions with an answer, %",
-                "HasAns_exact": "exact match of questions with an answer, %",
-                "NoAns_f1": "questions without an answer found so, %",
-                "best_f1": "F1 with the best threshold for no answer, %",
-                "best_exact": "exact match with the best threshold for no answer, %",
+                "HasAns_f1": "F1 of questions with an answer",
+                "HasAns_exact": "exact match of questions with an answer",
+                "NoAns_f1": "questions without an answer found so",
+                "best_f1": "F1 with the best threshold for no answer",
+                "best_exact": "exact match with the best threshold for no answer",
             }
         return tuple(Measure(key, label, lower_is_better=False) for key, label in labels.items())
 

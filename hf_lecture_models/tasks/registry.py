@@ -7,16 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.tasks.causal_lm import CausalLM
+from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.masked_lm import MaskedLM
+from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
-from hf_lecture_models.tasks.text_classification import TextClassification
 from hf_lecture_models.tasks.token_classification import TokenClassification
 
 TASKS: dict[str, Task[Any]] = {
     task.name: task
-    for task in (CausalLM(), MaskedLM(), TextClassification(), TokenClassification(), QuestionAnswering())
+    for task in (CausalLM(), MaskedLM(), Glue(), TokenClassification(), QuestionAnswering(), MultipleChoice())
 }
+
+
+def _benchmarks_of(task: Task[Any]) -> tuple[str, ...]:
+    fields = task.recipe_class.__dataclass_fields__
+    return fields["task"].metadata["choices"] if "task" in fields else ()
+
+
+BENCHMARKS: dict[str, Task[Any]] = {name: task for task in TASKS.values() for name in _benchmarks_of(task)}
+"""The tasks by the names of the benchmarks that their recipes know: "rte", "squad", "ewt" and the like."""
 
 
 def task_of(model: Any) -> Task[Any]:

@@ -6,6 +6,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.hub.facts import TASK_FILE
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.frozen import frozen_backbone
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.data import DataRecipe
 from hf_lecture_models.trainer.fingerprint import fingerprint_data, fingerprint_tokenizer
@@ -48,6 +50,9 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
 
     output_dir: str = setting("output", "folder of the trained model, its checkpoints and its history", free=True)
     name: str = setting("", "title of the model's card", free=True)
+    seeds: list[int] = setting(
+        [], "run once with each of these in place of `seed`, into output_dir/seed-0 and so on: 0,1,2", free=True
+    )
     from_pretrained: str = setting("", "folder or Hub name of a model to start from, in place of tokenizer and model")
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
     model: dict[str, Any] = setting({}, "model_type and the fields of its config")
@@ -56,10 +61,28 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
         super().__post_init__()
         if not self.output_dir:
             raise ValueError("recipe: output_dir is empty; name a folder")
+        if len(set(self.seeds)) < len(self.seeds) or min(self.seeds, default=0) < 0:
+            raise ValueError(f"recipe: seeds must be different numbers of at least 0, not {self.seeds}")
+        if self.seeds and self.seed:
+            raise ValueError("recipe: seed and seeds are both given; keep one of them")
         for name in ("tokenizer", "model") if self.from_pretrained else ():
             if getattr(self, name) not in ({}, default_of(type(self).__dataclass_fields__[name])):
                 raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
             setattr(self, name, {})
+
+
+@dataclass(kw_only=True)
+class HeadRecipe(TaskRecipe):
+    """A recipe of a task whose models are a backbone and a head on top of it."""
+
+    freeze_backbone: bool = setting(
+        False, "train the head alone, on what the backbone of from_pretrained says of each text, which is computed once"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.freeze_backbone and not self.from_pretrained:
+            raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has nothing to say")
 
 
 RecipeType = TypeVar("RecipeType", bound=TaskRecipe)
@@ -106,6 +129,15 @@ class Task(ABC, Generic[RecipeType]):
             ValueError: they cannot be used.
             OSError: they cannot be read.
         """
+
+    def training_data(self, recipe: RecipeType) -> Any:
+        """What a run trains on: the part "train", and what the recipe asks a task to add to it.
+
+        Raises:
+            ValueError: they cannot be used.
+            OSError: they cannot be read.
+        """
+        return self.read(recipe, "train")
 
     def read_file(self, path: str, recipe: RecipeType) -> Any:
         """The data of one file, read as the recipe says.
@@ -200,27 +232,27 @@ class Task(ABC, Generic[RecipeType]):
         """
         from hf_lecture_models.trainer.loop import train
 
+        batches = self.batches(model, processor, data, recipe)
         fingerprints = {
             "the tokenizer": fingerprint_tokenizer(processor),
             "the training data": self.fingerprint(recipe, "train", data),
             "the validation data": self.fingerprint(recipe, "validation", validation_data),
         }
-        return train(
-            model,
-            self.batches(model, processor, data, recipe),
-            recipe,
-            recipe.output_dir if output_dir is None else output_dir,
-            evaluation=self.evaluation(model, processor, validation_data, recipe),
-            save_with=(
-                with_input_limit(processor, model),
-                _TaskFile(self.describe(model, recipe, data) | {"script": self.script}),
-            ),
-            forward_options=self.forward_options(model, recipe),
-            items_name=self.items,
-            fingerprints=fingerprints,
-            resume=resume,
-            quiet=quiet,
-        )
+        task_file = _TaskFile(self.describe(model, recipe, data) | {"script": self.script})
+        with _frozen_if_asked(model, batches, recipe):
+            return train(
+                model,
+                batches,
+                recipe,
+                recipe.output_dir if output_dir is None else output_dir,
+                evaluation=self.evaluation(model, processor, validation_data, recipe),
+                save_with=(with_input_limit(processor, model), task_file),
+                forward_options=self.forward_options(model, recipe),
+                items_name=self.items,
+                fingerprints=fingerprints,
+                resume=resume,
+                quiet=quiet,
+            )
 
     def describe(self, model: Any, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
         """What a card must know of the task: the facts under the key "task"."""
@@ -243,6 +275,12 @@ class Task(ABC, Generic[RecipeType]):
     def usage(self, facts: Mapping[str, Any]) -> str:
         """The code on the card of a model with these facts."""
         return usage_code(facts)
+
+
+def _frozen_if_asked(model: Any, batches: Batches, recipe: TaskRecipe) -> AbstractContextManager[None]:
+    if isinstance(recipe, HeadRecipe) and recipe.freeze_backbone:
+        return frozen_backbone(model, batches, recipe.mixed_precision)
+    return nullcontext()
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 """Texts and pairs of texts to one of several classes, or to a number."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,9 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.tasks.factories import templated_tokenizer
-from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.factories import tell, templated_tokenizer
+from hf_lecture_models.tasks.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
     class_fields,
@@ -22,9 +24,11 @@ from hf_lecture_models.tasks.labels import (
     has_default_names,
     make_head,
     names_of_labels,
+    tell_of_default_names,
+    tell_of_other_classes,
 )
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
@@ -34,12 +38,13 @@ if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation
 
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
+UNLABELLED = "rows without labels are for --predict_files, or --predict_split"
 _EVALUATION_BATCH = 64
 _DEFAULT_MODEL = {"model_type": "lecture_bag_of_words"}
 
 
 @dataclass(kw_only=True)
-class TextClassificationRecipe(TaskRecipe, RowsRecipe):
+class TextClassificationRecipe(HeadRecipe, RowsRecipe):
     """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
 
     problem_type: str = setting(
@@ -47,7 +52,10 @@ class TextClassificationRecipe(TaskRecipe, RowsRecipe):
     )
     label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: bad, 1: good}")
     max_length: int | None = setting(
-        None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
+        None,
+        "tokens of an input, longer ones are cut, of a pair the longer text first; null: one that is too long for the "
+        "model is an error",
+        least=1,
     )
     model: dict[str, Any] = setting(
         _DEFAULT_MODEL,
@@ -62,6 +70,10 @@ class TextClassificationRecipe(TaskRecipe, RowsRecipe):
         self.model = changes if is_change else self.model
         # YAML reads a name that looks like a number as one.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
+
+    def names_of(self, column: str) -> Sequence[str]:
+        """What files may call a column; the number of a row, as GLUE and the Hub do."""
+        return ("index", "idx") if column == "index" else super().names_of(column)
 
 
 class TextClassification(Task[TextClassificationRecipe]):
@@ -81,8 +93,9 @@ class TextClassification(Task[TextClassificationRecipe]):
         return (Measure("accuracy", "accuracy", lower_is_better=False),)
 
     def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
-        """The rows of the part."""
-        return read_rows(recipe, part, required=("text", "label"), optional=("text_pair",))
+        """The rows of the part; those to predict may have a column `index`, by which predictions are written."""
+        optional = ("text_pair", "index") if part == "predict" else ("text_pair",)
+        return read_rows(recipe, part, required=("text",), optional=optional, labels=("label",))
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
         """The tokenizer; the template that the model needs is added where it is missing."""
@@ -95,21 +108,31 @@ class TextClassification(Task[TextClassificationRecipe]):
         A checkpoint that is a classifier of these classes already keeps its order of them; where it has as many others,
         it is refused, since nothing says which one becomes which.
         """
-        names = None if recipe.problem_type == REGRESSION else class_names(data, recipe)
+        names = None if recipe.problem_type == REGRESSION else self.classes(data, recipe)
         if names is not None:
             names = _in_the_order_of_checkpoint(names, recipe)
         return make_head(self.auto_class, recipe, processor, _head_fields(names))
 
+    def classes(self, data: Rows, recipe: TextClassificationRecipe) -> list[str]:
+        """The classes that a model learns from the data, in the order of their ids."""
+        return class_names(data, recipe)
+
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Rows in a new order each epoch; each micro-batch is padded to its longest row."""
+        if "text_pair" in data.columns and not _parts_pairs(processor):
+            fix = "give it a template" if recipe.from_pretrained else "--tokenizer.template pair parts them"
+            tell(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         examples = encode_examples(model, processor, data, recipe)
         collate = ExampleCollator(examples, label_ids(model.config, data, recipe), processor)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
     def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> dict[str, Any]:
         """The measures, and the number of examples."""
+        if recipe.problem_type == SINGLE_LABEL:
+            names = names_of_labels(recipe.label_names, recipe.label_names)
+            tell_of_default_names(model.config, model.config.name_or_path or "the model", names)
         examples, labels = encode_examples(model, processor, data, recipe), label_ids(model.config, data, recipe)
-        return self._measured(model, processor, examples, labels, recipe)
+        return self._measured(model, processor, examples, labels, data, recipe)
 
     def evaluation(
         self, model: Any, processor: Any, data: Rows | None, recipe: TextClassificationRecipe
@@ -119,8 +142,8 @@ class TextClassification(Task[TextClassificationRecipe]):
         if data is None or evaluation is None:
             return None
         examples, labels = encode_examples(model, processor, data, recipe), label_ids(model.config, data, recipe)
-        measure = partial(self._measured, processor=processor, examples=examples, labels=labels, recipe=recipe)
-        return replace(evaluation, measure=measure)
+        known = {"processor": processor, "examples": examples, "labels": labels, "data": data, "recipe": recipe}
+        return replace(evaluation, measure=partial(self._measured, **known))
 
     def _measured(
         self,
@@ -128,12 +151,53 @@ class TextClassification(Task[TextClassificationRecipe]):
         processor: Any,
         examples: Sequence[Example],
         labels: Sequence[float],
+        data: Rows,
         recipe: TextClassificationRecipe,
     ) -> dict[str, Any]:
         logits = predict(model, processor, examples)
         predictions = logits[:, 0] if recipe.problem_type == REGRESSION else logits.argmax(1)
-        measured = {m.key: compute(m.key, predictions.tolist(), labels) for m in self.measures(recipe)}
+        measured = self.scores(model.config, predictions.tolist(), labels, data, recipe)
         return {**measured, "examples": len(examples)}
+
+    def scores(
+        self,
+        config: Any,
+        predictions: Sequence[float],
+        labels: Sequence[float],
+        data: Rows,
+        recipe: TextClassificationRecipe,
+    ) -> dict[str, float]:
+        """The measures of predictions, ids of the model's classes or numbers, one for each row of the data."""
+        return {measure.key: compute(measure.key, predictions, labels) for measure in self.measures(recipe)}
+
+    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> None:
+        """Raise ValueError where the model cannot read a row."""
+        encode_examples(model, processor, data, recipe)
+
+    def write_predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe, folder: Path
+    ) -> Path:
+        """Write `.tsv` files with the columns `index`, from the data or else counted from 0, and `prediction`."""
+        logits = predict(model, processor, encode_examples(model, processor, data, recipe))
+        values, index = self.prediction_values(model.config, logits, recipe), data.columns.get("index")
+        files = self.prediction_files(data, recipe)
+        for name, rows in files.items():
+            numbers = range(len(rows)) if index is None else [index[row] for row in rows]
+            lines = ["index\tprediction", *(f"{i}\t{values[row]}" for i, row in zip(numbers, rows, strict=True))]
+            with staged_file(folder / name) as path:
+                path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return folder / name if len(files) == 1 else folder
+
+    def prediction_files(self, data: Rows, recipe: TextClassificationRecipe) -> dict[str, list[int]]:
+        """The files of predictions, each with the rows that are in it."""
+        return {"predictions.tsv": list(range(len(data)))}
+
+    def prediction_values(self, config: Any, logits: torch.Tensor, recipe: TextClassificationRecipe) -> list[str]:
+        """What is written for each row: the name of the class, or the number."""
+        if recipe.problem_type == REGRESSION:
+            return [f"{value:.6g}" for value in logits[:, 0].tolist()]
+        names = classes_of(config)
+        return [names[index] for index in logits.argmax(1).tolist()]
 
     def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
         """As of any task, and the classes, if there are any; and whether inputs are pairs of texts."""
@@ -143,7 +207,9 @@ class TextClassification(Task[TextClassificationRecipe]):
 
 
 @torch.no_grad()
-def predict(model: Any, tokenizer: Any, examples: Sequence[Example]) -> torch.Tensor:
+def predict(
+    model: Any, tokenizer: Any, examples: Sequence[Example], batch_size: int = _EVALUATION_BATCH
+) -> torch.Tensor:
     """The logits of encoded examples, (rows, num_labels), float32 on the CPU.
 
     Those of like length go through the model together.
@@ -152,8 +218,8 @@ def predict(model: Any, tokenizer: Any, examples: Sequence[Example]) -> torch.Te
     logits = torch.empty(len(examples), model.config.num_labels)
     training = model.training
     model.eval()
-    for start in range(0, len(order), _EVALUATION_BATCH):
-        rows = order[start : start + _EVALUATION_BATCH]
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
         batch = tokenizer.pad([examples[row] for row in rows], return_tensors="pt").to(model.device)
         logits[rows] = model(**batch).logits.float().cpu()
     model.train(training)
@@ -181,7 +247,7 @@ class ExampleCollator:
 
 
 def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe) -> list[Example]:
-    """What the tokenizer gives for each row and the model takes.
+    """What the tokenizer gives for each row and the model takes; how many rows `max_length` cuts is told.
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
@@ -195,7 +261,10 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
         raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
     if getattr(model.config, "pair_combination", None) is not None:
         _check_pairs(tokenizer, data)
-    return model_inputs(model, encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length))
+    encoded = encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length)
+    if cut := count_cut(encoded):
+        tell(f"{data.sources[0][0]}: {cut:,} of {len(data):,} rows are longer than max_length and are cut")
+    return model_inputs(model, encoded)
 
 
 def _check_pairs(tokenizer: Any, data: Rows) -> None:
@@ -211,6 +280,13 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
         )
 
 
+def _parts_pairs(tokenizer: Any) -> bool:
+    """Whether a pair of texts is told from one text, by a token between them or by types of tokens."""
+    if "token_type_ids" in tokenizer.model_input_names:
+        return True
+    return tokenizer.num_special_tokens_to_add(pair=True) > tokenizer.num_special_tokens_to_add(pair=False)
+
+
 def _texts(data: Rows) -> tuple[list[str], list[str] | None]:
     return data.texts("text"), data.texts("text_pair") if "text_pair" in data.columns else None
 
@@ -224,7 +300,7 @@ def read_labels(data: Rows) -> list[str]:
     labels = data.columns["label"]
     for index, label in enumerate(labels):
         if label is None or not str(label).strip():
-            raise ValueError(f"{data.where(index)} has no label")
+            raise ValueError(f"{data.where(index)} has no label; {UNLABELLED}")
     wrong = [index for index, label in enumerate(labels) if not isinstance(label, str | int)]
     if wrong:
         # One 0.5 makes floats of all numbers in its column.
@@ -258,29 +334,44 @@ def label_ids(config: Any, data: Rows, recipe: TextClassificationRecipe) -> list
         ValueError: a label is none of the classes, or no number.
     """
     if recipe.problem_type == REGRESSION:
-        return [_as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
-    ids = _ids_by_name(config)
+        return [as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
+    ids = ids_by_name(config, recipe.label_names)
     found: list[float] = []
     for index, label in enumerate(read_labels(data)):
         name = recipe.label_names.get(label, label)
         if (known := ids.get(name, ids.get(name.casefold()))) is None:
-            raise ValueError(
-                f"{data.where(index)}: label {name!r} is none of the model's classes, {', '.join(classes_of(config))}; "
-                f"--label_names.{name} NAME says which one it is"
-            )
+            fix = UNLABELLED if name == "-1" else f"--label_names.{name} NAME says which one it is"
+            classes = ", ".join(classes_of(config))
+            raise ValueError(f"{data.where(index)}: label {name!r} is none of the model's classes, {classes}; {fix}")
         found.append(known)
     return found
 
 
-def _ids_by_name(config: Any) -> dict[str, int]:
-    """The ids of a model's classes, by name, also in small letters if these tell them apart; by number, if unnamed."""
+def ids_by_name(config: Any, label_names: Mapping[str, str]) -> dict[str, int]:
+    """The ids of a model's classes, by name, also in small letters if these tell them apart.
+
+    Classes that the model merely numbers are known by their numbers, and, if they are as many, by `label_names` in the
+    order of the labels.
+    """
     ids = {name: index for index, name in enumerate(classes_of(config))}
     small = {name.casefold(): index for name, index in ids.items()}
-    numbers = {str(index): index for index in ids.values()} if has_default_names(config) else {}
-    return numbers | (small if len(small) == len(ids) else {}) | ids
+    unnamed: dict[str, int] = {}
+    if has_default_names(config):
+        named = names_of_labels(label_names, label_names)
+        unnamed = {str(index): index for index in ids.values()}
+        unnamed |= {name: index for index, name in enumerate(named)} if len(named) == len(ids) else {}
+    return unnamed | (small if len(small) == len(ids) else {}) | ids
 
 
-def _as_number(label: Any, where: str) -> float:
+def as_number(label: Any, where: str) -> float:
+    """A label that is a number.
+
+    Args:
+        where: its row, for the message.
+
+    Raises:
+        ValueError: it is none.
+    """
     try:
         number = float(label)
     except (TypeError, ValueError):
@@ -299,6 +390,7 @@ def _head_fields(names: list[str] | None) -> dict[str, Any]:
 
 def _in_the_order_of_checkpoint(names: list[str], recipe: TextClassificationRecipe) -> list[str]:
     """The classes in the order of a checkpoint that is a classifier of the same."""
+    tell_of_other_classes(recipe, "ForSequenceClassification", names)
     own = checkpoint_classes(recipe, "ForSequenceClassification")
     if len(own) != len(names):
         return names

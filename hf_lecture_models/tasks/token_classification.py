@@ -2,14 +2,17 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """A tag for each word of a sentence: parts of speech, names."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from transformers import AutoModelForTokenClassification
 
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.benchmarks import HubData
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
@@ -30,7 +33,7 @@ from hf_lecture_models.tasks.tagged_sentences import (
     predict_tags,
     token_labels,
 )
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.trainer.batches import Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
 from hf_lecture_models.trainer.recipe import setting
@@ -39,12 +42,52 @@ if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation
 
 PLAIN, ENTITIES = "plain", "entities"
+_NO_TAG = "_"
+"""What CoNLL files say where there is none."""
+
+
+@dataclass(frozen=True)
+class NamedTask:
+    """What follows from a task's name.
+
+    Attributes:
+        columns: what its files call the columns; of several names the first that a file has counts.
+        scheme: what its tags are.
+        tags: the names of all, by what its files may call them beside these; none: those that the data have.
+        hub: where its data are on the Hub.
+    """
+
+    columns: Mapping[str, tuple[str, ...]]
+    scheme: str
+    tags: Mapping[str, str] = field(default_factory=dict)
+    hub: HubData | None = None
+
+
+_WNUT_TYPES = ("corporation", "creative-work", "group", "location", "person", "product")
+_WNUT_TAGS = ("O", *(f"{prefix}-{kind}" for kind in _WNUT_TYPES for prefix in "BI"))
+TASKS = {
+    # UD English EWT (Silveira et al. 2014): universal parts of speech.
+    "ewt": NamedTask({"tokens": ("tokens", "form"), "tags": ("upos", "upos_tags")}, PLAIN),
+    # WNUT-17 (Derczynski et al. 2017): rare and new names.
+    "wnut17": NamedTask(
+        {"tokens": ("tokens",), "tags": ("ner_tags", "tags")},
+        ENTITIES,
+        {str(number): tag for number, tag in enumerate(_WNUT_TAGS)},
+        HubData("leondz/wnut_17", "1ac0b6d18c8a1a1d1606b24bef78b8af2f92d2d9"),
+    ),
+}
 
 
 @dataclass(kw_only=True)
-class TokenClassificationRecipe(TaskRecipe, RowsRecipe):
+class TokenClassificationRecipe(HeadRecipe, RowsRecipe):
     """The recipe of a tagger; its data have the columns `tokens` and `tags`, lists of equally many words and tags."""
 
+    task: str | None = setting(
+        None,
+        "names the columns of its files, what its tags are, and its data on the Hub, if they are there; null: a task "
+        "of your own",
+        choices=tuple(TASKS),
+    )
     scheme: str = setting(
         PLAIN,
         "what tags are: `plain`, a class of each word, or `entities`, which begin (B-X) and go on (I-X) outside of O; "
@@ -63,6 +106,17 @@ class TokenClassificationRecipe(TaskRecipe, RowsRecipe):
         super().__post_init__()
         # YAML reads a name that looks like a number as one.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
+        if self.task is None:
+            return
+        named = TASKS[self.task]
+        self.scheme, self.label_names = named.scheme, {**named.tags, **self.label_names}
+        if named.hub is not None:
+            named.hub.fill(self)
+
+    def names_of(self, column: str) -> Sequence[str]:
+        """What the named task's files may call a column, unless `columns` says it."""
+        named = None if self.task is None or column in self.columns else TASKS[self.task].columns.get(column)
+        return named or super().names_of(column)
 
 
 class TokenClassification(Task[TokenClassificationRecipe]):
@@ -89,7 +143,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         Raises:
             ValueError: as `read_rows`; or a row has no word, or words and tags of unequal number, or none of them.
         """
-        rows = read_rows(recipe, part, required=("tokens", "tags"))
+        rows = read_rows(recipe, part, required=("tokens",), labels=("tags",))
         return None if rows is None else _checked(rows)
 
     def processor(self, recipe: TokenClassificationRecipe, data: Rows) -> Any:
@@ -161,6 +215,26 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         words, unread = count_words(sentences)
         return {**measured, "words": words, "unread_words": unread, "sentences": len(sentences)}
 
+    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> None:
+        """Raise ValueError where the model cannot read a sentence."""
+        encode_sentences(model, processor, data, recipe.max_length)
+
+    def write_predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, folder: Path
+    ) -> Path:
+        """Write `predictions.conll`: a word and its tag a line, an empty line behind each sentence.
+
+        Words that are not read, because `max_length` cuts them, are O, or, where tags are no entities, have none: `_`.
+        """
+        names, unread = classes_of(model.config), OUTSIDE if recipe.scheme == ENTITIES else _NO_TAG
+        found = predict_tags(model, processor, encode_sentences(model, processor, data, recipe.max_length))
+        with staged_file(folder / "predictions.conll") as path, path.open("w", encoding="utf-8") as file:
+            for words, tags in zip(data.columns["tokens"], found, strict=True):
+                named = (unread if tag == UNREAD else names[tag] for tag in tags)
+                file.writelines(f"{word}\t{tag}\n" for word, tag in zip(words, named, strict=True))
+                file.write("\n")
+        return folder / "predictions.conll"
+
     def describe(self, model: Any, recipe: TokenClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
         """As of any task, and the tags, and what they are."""
         return super().describe(model, recipe, data) | {"classes": classes_of(model.config), "scheme": recipe.scheme}
@@ -176,25 +250,32 @@ def _encoded(
 
 
 def _checked(rows: Rows) -> Rows:
-    words, tags = rows.columns["tokens"], rows.columns["tags"]
-    for index, (own, theirs) in enumerate(zip(words, tags, strict=True)):
-        for name, values in (("tokens", own), ("tags", theirs)):
-            if not isinstance(values, list):
-                raise ValueError(f"{rows.where(index)}: {name} is {values!r}, no list")
-        if not own:
+    for name, values in rows.columns.items():
+        for index, value in enumerate(values):
+            if not isinstance(value, list):
+                raise ValueError(f"{rows.where(index)}: {name} is {value!r}, no list")
+    for index, words in enumerate(rows.columns["tokens"]):
+        if not words:
             raise ValueError(f"{rows.where(index)} has no word; leave it out")
-        if len(own) != len(theirs):
-            raise ValueError(f"{rows.where(index)} has {len(own)} words and {len(theirs)} tags")
-        for place, (word, tag) in enumerate(zip(own, theirs, strict=True)):
+        for place, word in enumerate(words):
             if not isinstance(word, str) or not word.strip():
                 raise ValueError(f"{rows.where(index, place)} is {word!r}, no word")
+    if "tags" not in rows.columns:
+        return rows
+    for index, tags in enumerate(rows.columns["tags"]):
+        words = rows.columns["tokens"][index]
+        if len(words) != len(tags):
+            raise ValueError(f"{rows.where(index)} has {len(words)} words and {len(tags)} tags; each word has one")
+        for place, (word, tag) in enumerate(zip(words, tags, strict=True)):
             if not isinstance(tag, str | int) or isinstance(tag, bool) or not str(tag).strip():
                 raise ValueError(f"{rows.where(index, place)}, {word!r}: its tag is {tag!r}, no class")
-    return Rows({"tokens": words, "tags": [list(map(str, row)) for row in tags]}, rows.sources, rows.lines)
+    return Rows(
+        rows.columns | {"tags": [list(map(str, tags)) for tags in rows.columns["tags"]]}, rows.sources, rows.lines
+    )
 
 
 def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
-    """The tags of the data, in the order of their numbers or of the alphabet, by their names.
+    """The tags of the data, in the order of their numbers or of the alphabet, by their names; those of a named task.
 
     >>> rows = Rows({"tokens": [["a", "cat"]], "tags": [["7", "0"]]}, [("train.jsonl", 1)])
     >>> tag_names(rows, TokenClassificationRecipe(label_names={7: "DET"}))
@@ -210,7 +291,8 @@ def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
         _refuse_other_tags(names, data.sources[0][0])
     elif all(map(is_entity_tag, names)):
         tell(f"all tags are parts of entities; --scheme {ENTITIES} measures entities in place of words")
-    return names
+    is_known = recipe.task is not None and TASKS[recipe.task].tags
+    return list(dict.fromkeys(recipe.label_names.values())) if is_known else names
 
 
 def _refuse_other_tags(names: Sequence[str], source: str) -> None:

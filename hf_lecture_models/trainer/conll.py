@@ -27,6 +27,7 @@ class ConllTable:
     Args:
         path: the file, plain or gzip.
         name: what messages call it; CoNLL-U ends in `.conllu` or `.conllu.gz`.
+        has_tags: False lets a file that is not CoNLL-U have words alone.
 
     Attributes:
         column_names: the names that it knows.
@@ -37,8 +38,8 @@ class ConllTable:
         OSError: the file cannot be read.
     """
 
-    def __init__(self, path: str | os.PathLike[str], name: str) -> None:
-        self.name = name
+    def __init__(self, path: str | os.PathLike[str], name: str, has_tags: bool = True) -> None:
+        self.name, self.least_width = name, 2 if has_tags else 1
         self.is_conll_u = name.removesuffix(".gz").endswith(".conllu")
         self.width = len(_CONLL_U) if self.is_conll_u else 0
         by_sentence = groupby(self._word_lines(path), key=lambda numbered: numbered[1] != "")
@@ -72,8 +73,10 @@ class ConllTable:
         if self.is_conll_u and not _WORD_ID.fullmatch(columns[0]):
             raise ValueError(f"{place}: {columns[0]!r} is no number of a word; a comment begins with #")
         self.width = self.width or len(columns)
-        if len(columns) < 2 or len(columns) != self.width:
-            there = f"those above have {self.width}" if self.width > 1 else "a word and its tag are needed"
+        if len(columns) < self.least_width or len(columns) != self.width:
+            there = (
+                f"those above have {self.width}" if self.width >= self.least_width else "a word and its tag are needed"
+            )
             raise ValueError(f"{place}: {len(columns)} column{'s' if len(columns) > 1 else ''}, but {there}")
         if not columns[1 if self.is_conll_u else 0].strip():
             raise ValueError(f"{place}: there is no word in front of its tag")

@@ -55,6 +55,14 @@ class DataRecipe(Recipe):
         """The rows of a part that stand in the recipe itself."""
         return list(getattr(self, f"{part}_{self.inline}", ()))
 
+    def names_of(self, column: str) -> Sequence[str]:
+        """What files may call a column of the task; the first of these that a file has is read."""
+        return [str(self.columns.get(column, column))]  # YAML reads the number of a column as one
+
+    def header(self) -> Sequence[str]:
+        """The columns of `.tsv` files whose first line is a row already; none: the first line names the columns."""
+        return ()
+
 
 @dataclass(kw_only=True)
 class TextsRecipe(DataRecipe):
@@ -170,24 +178,37 @@ def read_rows(
     for column in recipe.columns:
         if column not in known:
             raise ValueError(f"recipe: columns has {column!r}, but there are only {', '.join(known)}")
-    files, own = getattr(recipe, f"{part}_files"), recipe.inline_rows(part)
-    split = getattr(recipe, f"{part}_split")
-    _refuse_two_sources(recipe, own, files, split)
-    if own:
-        tables = [_Table(f"the recipe's {part}_{recipe.inline}", _as_columns(own), {})]
-    elif files:
-        tables = [_Table(name, _read_file(name), recipe.columns) for name in files]
-    elif recipe.dataset_name and split:
-        tables = [_Table(f"split {split} of {recipe.dataset_name}", _load_from_hub(recipe, split), recipe.columns)]
-    elif part == "train":
-        raise ValueError(f"the recipe names no training data: set train_files, dataset_name or train_{recipe.inline}")
-    else:
+    tables = _read_tables(recipe, part)
+    if not tables:
         return None
-    required = (*required, *(() if part == "predict" else labels))
+    labels = () if part == "predict" else labels
+    for table in tables:
+        table.require(labels, "; rows without labels are for --predict_files")
+    required = (*required, *labels)
     chosen = [*required, *(column for column in optional if any(table.has(column) for table in tables))]
     columns = {name: [value for table in tables for value in table.read(name)] for name in chosen}
     lines = [line for table in tables for line in table.lines]
     return Rows(columns, [(table.source, table.length) for table in tables], lines if any(lines) else ())
+
+
+def _read_tables(recipe: DataRecipe, part: str) -> list["_Table"]:
+    """The files, rows or splits of a part of the recipe's data; [] where it names none but for training."""
+    files, own = getattr(recipe, f"{part}_files"), recipe.inline_rows(part)
+    split = getattr(recipe, f"{part}_split")
+    _refuse_two_sources(recipe, own, files, split)
+    if own:
+        return [_Table(f"the recipe's {part}_{recipe.inline}", _as_columns(own))]
+    if files:
+        has_labels = part != "predict"
+        return [_Table(name, _read_file(name, recipe.header(), has_labels), recipe) for name in files]
+    if recipe.dataset_name and split:
+        return [
+            _Table(f"split {one} of {recipe.dataset_name}", _load_from_hub(recipe, one), recipe)
+            for one in split.split("+")
+        ]
+    if part == "train":
+        raise ValueError(f"the recipe names no training data: set train_files, dataset_name or train_{recipe.inline}")
+    return []
 
 
 def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
@@ -217,7 +238,7 @@ def stream_texts(recipe: TextsRecipe) -> Any:
     else:
         raise ValueError("the recipe names no training data: set train_files or dataset_name")
     if dataset.column_names is not None and recipe.text_column not in dataset.column_names:
-        raise _missing_column(source, "text", recipe.text_column, dataset.column_names)
+        raise _missing_column(source, "text", [recipe.text_column], dataset.column_names)
     return dataset
 
 
@@ -247,29 +268,40 @@ def is_table(name: str) -> bool:
 class _Table:
     """The columns of one file, list of rows or data set, under the names that it has for them."""
 
-    def __init__(self, source: str, columns: Any, names: Mapping[str, str]) -> None:
-        self.source, self.columns, self.names = source, columns, names
+    def __init__(self, source: str, columns: Any, recipe: DataRecipe | None = None) -> None:
+        self.source, self.columns, self.recipe = source, columns, recipe
         self.known = list(getattr(columns, "column_names", None) or columns)
         self.length = len(columns[self.known[0]]) if self.known else 0
         if not self.length:
             raise ValueError(f"{source}: there is no row in it")
         self.lines: list[list[int] | None] = getattr(columns, "lines", None) or [None] * self.length
 
+    def names_of(self, column: str) -> Sequence[str]:
+        """What a column of the task may be called here."""
+        return [column] if self.recipe is None else self.recipe.names_of(column)
+
     def has(self, column: str) -> bool:
         """Whether a column of the task is there, or is said to be."""
-        return column in self.names or column in self.known
+        is_said = self.recipe is not None and column in self.recipe.columns
+        return is_said or any(name in self.known for name in self.names_of(column))
+
+    def require(self, columns: Sequence[str], hint: str = "") -> None:
+        """Raise ValueError where one of the task's columns is missing."""
+        for column in columns:
+            names = self.names_of(column)
+            if not any(name in self.known for name in names):
+                raise _missing_column(self.source, column, names, self.known, hint)
 
     def read(self, column: str) -> list[Any]:
         """The values of a column of the task."""
-        name = str(self.names.get(column, column))  # YAML reads the number of a column as one
-        if name not in self.known:
-            raise _missing_column(self.source, column, name, self.known)
-        return _decoded(self.columns, name)
+        self.require([column])
+        return _decoded(self.columns, next(name for name in self.names_of(column) if name in self.known))
 
 
-def _missing_column(source: str, column: str, name: str, known: Sequence[str]) -> ValueError:
+def _missing_column(source: str, column: str, names: Sequence[str], known: Sequence[str], hint: str = "") -> ValueError:
+    missing = " or ".join(map(repr, names))
     return ValueError(
-        f"{source} has no column {name!r}, only {', '.join(known)}; --columns.{column} NAME names another one"
+        f"{source} has no column {missing}, only {', '.join(known)}; --columns.{column} NAME names another one{hint}"
     )
 
 
@@ -297,18 +329,36 @@ def _refuse_two_sources(recipe: DataRecipe, own: Sequence[Any], files: Sequence[
         raise ValueError(f"the recipe names its data twice; keep one of {recipe.inline}, files and dataset_name")
 
 
-def _read_file(name: str) -> Any:
+def _read_file(name: str, header: Sequence[str], has_labels: bool) -> Any:
     if _suffix(name) == ".txt":
         # Line by line as everywhere else in the package, with the line number of what is not UTF-8.
         return {"text": list(read_texts(find_file(name)))}
     if _suffix(name) in CONLL_SUFFIXES:
-        return ConllTable(find_file(name), name)
+        return ConllTable(find_file(name), name, has_tags=has_labels)
     if _suffix(name) == ".json" and (columns := read_squad_json(find_file(name), name)) is not None:
         return columns
-    return _load_files([name], streaming=False)
+    is_bare = _suffix(name) == ".tsv" and header and _begins_with_a_row(name, header)
+    return _load_files([name], streaming=False, header=header if is_bare else ())
 
 
-def _load_files(names: Sequence[str], streaming: bool) -> Any:
+def _begins_with_a_row(name: str, header: Sequence[str]) -> bool:
+    """Whether the first line of a `.tsv` file is a row of these columns, since none of them is named in it.
+
+    Raises:
+        ValueError: it is neither a row of as many columns nor their names.
+    """
+    first = next(iter(read_texts(find_file(name))), "").split("\t")
+    if any(column in first for column in header) or first == [""]:
+        return False
+    if len(first) != len(header):
+        raise ValueError(
+            f"{name}, line 1 names none of the columns {', '.join(header)}, and is no row of them either: it has "
+            f"{len(first)} columns; write the names of the columns above it"
+        )
+    return True
+
+
+def _load_files(names: Sequence[str], streaming: bool, header: Sequence[str] = ()) -> Any:
     kinds = {_suffix(name) for name in names}
     if len(kinds) > 1 or not kinds <= _BUILDERS.keys():
         raise ValueError(f"{', '.join(names)}: all files must be of one kind of {', '.join(sorted(_BUILDERS))}")
@@ -327,7 +377,7 @@ def _load_files(names: Sequence[str], streaming: bool) -> Any:
     if _BUILDERS[suffix] == "csv":
         options = {"keep_default_na": False}  # "None" and "NA" are words
     if suffix == ".tsv":
-        options |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+        options |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE} | ({"column_names": list(header)} if header else {})
     verbosity = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # it logs the error that it raises
     try:
@@ -353,13 +403,18 @@ def _lines(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
 def _load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
     if not recipe.dataset_revision:
         raise ValueError(f"dataset_name {recipe.dataset_name} needs dataset_revision, a commit: data change")
-    return _datasets().load_dataset(
-        recipe.dataset_name,
-        recipe.dataset_config,
-        split=split,
-        revision=recipe.dataset_revision,
-        streaming=streaming,
-    )
+    try:
+        return _datasets().load_dataset(
+            recipe.dataset_name,
+            recipe.dataset_config,
+            split=split,
+            revision=recipe.dataset_revision,
+            streaming=streaming,
+        )
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{error}; --train_files and its like name local files in place of the data set"
+        ) from error
 
 
 def _datasets() -> Any:

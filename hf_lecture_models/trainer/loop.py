@@ -191,8 +191,9 @@ class _Run:
         if recipe.report_to != "none":
             look = start_tracker(accelerator, recipe.report_to, recipe.to_dict(), self.folder, self.progress.step)
             self.reporter.note(f"tracked by {recipe.report_to}: {look}")
+        trained = sum(p.numel() for p in self.plain_model.parameters() if p.requires_grad)
         self.reporter.note(
-            f"training {sum(p.numel() for p in self.plain_model.parameters()):,} parameters on {accelerator.device} in "
+            f"training {trained:,} parameters on {accelerator.device} in "
             f"{accelerator.num_processes} process(es){', sharded' if self.sharded else ''}, steps "
             f"{self.progress.step} to {self.total_steps}, effective batch {recipe.effective_batch()}"
         )

@@ -8,7 +8,7 @@ import os
 import textwrap
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -143,11 +143,16 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
-def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
+def parse_overrides(arguments: Sequence[str], switches: Collection[str] = ()) -> dict[str, Any]:
     """Values given as `--name value` or `--name=value`, read as YAML reads them.
 
     >>> parse_overrides(["--epochs", "3", "--model.hidden_size=200", "--clip_norm", "null"])
     {'epochs': 3, 'model.hidden_size': 200, 'clip_norm': None}
+    >>> parse_overrides(["--streaming", "--epochs", "3"], switches=["streaming"])
+    {'streaming': True, 'epochs': 3}
+
+    Args:
+        switches: names that may stand without a value, which is true then.
     """
     values: dict[str, Any] = {}
     rest = list(arguments)
@@ -156,6 +161,9 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
         if not name.startswith("--") or len(name) == 2:
             raise ValueError(f"expected --name value, got {name!r}; the recipe's file goes first")
         if not equals:
+            if name[2:] in switches and (not rest or rest[0].startswith("--")):
+                values[name[2:]] = True
+                continue
             if not rest:
                 raise ValueError(f"{name} needs a value: {name} VALUE")
             text = rest.pop(0)
@@ -175,6 +183,13 @@ def packaged_recipe(name: str) -> Path:
     if not path.is_file():
         raise ValueError(_unknown(name, sorted(p.stem for p in folder.glob("*.yaml")), kind="packaged recipe"))
     return path
+
+
+def switches_of(recipe_class: type[Recipe]) -> set[str]:
+    """The fields that are true or false."""
+    return {
+        name for name, kind in typing.get_type_hints(recipe_class).items() if bool in (kind, *typing.get_args(kind))
+    }
 
 
 def describe_fields(recipe_class: type[Recipe]) -> str:
@@ -241,13 +256,20 @@ def coerced(value: Any, kind: Any, name: str) -> Any:
             return float(value)
         except ValueError:
             pass
-    if origin is list and isinstance(value, str):
-        return [value]
+    if origin is list and isinstance(value, str | int) and not isinstance(value, bool):
+        value = _listed(value, typing.get_args(target)[0])
     if isinstance(value, origin) and not (origin is int and isinstance(value, bool)):
         for item in value if origin is list else ():
             coerced(item, typing.get_args(target)[0], f"each of {name}")
         return value
     raise ValueError(f"recipe: {name} must be {getattr(origin, '__name__', origin)}, not {value!r}")
+
+
+def _listed(value: str | int, kind: Any) -> list[Any]:
+    """A list given as one value: a text, a number, or numbers with commas between them, which YAML reads as a text."""
+    if kind is str or isinstance(value, int):
+        return [value]
+    return [int(part) if part.strip().isdecimal() else part for part in value.split(",")]
 
 
 def _check(field: dataclasses.Field[Any], value: Any) -> None:

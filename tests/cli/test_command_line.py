@@ -162,6 +162,8 @@ VERBS = [
     ["rank", "MODEL", "--scores", "--weight", "1"],
     ["generate", "MODEL"],
     ["generate", "MODEL", "--interactive"],
+    ["predict", "MODEL"],
+    ["evaluate", "MODEL", "rte"],
     ["blimp", "MODEL"],
     ["neighbours", "MODEL", "WORD"],
     ["convert", "FROM", "TO"],

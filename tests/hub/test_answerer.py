@@ -69,7 +69,7 @@ def test_the_card_of_a_trained_folder(trained: tuple[str, Path]) -> None:
     keys = ["f1", "exact_match"]
     keys += ["HasAns_f1", "HasAns_exact", "NoAns_f1", "best_f1", "best_exact"] if kind == "ours" else []
     assert [result.metric_type for result in card.data.eval_results] == keys
-    assert f"| F1, % | {record['best_metric']:#.4g} |" in card.text
+    assert f"| F1 | {record['best_metric']:#.4g} |" in card.text
     questions = len(ROWS if kind == "ours" else ANSWERABLE)
     assert f"Measured on {questions} questions, whose texts were read in {record['items']} windows.\n" in card.text
     assert ("The best thresholds for no answer are" in card.text) == (kind == "ours")

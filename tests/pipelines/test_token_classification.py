@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+from seqeval.metrics.sequence_labeling import get_entities
 from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
-from hf_lecture_models.tasks.metrics.entities import entities
 from hf_lecture_models.tasks.tagged_sentences import encode_sentences, predict_tags
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
 from hf_lecture_models.trainer.data import Rows
@@ -82,8 +82,8 @@ def in_text(row: dict[str, Any]) -> list[tuple[str, int, int]]:
     """The entities of a sentence by their characters."""
     words, starts = row["tokens"], starts_of(row["tokens"])
     return [
-        (kind, starts[first], starts[behind - 1] + len(words[behind - 1]))
-        for kind, first, behind in sorted(entities(row["tags"]), key=lambda entity: entity[1])
+        (kind, starts[first], starts[last] + len(words[last]))
+        for kind, first, last in sorted(get_entities(row["tags"]), key=lambda entity: entity[1])
     ]
 
 

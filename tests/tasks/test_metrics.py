@@ -5,12 +5,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hf_lecture_models.tasks import metrics
-from hf_lecture_models.tasks.metrics.entities import entities
 from tests.forked_python import PATIENCE
 
 FOLDER = Path(metrics.__file__).parent
@@ -28,6 +28,55 @@ def test_correlation_is_numpys() -> None:
     assert metrics.compute("pearson", [1.0, 1.0], [0.0, 1.0]) == 0.0, "nothing varies"
 
 
+def test_f1_is_that_of_one_class() -> None:
+    """Three are predicted, four are there, two of them are found: 2 · 2 / (3 + 4)."""
+    predictions, references = [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 1, 0]
+    assert metrics.compute("f1", predictions, references) == pytest.approx(4 / 7)
+    assert metrics.compute("f1", [1 - x for x in predictions], [1 - x for x in references]) == pytest.approx(2 / 5)
+
+
+def test_matthews_correlation_is_counted_by_hand() -> None:
+    """tp, tn, fp, fn = 2, 1, 1, 2: 2 · 1 - 1 · 2 = 0; with one more negative found, (2 · 2 - 2) / √(3 · 4 · 3 · 4)."""
+    predictions, references = [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 1, 0]
+    assert metrics.compute("matthews_correlation", predictions, references) == 0
+    value = metrics.compute("matthews_correlation", [*predictions, 0], [*references, 0])
+    assert value == pytest.approx(2 / 12)
+    swapped = metrics.compute("matthews_correlation", [1 - x for x in [*predictions, 0]], [1, 1, 0, 1, 1, 0, 0])
+    assert swapped == pytest.approx(-2 / 12)
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 2, size=(2, 50))
+    assert metrics.compute("matthews_correlation", x.tolist(), y.tolist()) == pytest.approx(np.corrcoef(x, y)[0, 1])
+
+
+def test_rank_correlation_is_counted_by_hand() -> None:
+    """Ranks 1, 2, 3, 4 against 1, 3, 2, 4: 1 - 6 · 2 / (4 · 15); equal numbers share their mean rank."""
+    assert metrics.compute("spearmanr", [1, 10, 100, 1000], [0.1, 0.3, 0.2, 0.4]) == pytest.approx(0.8)
+    expected = np.corrcoef([1.5, 1.5, 3], [1, 2, 3])[0, 1]
+    assert metrics.compute("spearmanr", [5.0, 5.0, 7.0], [1.0, 2.0, 3.0]) == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("name", "predictions", "references", "expected"),
+    [
+        ("matthews_correlation", [1, 1, 1], [0, 1, 0], 0.0),
+        ("matthews_correlation", [0, 1], [0, 0], 0.0),
+        ("matthews_correlation", [1, 1], [1, 1], 0.0),
+        ("f1", [0, 0], [0, 1], 0.0),
+        ("f1", [0, 0], [0, 0], 0.0),
+        ("pearson", [2.0, 2.0, 2.0], [0.0, 1.0, 2.0], 0.0),
+        ("pearson", [2.0], [1.0], 0.0),
+        ("spearmanr", [2.0, 2.0, 2.0], [0.0, 1.0, 2.0], 0.0),
+        ("spearmanr", [0.0, 1.0], [3.0, 3.0], 0.0),
+        ("entities", [["O"]], [["O"]], 0.0),
+    ],
+)
+def test_what_does_not_vary_is_0_without_a_warning(
+    name: str, predictions: list[Any], references: list[Any], expected: float
+) -> None:
+    assert set(metrics.compute_all(name, predictions, references).values()) == {expected}
+
+
 def test_entities_are_counted_by_hand() -> None:
     """Two of four are found; of the other two, one lacks its last word, one is of another kind."""
     references = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC", "I-LOC"], ["B-PER", "B-PER", "O"], ["O"]]
@@ -40,20 +89,33 @@ def test_entities_are_counted_by_hand() -> None:
     assert metrics.compute_all("entities", [["O", "O"]], [["O", "O"]]) == {"precision": 0, "recall": 0, "f1": 0}
 
 
-@pytest.mark.parametrize("prefixes", ["B", "BI", "I", "BIES"])
-def test_entities_are_those_of_seqeval(prefixes: str) -> None:
+def entities(tags: list[str]) -> set[tuple[str, int, int]]:
+    """Kind, first word and the word behind the last one of each entity, as the script conlleval finds them.
+
+    B and S begin an entity, E and S end one. So does a change of kind, and I or E behind O begins one.
+    """
+    found, first, before, kind_before = set(), 0, "O", ""
+    for place, tag in enumerate([*tags, "O"]):
+        prefix, _, kind = tag.partition("-")
+        begins = prefix != "O" and (prefix in "BS" or before in "OES" or kind != kind_before)
+        if before != "O" and (begins or prefix == "O"):
+            found.add((kind_before, first, place))
+        if begins:
+            first = place
+        before, kind_before = prefix, kind
+    return found
+
+
+@pytest.mark.parametrize("prefixes", ["B", "BI", "I", "BIES", "E", "S", "ES", "IE"])
+def test_entities_are_those_of_the_shared_tasks(prefixes: str) -> None:
     """Tags at random, so that most sequences are not well formed."""
-    seqeval = pytest.importorskip("seqeval.metrics")
     tags = ["O", *(f"{prefix}-{kind}" for prefix in prefixes for kind in ("place", "creative-work", "person"))]
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 9, size=400)
     predictions, references = ([rng.choice(tags, size=n).tolist() for n in lengths] for _ in range(2))
-    assert {(kind, first, last + 1) for kind, first, last in seqeval.sequence_labeling.get_entities(references[0])} == (
-        entities(references[0])
-    )
-    expected = {
-        name: getattr(seqeval, f"{name}_score")(references, predictions) for name in ("precision", "recall", "f1")
-    }
+    pairs = [(entities(ours), entities(theirs)) for ours, theirs in zip(predictions, references, strict=True)]
+    both, predicted, there = (sum(map(len, sets)) for sets in ([a & b for a, b in pairs], *zip(*pairs, strict=True)))
+    expected = {"precision": both / predicted, "recall": both / there, "f1": 2 * both / (predicted + there)}
     assert metrics.compute_all("entities", predictions, references) == pytest.approx(expected, abs=1e-12)
     assert 0 < expected["f1"] < 1
 

@@ -39,7 +39,7 @@ def test_cases_by_hand(name: str) -> None:
     assert best_scores(prediction, answers) == (pytest.approx(expected_f1), expected_match)
     for no_answer_score in (-3.0, 0.0):  # both answer
         measured = compute_all("squad", [{"text": prediction, "no_answer_score": no_answer_score}], [answers])
-        assert (measured["f1"], measured["exact_match"]) == pytest.approx((100 * expected_f1, 100 * expected_match))
+        assert (measured["f1"], measured["exact_match"]) == pytest.approx((expected_f1, expected_match))
         assert ("NoAns_f1" in measured) == (answers == [])
 
 
@@ -56,26 +56,26 @@ def test_means_over_questions_with_and_without_an_answer() -> None:
     references = [["1066"], ["1066"], [], []]
     predictions = [{"text": text, "no_answer_score": score} for text, score in zip(texts, odds, strict=True)]
     measured = compute_all("squad", predictions, references)
-    half = 100 * 2 / 3
+    half = 2 / 3
     assert measured == pytest.approx(
         {
-            "f1": (100 + half + 100 + 0) / 4,
-            "exact_match": (100 + 0 + 100 + 0) / 4,
-            "HasAns_f1": (100 + half) / 2,
-            "HasAns_exact": 50,
-            "NoAns_f1": 50,
-            "NoAns_exact": 50,
+            "f1": (1 + half + 1 + 0) / 4,
+            "exact_match": (1 + 0 + 1 + 0) / 4,
+            "HasAns_f1": (1 + half) / 2,
+            "HasAns_exact": 0.5,
+            "NoAns_f1": 0.5,
+            "NoAns_exact": 0.5,
             # Only the first two are answered: both others are right.
-            "best_f1": (100 + half + 200) / 4,
+            "best_f1": (1 + half + 2) / 4,
             "best_f1_thresh": -1,
             # The second one is better left out.
-            "best_exact": 75,
+            "best_exact": 0.75,
             "best_exact_thresh": -2,
         }
     )
     assert set(compute_all("squad", predictions[:2], references[:2])) == {"f1", "exact_match"}
     none = compute_all("squad", predictions[2:], references[2:])
-    assert none["best_f1"] == 100
+    assert none["best_f1"] == 1
     assert none["best_f1_thresh"] < -0.5
     assert not {"HasAns_f1", "HasAns_exact"} & none.keys()
 
@@ -88,7 +88,7 @@ def test_the_best_threshold_is_that_of_a_search_over_all() -> None:
         has_answer = rng.random(size) < 0.6
         scores = np.where(has_answer, rng.random(size), rng.random(size) < 0.2)
         means = {
-            float(threshold): 100 * np.where(odds > threshold, ~has_answer, scores).mean()
+            float(threshold): np.where(odds > threshold, ~has_answer, scores).mean()
             for threshold in (odds.min() - 1, *odds)
         }
         best, threshold = best_threshold(scores.tolist(), odds.tolist(), has_answer.tolist())

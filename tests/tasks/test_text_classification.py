@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tokenizers import processors
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel, pipeline
 
@@ -304,8 +305,10 @@ def test_labels_that_the_model_does_not_know() -> None:
     ):
         label_ids(config, rows_of(["bad", "fair"]), recipe())
     assert label_ids(config, rows_of(["bad", "fair"]), recipe(label_names={"fair": "good"})) == [0, 1]
-    with pytest.raises(ValueError, match=r"data.tsv, row 2 has no label"):
+    with pytest.raises(ValueError, match=r"data.tsv, row 2 has no label; rows without labels are for --predict_files"):
         label_ids(config, rows_of(["bad", ""]), recipe())
+    with pytest.raises(ValueError, match=r"row 1: label '-1' is none of the model's .* without labels .*predict_files"):
+        label_ids(config, rows_of([-1]), recipe())
     with pytest.raises(ValueError, match=r"data.tsv, row 1: label is 'much', no number"):
         label_ids(config, rows_of(["much"]), recipe(problem_type="regression"))
     with pytest.raises(ValueError, match=r"label is nan, no number"):
@@ -327,6 +330,55 @@ def test_too_long_texts_are_an_error_or_cut(folder: Path) -> None:
     with torch.no_grad():
         expected = model(**small_tokenizer()("film " * 6, return_tensors="pt")).logits[0]
     torch.testing.assert_close(cut, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"text": "film " * 9, "text_pair": "a warm one that is fine", "label": 0}]
+    rows.append({"text": "a film", "text_pair": "fine", "label": 1})
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    tokenizer = small_tokenizer()
+
+    def tokens(**fields: Any) -> list[str]:
+        chosen = recipe(train_rows=rows, **fields)
+        example = encode_examples(model, tokenizer, TASK.read(chosen, "train"), chosen)[0]
+        return tokenizer.convert_ids_to_tokens(example["input_ids"])
+
+    with pytest.raises(ValueError, match="row 1 has 18 tokens, more than the model's longest input; --max_length 16"):
+        tokens()
+    assert capsys.readouterr().err == ""
+    kept = ["a", "warm", "one", "that", "is", "fine"]
+    assert tokens(max_length=15) == ["[CLS]", *["film"] * 6, "[SEP]", *kept, "[SEP]"]
+    told = capsys.readouterr().err
+    assert told == "the recipe's train_rows: 1 of 2 rows are longer than max_length and are cut\n"
+    assert tokens(max_length=11) == ["[CLS]", *["film"] * 4, "[SEP]", *kept[:4], "[SEP]"]
+
+
+def test_empty_texts_are_read_where_a_template_gives_them_tokens(folder: Path) -> None:
+    rows = [{"text": "a film", "label": 0}, {"text": "", "label": 1}]
+    chosen = recipe(train_rows=rows)
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    with torch.no_grad():
+        expected = model(**small_tokenizer()("", return_tensors="pt")).logits[0]
+    torch.testing.assert_close(logits_of(model, chosen)[1], expected, rtol=1e-4, atol=1e-5)
+    bare = small_tokenizer()
+    bare.backend_tokenizer.post_processor = processors.Sequence([])
+    with pytest.raises(ValueError, match="train_rows, row 2 has no token, its text is ''; leave it out"):
+        encode_examples(model, bare, TASK.read(chosen, "train"), chosen)
+
+
+def test_pairs_that_no_token_parts_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of GPT-2, whose tokenizer joins two texts without a sign."""
+    rows = [{"text": "a film", "text_pair": text, "label": index} for index, text in enumerate(("warm", "cold"))]
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    bare = small_tokenizer(model_input_names=["input_ids", "attention_mask"])
+    bare.backend_tokenizer.post_processor = processors.Sequence([])
+    for tokenizer, is_told in ((small_tokenizer(), False), (bare, True)):
+        chosen = recipe(train_rows=rows)
+        TASK.batches(model, tokenizer, TASK.read(chosen, "train"), chosen)
+        told = capsys.readouterr().err
+        assert ("the tokenizer puts nothing between the two texts of a pair, which are read as one" in told) == is_told
 
 
 def test_a_model_of_pairs_wants_two_texts_and_their_types() -> None:

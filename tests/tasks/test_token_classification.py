@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seqeval.metrics.sequence_labeling import get_entities
 from torch.nn import functional as F
 from transformers import AutoModelForTokenClassification, AutoTokenizer, BertModel, pipeline
 
-from hf_lecture_models.tasks.metrics.entities import entities
+from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.tagged_sentences import SentenceCollator, encode_sentences, predict_tags
 from hf_lecture_models.tasks.token_classification import (
     TokenClassification,
@@ -124,7 +125,7 @@ def test_measures_are_those_of_single_sentences(folder: Path) -> None:
     plain = recipe(scheme="plain")
     counts = {"words": WORDS, "unread_words": 0, "sentences": len(ROWS)}
     assert TASK.evaluate(model, tokenizer, data, plain) == {"accuracy": pytest.approx(hits / WORDS), **counts}
-    pairs = [(entities(tags), entities(row["tags"])) for row, tags in zip(ROWS, named, strict=True)]
+    pairs = [(set(get_entities(tags)), set(get_entities(row["tags"]))) for row, tags in zip(ROWS, named, strict=True)]
     found, predicted, there = (sum(map(len, sets)) for sets in ([a & b for a, b in pairs], *zip(*pairs, strict=True)))
     measured = TASK.evaluate(model, tokenizer, data, recipe())
     assert list(measured) == ["f1", "precision", "recall", "accuracy", *counts]
@@ -291,6 +292,77 @@ def test_tags_that_look_like_entities_are_told(capsys: pytest.CaptureFixture[str
     )
     tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "NOUN"]}]), recipe(scheme="plain"))
     assert capsys.readouterr().err == ""
+
+
+# Tasks by name, and predictions
+
+
+def test_named_tasks_know_their_columns_and_tags(tmp_path: Path, shared_data: Path) -> None:
+    for task, path, scheme, tags in (
+        ("ewt", "ud_english_ewt/dev.jsonl", "plain", {"NOUN", "PUNCT"}),
+        ("ewt", "ud_english_ewt/en_ewt-ud-dev.conllu.gz", "plain", {"NOUN", "PUNCT"}),
+        ("wnut17", "wnut17/dev.jsonl", "entities", {"O", "B-creative-work"}),
+    ):
+        chosen = TokenClassificationRecipe(task=task, train_files=[str(shared_data / path)])
+        data = TASK.read(chosen, "train")
+        assert data is not None
+        assert chosen.scheme == scheme
+        assert len(data) == (2001 if task == "ewt" else 1009)
+        assert tags <= set(tag_names(data, chosen))
+    assert chosen.names_of("tokens") == ("tokens",)
+    assert TokenClassificationRecipe(task="ewt", columns={"tags": "xpos"}).names_of("tags") == ["xpos"]
+
+
+@pytest.mark.parametrize("has_names", [True, False])
+def test_wnut_is_read_from_the_hub(monkeypatch: pytest.MonkeyPatch, has_names: bool) -> None:
+    import datasets
+
+    names = ["O", "B-corporation", "I-corporation", "B-creative-work"]
+    tags = datasets.ClassLabel(names=names) if has_names else datasets.Value("int64")
+    features = datasets.Features({"tokens": datasets.List(datasets.Value("string")), "ner_tags": datasets.List(tags)})
+    table = datasets.Dataset.from_dict({"tokens": [["Acme", "Inc", "!"]], "ner_tags": [[1, 2, 0]]}, features=features)
+    asked: list[tuple[Any, ...]] = []
+
+    def load_dataset(name: str, config: str | None, **options: Any) -> Any:
+        asked.append((name, options["split"]))
+        return table
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    chosen = TokenClassificationRecipe(task="wnut17")
+    data = TASK.read(chosen, "validation")
+    assert data is not None
+    assert asked == [("leondz/wnut_17", "validation")]
+    read_as = [chosen.label_names.get(tag, tag) for tag in data.columns["tags"][0]]
+    assert read_as == ["B-corporation", "I-corporation", "O"]
+    assert tag_names(data, chosen)[:4] == names, "all that the task has, in its order"
+    assert len(tag_names(data, chosen)) == 13
+    assert TokenClassificationRecipe(**chosen.to_dict()) == chosen, "as a resumed run reads it"
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".conll"])
+def test_sentences_without_tags_get_them(tmp_path: Path, bert: Path, suffix: str) -> None:
+    rows = [{"tokens": ["Ada", "met", "Berlin"]}, {"tokens": ["London", "lives"]}]
+    path = tmp_path / f"test{suffix}"
+    lines = ["\n".join([*row["tokens"], ""]) if suffix == ".conll" else json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines) + "\n")
+    chosen = recipe(from_pretrained=str(bert), predict_files=[str(path)], epochs=1, output_dir=str(tmp_path / "out"))
+    outcome = train_and_test(TASK, chosen)
+    assert outcome.predictions == tmp_path / "out" / "predictions" / "predictions.conll"
+    model = AutoModelForTokenClassification.from_pretrained(tmp_path / "out")
+    expected = [[TAGS[tag] for tag in word_logits(model, row).argmax(-1).tolist()] for row in rows]
+    sentences = [
+        "".join(f"{word}\t{tag}\n" for word, tag in zip(row["tokens"], tags, strict=True))
+        for row, tags in zip(rows, expected, strict=True)
+    ]
+    assert outcome.predictions.read_text() == "\n".join(sentences) + "\n"
+    for scheme, tag in (("plain", "_"), ("entities", "O")):
+        cut = recipe(scheme=scheme, max_length=4)
+        TASK.write_predictions(model, small_tokenizer(), TASK.read(chosen, "predict"), cut, tmp_path)
+        assert (tmp_path / "predictions.conll").read_text().splitlines()[2] == f"Berlin\t{tag}"
+    with pytest.raises(
+        ValueError, match=rf"test{suffix}.*" + ("a word and its tag" if suffix == ".conll" else "no colu")
+    ):
+        TASK.read(recipe(validation_files=[str(path)]), "validation")
 
 
 # What cannot be

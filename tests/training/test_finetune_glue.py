@@ -26,7 +26,7 @@ from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.registry import measure_file
 from tests.forked_python import ForkedPython, run_workers
 from tests.interrupted import start_interrupted
-from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv
+from tests.tasks.small_classifier import ROWS, save_small_bert, stand_in_hub, write_tsv
 
 SCRIPT = Path(__file__).parents[2] / "training" / "finetune_glue.py"
 
@@ -179,9 +179,22 @@ def test_a_classifier_starts_from_a_language_model(place: Path, capsys: pytest.C
     assert pipeline("text-classification", model="OUT")("a fine film")[0]["label"] in ("negative", "positive")
 
 
+def test_a_task_of_the_hub_ends_with_predictions_for_its_test_rows(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stand_in_hub(monkeypatch, ("sentence1", "sentence2"), ("entailment", "not_entailment"))
+    arguments = ["--task", "rte", "--from_pretrained", "FOLDER", "--predict_split", "test", "--output_dir", "OUT"]
+    run_task(Glue(), arguments, "")
+    assert capsys.readouterr().out.endswith("/OUT/predictions/RTE.tsv\n")
+    header, *lines = Path("OUT/predictions/RTE.tsv").read_text().splitlines()
+    assert header == "index\tprediction"
+    assert [line.split("\t")[0] for line in lines] == ["11", "7"]
+    assert {line.split("\t")[1] for line in lines} <= {"entailment", "not_entailment"}
+
+
 def test_names_of_a_task_can_be_said_otherwise() -> None:
     recipe = GlueRecipe(task="sst2", columns={"text": "review"}, label_names={"0": "bad"})
-    assert recipe.columns == {"text": "review", "label": "label"}
+    assert (recipe.names_of("text"), recipe.names_of("label")) == (["review"], ("label",))
     assert recipe.label_names == {"0": "bad", "1": "positive"}
     assert GlueRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
 
@@ -189,7 +202,10 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--task", "sst9"], "task must be one of sst2, sst3, not 'sst9'"),
+        (
+            ["--task", "sst9"],
+            "task must be one of cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli, sst3, sst5, not 'sst9'",
+        ),
         (["--from_pretraned", "FOLDER"], "no field from_pretraned; did you mean from_pretrained?"),
         (["--from_pretrained", "./nowhere/bert"], "there is no folder ./nowhere/bert"),
         (["--from_pretrained", "."], "the folder . has no config.json"),
@@ -197,7 +213,7 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
         (["--train_files", "nowhere.tsv"], "there is no file nowhere.tsv"),
         (["--task", "sst3"], "T.tsv has no column 'label3', only sentence, label; --columns.label NAME"),
         (["--columns.text", "text"], "T.tsv has no column 'text', only sentence, label; --columns.text NAME"),
-        (["--columns.txt", "text"], "columns has 'txt', but there are only text, label, text_pair"),
+        (["--columns.txt", "text"], "columns has 'txt', but there are only text, label"),
         (
             ["--validation_files", "other.tsv"],
             "other.tsv, row 2: label '7' is none of sst2's, 0 (negative), 1 (positive); --label_names.7 NAME says",
@@ -260,5 +276,5 @@ def test_help_names_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
         run_task(Glue(), ["--help"], "What it does.")
     shown = capsys.readouterr().out
     assert "What it does." in shown
-    assert f"({', '.join(TASKS)})" in shown
+    assert f"({', '.join(TASKS)})" in " ".join(shown.split())
     assert "[RECIPE.yaml] [--name value ...] [--resume]" in shown

@@ -57,6 +57,18 @@ def in_process(*arguments: Any) -> Any:
     return train_from_command(TokenClassification(), [str(argument) for argument in arguments])[0]
 
 
+def test_a_task_by_its_name_has_all_its_tags(place: Path) -> None:
+    rows = [
+        {**row, "tags": [tag.replace("PER", "person").replace("LOC", "location") for tag in row["tags"]]}
+        for row in ROWS
+    ]
+    write_conll(Path("W.conll"), rows)
+    in_process("--task", "wnut17", "--from_pretrained", "FOLDER", "--train_files", "W.conll", "--output_dir", "OUT")
+    names = json.loads(Path("OUT/config.json").read_text())["id2label"]
+    assert (len(names), names["0"], names["9"]) == (13, "O", "B-person")
+    assert json.loads(Path("OUT/task.json").read_text())["scheme"] == "entities"
+
+
 def test_the_printed_command_trains_a_stock_tagger(place: Path) -> None:
     arguments = printed_commands()[0]
     assert arguments[-1] == "OUT"

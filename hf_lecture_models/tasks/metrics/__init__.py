@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Metrics as local modules of the library `evaluate`, so that they need no network.
+"""Metrics as local modules of the library `evaluate`, over scikit-learn, scipy and seqeval; they need no network.
 
 Each is also `evaluate.load("hf_lecture_models/tasks/metrics/NAME.py")`. The library reads a module's imports with a
 pattern of its own, which takes `import a, b` for one package: write one import per line.
@@ -18,7 +18,7 @@ def compute(name: str, predictions: Sequence[Any], references: Sequence[Any]) ->
     0.6666666666666666
 
     Raises:
-        ImportError: `evaluate` is not installed.
+        ImportError: `evaluate` is not installed, or what the metric stands on: scikit-learn, scipy, seqeval.
     """
     return compute_all(name, predictions, references)[name]
 
@@ -30,7 +30,7 @@ def compute_all(name: str, predictions: Sequence[Any], references: Sequence[Any]
     1.0
 
     Raises:
-        ImportError: `evaluate` is not installed.
+        ImportError: `evaluate` is not installed, or what the metric stands on: scikit-learn, scipy, seqeval.
     """
     return {
         key: float(value) for key, value in _load(name).compute(predictions=predictions, references=references).items()
@@ -41,6 +41,8 @@ def compute_all(name: str, predictions: Sequence[Any], references: Sequence[Any]
 def _load(name: str) -> Any:
     try:
         import evaluate
+
+        return evaluate.load(str(Path(__file__).with_name(f"{name}.py")), keep_in_memory=True)
     except ImportError as error:
-        raise ImportError("metrics need evaluate: pip install 'hf-lecture-models[train]'") from error
-    return evaluate.load(str(Path(__file__).with_name(f"{name}.py")), keep_in_memory=True)
+        needed = "evaluate, scikit-learn, scipy and seqeval"
+        raise ImportError(f"metrics need {needed}: pip install 'hf-lecture-models[train]'") from error

@@ -1,5 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Exact match and F1 of answers, as SQuAD 1.1 and 2.0 define them (Rajpurkar et al. 2016 and 2018), in percent."""
+"""Exact match and F1 of answers, as SQuAD 1.1 and 2.0 define them (Rajpurkar et al. 2016 and 2018).
+
+As shares, as all measures here are; SQuAD's own script prints them in percent.
+"""
 
 import collections
 import re
@@ -23,7 +26,7 @@ class Squad(evaluate.Metric):
         text = datasets.Value("string")
         prediction = {"text": text, "no_answer_score": datasets.Value("float64")}
         return evaluate.MetricInfo(
-            description="Exact match and F1 of answers, in percent.",
+            description="Exact match and F1 of answers.",
             citation="",
             inputs_description=(
                 "predictions: the best answer, and how much it speaks for there being none, where this is above "
@@ -55,7 +58,7 @@ class Squad(evaluate.Metric):
 
 def _means(scores: list[tuple[float, float]], names: tuple[str, str]) -> dict[str, float]:
     columns = zip(*scores, strict=True)
-    return {name: 100 * sum(column) / len(scores) for name, column in zip(names, columns, strict=True)}
+    return {name: sum(column) / len(scores) for name, column in zip(names, columns, strict=True)}
 
 
 def best_scores(prediction: str, answers: list[str]) -> tuple[float, float]:
@@ -108,10 +111,10 @@ def f1(prediction: str, answer: str) -> float:
 
 
 def best_threshold(scores: list[float], odds: list[float], has_answer: list[bool]) -> tuple[float, float]:
-    """The highest mean, in percent, that answering where odds are at most a threshold gives, and this threshold.
+    """The highest mean that answering where odds are at most a threshold gives, and this threshold.
 
     >>> best_threshold([1.0, 0.5, 0.0], odds=[-2.0, -1.0, 3.0], has_answer=[True, True, False])
-    (83.33333333333333, -1.0)
+    (0.8333333333333334, -1.0)
 
     Args:
         scores: of each question, if it is answered.
@@ -127,4 +130,4 @@ def best_threshold(scores: list[float], odds: list[float], has_answer: list[bool
         is_last = place + 1 == len(order) or odds[order[place + 1]] > odds[index]
         if is_last and total > best:
             best, threshold = total, odds[index]
-    return 100 * best / len(odds), threshold
+    return best / len(odds), threshold

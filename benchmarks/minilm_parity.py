@@ -1,0 +1,74 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""MiniLM fine-tuned on RTE by our BERT and by transformers' own: are the losses the same?
+
+    OMP_NUM_THREADS=1 python -m benchmarks.minilm_parity FOLDER [--steps 50]
+
+FOLDER holds sentence-transformers' all-MiniLM-L6-v2. Both start from the same file, classifier included, see the same
+batches in float32 without dropout, and are trained by the same recipe; what is recorded is each step's loss, and the
+largest difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer, BertForSequenceClassification
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+
+from benchmarks.common import read_options, write_results
+from hf_lecture_models import LectureBertForSequenceClassification
+from hf_lecture_models.tasks.glue import Glue, GlueRecipe
+
+
+def losses(model: Any, tokenizer: Any, data: Any, recipe: GlueRecipe, folder: Path) -> list[float]:
+    """The loss of each step, in nats."""
+    result = Glue().train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True)
+    return [row["loss"] for row in result.history if "loss" in row]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", help="the published model")
+    parser.add_argument("--steps", type=int, default=50)
+    options = read_options(parser)
+    disable_progress_bar()
+    set_verbosity_error()
+    torch.set_num_threads(1)
+    recipe = GlueRecipe(
+        task="rte",
+        train_files=["glue/rte/train.tsv"],
+        max_length=128,
+        batch_size=16,
+        max_steps=options.steps,
+        log_every=1,
+        optimizer="adamw",
+        learning_rate=5e-5,
+        output_dir="unused",
+    )
+    data = Glue().read(recipe, "train")
+    with tempfile.TemporaryDirectory() as folder:
+        start = Path(folder, "start")
+        torch.manual_seed(0)
+        classes = {"id2label": {0: "entailment", 1: "not_entailment"}}
+        theirs: Any = BertForSequenceClassification.from_pretrained(
+            options.folder, **classes, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+        )
+        theirs.save_pretrained(start)
+        tokenizer = AutoTokenizer.from_pretrained(options.folder)
+        ours = LectureBertForSequenceClassification.from_pretrained(start)
+        found = {
+            name: losses(model, tokenizer, data, recipe, Path(folder, name))
+            for name, model in (("ours", ours), ("transformers", theirs))
+        }
+    difference = max(abs(a - b) for a, b in zip(found["ours"], found["transformers"], strict=True))
+    first, *_, last = found["ours"]
+    print(f"{options.steps} steps, loss {first:.6f} to {last:.6f}: largest difference {difference:.1e}")
+    write_results("minilm_parity", {"steps": options.steps, "largest_difference": difference, **found})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Where the data of a benchmark are on the Hub."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hf_lecture_models.trainer.data import DataRecipe
+
+
+@dataclass(frozen=True)
+class HubData:
+    """A data set on the Hub at a commit.
+
+    Attributes:
+        name: of the data set.
+        revision: the commit.
+        config: its configuration.
+        splits: what it calls its splits, where that is not "validation" or "test"; "a+b" is both, one behind the other.
+    """
+
+    name: str
+    revision: str
+    config: str | None = None
+    splits: Mapping[str, str] = field(default_factory=dict)
+
+    def fill(self, recipe: DataRecipe) -> None:
+        """Let a recipe that names no data of its own read these.
+
+        >>> recipe = DataRecipe(predict_split="test")
+        >>> HubData("some/set", "abc", splits={"test": "test_a+test_b"}).fill(recipe)
+        >>> recipe.dataset_name, recipe.train_split, recipe.validation_split, recipe.predict_split
+        ('some/set', 'train', 'validation', 'test_a+test_b')
+        """
+        parts = ("train", "validation", "test", "predict")
+        if recipe.dataset_name or any(getattr(recipe, f"{part}_files") or recipe.inline_rows(part) for part in parts):
+            return
+        recipe.dataset_name, recipe.dataset_revision, recipe.dataset_config = self.name, self.revision, self.config
+        for name in (f"{part}_split" for part in parts):
+            split = getattr(recipe, name)
+            setattr(recipe, name, self.splits.get(split, split))
