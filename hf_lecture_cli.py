@@ -359,6 +359,35 @@ def _number_of_words(context: typer.Context, number: int) -> int:
     return number if "number" in given else 5
 
 
+@app.command(short_help="Classes, tags, masked words, choices or answers for each line.")
+def predict(
+    model: Model,
+    files: Files = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5."),
+    ] = None,
+    aggregate: Annotated[bool, typer.Option("--aggregate", help="Print entities in place of words with tags.")] = False,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help='Lines are JSON objects {"text": ...}, of a pair with "text_pair" too.')
+    ] = False,
+    max_length: Annotated[
+        int | None,
+        typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
+    ] = None,
+    json: Json = False,
+    batch_size: BatchSize = 64,
+) -> None:
+    """Print what a model's head says of each line: label, score and text, with tabs between them.
+
+    A line is a text, or a pair with a tab in between, for a classifier; a sentence for a tagger, which gives a tag for
+    each word; a text with the mask token for a model that fills it in. For a model that chooses or answers it is a JSON
+    object, {"context": ..., "choices": [...]} or {"question": ..., "context": ...}.
+    """
+    options: dict[str, Any] = {"top_k": top_k, "aggregate": aggregate, "jsonl": jsonl, "max_length": max_length}
+    _run("predict", name=model, files=files or ["-"], json=json, batch_size=batch_size, **options)
+
+
 @app.command(short_help="Grammar: accuracy on the minimal pairs of BLiMP.")
 def blimp(
     model: Model,

@@ -206,7 +206,8 @@ def wikitext2_page() -> Iterator[str]:
     others = sorted({feed_forward, *others})
     assert len(ngrams) == 1
     yield (
-        f"{ngrams.pop()} % of the pairs for the n-grams, {lstm} % for the LSTM, {' to '.join(others)} % for the others"
+        f"{ngrams.pop()} % of the pairs for the n-grams, {lstm} % for the LSTM, "
+        f"{others[0]} to {others[-1]} % for the others"
     )
 
 

@@ -25,7 +25,14 @@ from huggingface_hub import constants
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, set_seed
 
 from hf_lecture_cli import app
-from hf_lecture_models import NGramForCausalLM, RecurrentConfig, RecurrentForCausalLM, WordTokenizer
+from hf_lecture_models import (
+    BagOfWordsConfig,
+    BagOfWordsForSequenceClassification,
+    NGramForCausalLM,
+    RecurrentConfig,
+    RecurrentForCausalLM,
+    WordTokenizer,
+)
 from hf_lecture_models.comparison.baselines import make_baselines
 from tests.hub.stand_in_hub import stand_in_hub
 from tests.printed_commands import ROOT, printed_commands, run_printed, start_printed
@@ -47,6 +54,7 @@ STANDS_FOR = [
     (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
     (r"(train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
+    (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
     (r"training/\{\} training/recipes/\{\}.yaml", CAUSAL_LM),
@@ -55,6 +63,7 @@ STANDS_FOR = [
     (r"\bSCRIPT\b", CAUSAL_LM),
     (r"generate \{\}", "generate lstm"),
     (r"--prompt \{\}", "--prompt 'the cat '"),
+    (r"predict MODEL", "predict classifier"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
@@ -77,17 +86,27 @@ NOT_RUN = {
     r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
         "it needs files of tags; tests/training/test_finetune_tagging.py runs the script on such files"
     ),
+    r"python training/finetune_multiple_choice.py --task .*": (
+        "it needs rows of choices; tests/training/test_finetune_multiple_choice.py runs the script on such rows"
+    ),
     r"python training/finetune_glue.py --task rte .*--predict_split .*": (
         "it reads the Hub; tests/training/test_finetune_glue.py reads a stand-in"
     ),
     r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
         "it needs the model of the command before"
     ),
-    r"hf-lecture \{\}|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
+    r"hf-lecture (\{\}|evaluate|predict)|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
 }
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
-QUICK = ("hf-lecture score", "hf-lecture rank", "hf-lecture generate", "hf-lecture convert model.arpa", "echo ")
+QUICK = (
+    "hf-lecture score",
+    "hf-lecture rank",
+    "hf-lecture generate",
+    "hf-lecture predict",
+    "hf-lecture convert model.arpa",
+    "echo ",
+)
 LECTURE_MAP = {"docs/lecture_map.md"}
 
 
@@ -201,6 +220,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lstm": RecurrentForCausalLM(
             RecurrentConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, **ids)
         ),
+        "classifier": BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=len(tokenizer), num_labels=2)),
         "gpt2": GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2, **ids)),
     }
     for name, model in models.items():
@@ -215,6 +235,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         "CORPUS.txt": corpus,
         "sentences.txt": corpus,
+        "texts.txt": corpus,
         "groups.txt": "ann saw the cat\nann the saw cat\n\nbob fed the dog\n",
         "pairs.txt": "ann saw the cat\nann the saw cat\n",
         "nbest.tsv": "-1.5\tann saw the cat\n-1\tann the saw cat\n",

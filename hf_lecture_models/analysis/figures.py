@@ -10,13 +10,14 @@ from hf_lecture_models.io.files import staged_file
 
 
 @contextmanager
-def figure(path: str | os.PathLike[str], width: float, height: float, panels: int = 1) -> Iterator[Any]:
+def figure(path: str | os.PathLike[str], width: float, height: float, panels: int = 1, rows: int = 1) -> Iterator[Any]:
     """Yield axes of a figure of so many inches and save it; no window and no global state of pyplot.
 
     Args:
         path: .png, .svg or .pdf; written beside and renamed.
         width, height: in inches.
         panels: axes side by side; one is yielded by itself, several as an array.
+        rows: of so many panels each; the array then is (rows, panels).
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -27,6 +28,6 @@ def figure(path: str | os.PathLike[str], width: float, height: float, panels: in
     except ImportError as error:
         raise ImportError(f"drawing {path} needs matplotlib: pip install 'hf-lecture-models[train]'") from error
     drawing = Figure(figsize=(width, height), layout="constrained")
-    yield drawing.subplots(1, panels)
+    yield drawing.subplots(rows, panels)
     with staged_file(path) as stage:
         drawing.savefig(stage, dpi=120)

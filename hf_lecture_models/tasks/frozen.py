@@ -98,16 +98,15 @@ def frozen_backbone(model: Any, batches: Batches, mixed_precision: str = "no") -
 def _read_all(model: Any, batches: ShuffledBatches, mixed_precision: str) -> None:
     """Put the memory of a `_Reader` in the place of the backbone, and fill it with the texts of the batches."""
     reader = _Reader(model.base_model)
-    rows = np.arange(batches.num_rows)
     training, device = model.training, model.device
     model.eval()
     # Without its cache: a weight that is cast where no gradient is wanted would have none in the step that follows.
     with torch.autocast(device.type, torch.bfloat16, enabled=mixed_precision == "bf16", cache_enabled=False):
-        if reader.find_what_is_read(model, _inputs(batches.collate(rows[:_COMPUTED_TOGETHER]), device)):
+        if reader.find_what_is_read(model, _inputs(next(batches.in_order(_COMPUTED_TOGETHER)), device)):
             model.base_model.forward = reader
-            for start in range(0, len(rows), _READ_TOGETHER):
+            for batch in batches.in_order(_READ_TOGETHER):
                 with torch.no_grad():
-                    model(**_inputs(batches.collate(rows[start : start + _READ_TOGETHER]), device))
+                    model(**_inputs(batch, device))
             tell(f"features of {len(reader.features):,} texts take {reader.num_bytes / 2**20:,.1f} MiB of memory")
         else:
             tell(f"{type(model).__name__} reads states of padding, so the backbone reads every text in every epoch")

@@ -41,7 +41,7 @@ def encode_inputs(
     if max_length is not None and max_length > longest:
         raise ValueError(f"max_length {max_length} is more than the model's longest input, {longest} tokens")
     cut = {} if max_length is None else {"truncation": True, "max_length": max_length}
-    encoded = tokenizer(texts, pairs, verbose=False, **cut, **options)
+    encoded = tokenizer(texts, pairs, verbose=False, **(cut | options))
     for index, ids in enumerate(encoded["input_ids"]):
         if not ids:
             raise ValueError(f"{data.where(index)} has no token, its text is {texts[index]!r}; leave it out")
@@ -51,6 +51,11 @@ def encode_inputs(
                 f"--max_length {longest} cuts what is longer"
             )
     return encoded
+
+
+def count_cut(encoded: Any) -> int:
+    """How many texts or pairs a fast tokenizer has cut; 0 of others, which do not say."""
+    return sum(bool(encoding.overflowing) for encoding in encoded.encodings or ())
 
 
 def model_inputs(model: Any, encoded: Any) -> list[Example]:

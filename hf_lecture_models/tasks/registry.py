@@ -9,10 +9,13 @@ from typing import Any
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.masked_lm import MaskedLM
+from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.token_classification import TokenClassification
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (CausalLM(), MaskedLM(), Glue(), TokenClassification())}
+TASKS: dict[str, Task[Any]] = {
+    task.name: task for task in (CausalLM(), MaskedLM(), Glue(), TokenClassification(), MultipleChoice())
+}
 
 
 def task_of(model: Any) -> Task[Any]:

@@ -137,7 +137,9 @@ def count_words(sentences: Sequence[Sentence]) -> tuple[int, int]:
 
 
 @torch.no_grad()
-def predict_tags(model: Any, tokenizer: Any, sentences: Sequence[Sentence]) -> list[list[int]]:
+def predict_tags(
+    model: Any, tokenizer: Any, sentences: Sequence[Sentence], batch_size: int = _EVALUATION_BATCH
+) -> list[list[int]]:
     """The most probable tag of each word of encoded sentences, as ids; `UNREAD` for words without a token.
 
     Sentences of like length go through the model together.
@@ -146,8 +148,8 @@ def predict_tags(model: Any, tokenizer: Any, sentences: Sequence[Sentence]) -> l
     found: list[list[int]] = [[] for _ in sentences]
     training = model.training
     model.eval()
-    for start in range(0, len(order), _EVALUATION_BATCH):
-        rows = order[start : start + _EVALUATION_BATCH]
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
         batch = tokenizer.pad([sentences[row].inputs for row in rows], return_tensors="pt").to(model.device)
         tags = model(**batch).logits.argmax(-1).tolist()
         for row, own in zip(rows, tags, strict=True):

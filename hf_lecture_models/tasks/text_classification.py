@@ -16,7 +16,7 @@ from transformers import AutoModelForSequenceClassification
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
-from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
+from hf_lecture_models.tasks.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
     class_fields,
@@ -207,7 +207,9 @@ class TextClassification(Task[TextClassificationRecipe]):
 
 
 @torch.no_grad()
-def predict(model: Any, tokenizer: Any, examples: Sequence[Example]) -> torch.Tensor:
+def predict(
+    model: Any, tokenizer: Any, examples: Sequence[Example], batch_size: int = _EVALUATION_BATCH
+) -> torch.Tensor:
     """The logits of encoded examples, (rows, num_labels), float32 on the CPU.
 
     Those of like length go through the model together.
@@ -216,8 +218,8 @@ def predict(model: Any, tokenizer: Any, examples: Sequence[Example]) -> torch.Te
     logits = torch.empty(len(examples), model.config.num_labels)
     training = model.training
     model.eval()
-    for start in range(0, len(order), _EVALUATION_BATCH):
-        rows = order[start : start + _EVALUATION_BATCH]
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
         batch = tokenizer.pad([examples[row] for row in rows], return_tensors="pt").to(model.device)
         logits[rows] = model(**batch).logits.float().cpu()
     model.train(training)
@@ -245,7 +247,7 @@ class ExampleCollator:
 
 
 def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe) -> list[Example]:
-    """What the tokenizer gives for each row and the model takes.
+    """What the tokenizer gives for each row and the model takes; how many rows `max_length` cuts is told.
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
@@ -259,7 +261,10 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
         raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
     if getattr(model.config, "pair_combination", None) is not None:
         _check_pairs(tokenizer, data)
-    return model_inputs(model, encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length))
+    encoded = encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length)
+    if cut := count_cut(encoded):
+        tell(f"{data.sources[0][0]}: {cut:,} of {len(data):,} rows are longer than max_length and are cut")
+    return model_inputs(model, encoded)
 
 
 def _check_pairs(tokenizer: Any, data: Rows) -> None:

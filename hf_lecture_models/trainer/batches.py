@@ -2,7 +2,7 @@
 """Where the loop's batches come from: any rows shuffled, or streams of tokens with a carried state."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -161,6 +161,16 @@ class ShuffledBatches(ShuffledRows):
 
     def _micro_batches(self, step: np.ndarray) -> list[Batch]:
         return [self.collate(step[part]) for part in self.shard.micro_batches]
+
+    def in_order(self, size: int) -> Iterator[Batch]:
+        """All rows once, in their own order and of like kind, at most `size` in a batch."""
+        for rows in self._kinds():
+            for start in range(0, len(rows), size):
+                yield self.collate(rows[start : start + size])
+
+    def _kinds(self) -> list[np.ndarray]:
+        """The numbers of the rows that a batch may hold together: all."""
+        return [np.arange(self.num_rows)]
 
 
 class BlockCollator:

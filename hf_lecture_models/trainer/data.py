@@ -400,13 +400,18 @@ def _lines(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
 def _load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
     if not recipe.dataset_revision:
         raise ValueError(f"dataset_name {recipe.dataset_name} needs dataset_revision, a commit: data change")
-    return _datasets().load_dataset(
-        recipe.dataset_name,
-        recipe.dataset_config,
-        split=split,
-        revision=recipe.dataset_revision,
-        streaming=streaming,
-    )
+    try:
+        return _datasets().load_dataset(
+            recipe.dataset_name,
+            recipe.dataset_config,
+            split=split,
+            revision=recipe.dataset_revision,
+            streaming=streaming,
+        )
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{error}; --train_files and its like name local files in place of the data set"
+        ) from error
 
 
 def _datasets() -> Any:

@@ -162,6 +162,7 @@ VERBS = [
     ["rank", "MODEL", "--scores", "--weight", "1"],
     ["generate", "MODEL"],
     ["generate", "MODEL", "--interactive"],
+    ["predict", "MODEL"],
     ["blimp", "MODEL"],
     ["neighbours", "MODEL", "WORD"],
     ["convert", "FROM", "TO"],

@@ -332,8 +332,11 @@ def test_too_long_texts_are_an_error_or_cut(folder: Path) -> None:
     torch.testing.assert_close(cut, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_first(folder: Path) -> None:
-    rows = [{"text": "film " * 9, "text_pair": "a warm one that is fine", "label": label} for label in (0, 1)]
+def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"text": "film " * 9, "text_pair": "a warm one that is fine", "label": 0}]
+    rows.append({"text": "a film", "text_pair": "fine", "label": 1})
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     tokenizer = small_tokenizer()
 
@@ -344,8 +347,11 @@ def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_first(folder: Path) -
 
     with pytest.raises(ValueError, match="row 1 has 18 tokens, more than the model's longest input; --max_length 16"):
         tokens()
+    assert capsys.readouterr().err == ""
     kept = ["a", "warm", "one", "that", "is", "fine"]
     assert tokens(max_length=15) == ["[CLS]", *["film"] * 6, "[SEP]", *kept, "[SEP]"]
+    told = capsys.readouterr().err
+    assert told == "the recipe's train_rows: 1 of 2 rows are longer than max_length and are cut\n"
     assert tokens(max_length=11) == ["[CLS]", *["film"] * 4, "[SEP]", *kept[:4], "[SEP]"]
 
 

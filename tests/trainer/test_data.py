@@ -171,6 +171,17 @@ def test_classes_of_a_data_set_have_their_names(tmp_path: Path, monkeypatch: pyt
     assert read_rows(recipe, "test", COLUMNS) is None, "no split is named"
 
 
+def test_a_hub_out_of_reach_is_named_with_the_way_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    def load_dataset(*names: str | None, **options: Any) -> Any:
+        raise ConnectionError("Couldn't reach the Hub")
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    with pytest.raises(ConnectionError, match="Couldn't reach the Hub; --train_files and its like name local files"):
+        read_rows(RowsRecipe(dataset_name="some/set", dataset_revision="abc"), "train", COLUMNS)
+
+
 def test_labels_of_rows_to_predict_are_not_read(tmp_path: Path) -> None:
     hidden = write(tmp_path / "test.tsv", "sentence\tkind\na film\t-1\n")
     bare = write(tmp_path / "bare.tsv", "sentence\na film\n")

@@ -1,0 +1,403 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""From counting to pre-trained Transformers, fine-tuned on nine tasks: the table and picture of docs/fine_tuning.md.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.fine_tuning --gpt1 FOLDER --bert FOLDER --minilm FOLDER [--only NAME ...]
+
+FOLDER: where gpt1_wikitext2.yaml and bert_wikitext2.yaml were trained, and a copy of sentence-transformers' model
+all-MiniLM-L6-v2. A cell of the table is a model on a task. All cells of a column have one budget, CPU seconds of
+training that none exceeds. Three seeds where a run takes less than five minutes, else one. Nothing is selected on what
+is measured: the weights after the last step are those that count. A run that was cut off goes on behind the last model
+that it finished; cells that --only leaves out stay as they were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import AutoTokenizer
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+
+from benchmarks.common import ROOT, check_trained_on_committed_code, commit, is_committed, read_options, write_results
+from hf_lecture_models import LectureBertModel
+from hf_lecture_models.analysis.figures import figure
+from hf_lecture_models.hub.card import WATTS_PER_CORE
+from hf_lecture_models.tasks.glue import Glue
+from hf_lecture_models.tasks.metrics import compute, compute_all
+from hf_lecture_models.tasks.task import Measure, Task
+from hf_lecture_models.tasks.text_classification import REGRESSION, class_names, read_labels
+from hf_lecture_models.tasks.token_classification import TokenClassification
+
+RESULTS = ROOT / "benchmarks" / "results" / "fine_tuning.json"
+SEEDS, MANY_SEEDS_BELOW_S = (0, 1, 2), 300
+TEXT, PAIR, TAGS, QUESTIONS = "text", "pair", "tags", "questions"
+Cells = dict[str, dict[str, dict[str, Any]]]
+"""Cells of the table, by model and task."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A task.
+
+    Attributes:
+        kind: what a row must say of it.
+        fields: of its recipe: the data, and what all models of the column have in common.
+        budget_s: the CPU seconds of optimizer steps that no model may exceed.
+        part: what is measured, as the page says it.
+    """
+
+    task: Task[Any]
+    kind: str
+    fields: dict[str, Any]
+    budget_s: float
+    part: str
+
+
+def _glue(task: str, train: str, test: str, **more: Any) -> dict[str, Any]:
+    return {"task": task, "train_files": [train], "test_files": test.split(), **more}
+
+
+SST5 = "sst5/train.jsonl", "sst5/test.jsonl"
+COLUMNS = {
+    "SST, three-way": Column(Glue(), TEXT, _glue("sst3", *SST5), 600, "test"),
+    "SST-2": Column(Glue(), TEXT, _glue("sst2", "glue/sst2/train.tsv", "glue/sst2/dev.tsv"), 900, "dev"),
+    "CoLA": Column(
+        Glue(),
+        TEXT,
+        _glue("cola", "glue/cola/in_domain_train.tsv", "glue/cola/in_domain_dev.tsv glue/cola/out_of_domain_dev.tsv"),
+        300,
+        "dev",
+    ),
+    "RTE": Column(Glue(), PAIR, _glue("rte", "glue/rte/train.tsv", "glue/rte/dev.tsv", max_length=128), 600, "dev"),
+    "MRPC": Column(
+        Glue(), PAIR, _glue("mrpc", "glue/mrpc/train.jsonl", "glue/mrpc/test.jsonl", max_length=128), 600, "test"
+    ),
+    "STS-B": Column(
+        Glue(), PAIR, _glue("stsb", "glue/stsb/train.jsonl", "glue/stsb/test.jsonl", max_length=128), 600, "test"
+    ),
+    "EWT": Column(
+        TokenClassification(),
+        TAGS,
+        {
+            "columns": {"tags": "upos"},
+            "train_files": ["ud_english_ewt/en_ewt-ud-train.conllu.gz"],
+            "test_files": ["ud_english_ewt/en_ewt-ud-test.conllu.gz"],
+            "max_length": 128,
+        },
+        900,
+        "test",
+    ),
+    "WNUT-17": Column(
+        TokenClassification(),
+        TAGS,
+        {
+            "scheme": "entities",
+            "columns": {"tags": "ner_tags"},
+            "train_files": ["wnut17/train.jsonl"],
+            "test_files": ["wnut17/test.jsonl"],
+            "max_length": 128,
+        },
+        600,
+        "test",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model.
+
+    Attributes:
+        recipes: the fields of its recipe by the kind of column; a kind that is missing is a dash in the table.
+        changes: what is said otherwise of single columns.
+        start: the option of the command line that names the model it starts from.
+    """
+
+    recipes: dict[str, dict[str, Any]]
+    changes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    start: str = ""
+
+
+ADAMW = {"optimizer": "adamw", "schedule": "linear", "batch_size": 32}
+
+
+def _recurrent(**model: Any) -> Row:
+    """A recurrent network from scratch: a text's vector is the maximum of its states."""
+    model = {"model_type": "lecture_recurrent", "hidden_size": 128, "num_hidden_layers": 1} | model
+    text = ADAMW | {"epochs": 4, "learning_rate": 0.001, "tokenizer": {"type": "word"}}
+    text |= {"model": {**model, "pooling": "max", "dropout": 0.5}}
+    pair = text | {"tokenizer": {"type": "word", "template": "pair"}}
+    pair |= {"model": {**text["model"], "pair_combination": "infersent"}}
+    tags = ADAMW | {"epochs": 3, "learning_rate": 0.003, "model": {**model, "dropout": 0.3}}
+    tags |= {"tokenizer": {"type": "word", "min_count": 2, "unknown_words": "classes"}}
+    names = {"epochs": 20, "model": {**model, "dropout": 0.5}}
+    names |= {"tokenizer": {"type": "word", "min_count": 5, "unknown_words": "classes"}}
+    return Row({TEXT: text, PAIR: pair, TAGS: tags}, {"WNUT-17": names})
+
+
+def _scratch(epochs: int, learning_rate: float, **model: Any) -> Row:
+    """A model that reads a pair as one text."""
+    recipe = ADAMW | {"epochs": epochs, "learning_rate": learning_rate, "tokenizer": {"type": "word"}, "model": model}
+    return Row({TEXT: recipe, PAIR: recipe})
+
+
+def _transformer(start: str, learning_rate: float, kinds: Sequence[str], **questions: Any) -> Row:
+    """A Transformer that starts from weights of its own, all of which are trained."""
+    recipe = ADAMW | {"epochs": 3, "learning_rate": learning_rate, "mixed_precision": "bf16", "weight_decay": 0.01}
+    recipe |= {"warmup_steps": 50, "clip_norm": 1.0}
+    changes = {"SQuAD": {"epochs": 2, **questions}} if QUESTIONS in kinds else {}
+    return Row(dict.fromkeys(kinds, recipe), changes, start)
+
+
+MAJORITY = "majority class"
+ROWS = {
+    "bag of words": _scratch(6, 0.003, model_type="lecture_bag_of_words"),
+    "padded perceptron": _scratch(
+        6,
+        0.001,
+        model_type="lecture_padded_mlp",
+        max_position_embeddings=128,
+        embedding_size=64,
+        hidden_sizes=[64],
+        dropout=0.5,
+    ),
+    "Elman": _recurrent(cell_type="elman"),
+    "LSTM": _recurrent(cell_type="lstm"),
+    "BiLSTM": _recurrent(cell_type="lstm", bidirectional=True),
+    "GPT-1, of WikiText-2": _transformer("gpt1", 3e-4, (TEXT, PAIR)),
+    "BERT, of WikiText-2": _transformer("bert", 3e-4, (TEXT, PAIR, TAGS, QUESTIONS), max_length=128, doc_stride=32),
+    "MiniLM": _transformer("minilm", 1e-4, (TEXT, PAIR, TAGS, QUESTIONS)),
+}
+
+
+def recipe_of(row: Row, title: str, seed: int, start: str) -> Any:
+    """The recipe of a cell."""
+    column = COLUMNS[title]
+    fields = row.recipes[column.kind] | column.fields | row.changes.get(title, {})
+    if start:
+        fields |= {"from_pretrained": start}
+    return column.task.recipe_class(**fields, seed=seed, output_dir="unused")
+
+
+def run(row: Row, title: str, seed: int, start: str, folder: Path) -> dict[str, Any]:
+    """Train one model and measure it, or read what an earlier run of committed code found.
+
+    Raises:
+        RuntimeError: the training took longer than the column's budget.
+    """
+    record = folder / "run.json"
+    if record.is_file():
+        return json.loads(record.read_text(encoding="utf-8"))
+    shutil.rmtree(folder, ignore_errors=True)  # a run that was cut off
+    column, recipe = COLUMNS[title], recipe_of(row, title, seed, start)
+    data, test_data = column.task.read(recipe, "train"), column.task.read(recipe, "test")
+    tokenizer = column.task.processor(recipe, data)
+    model = column.task.model(recipe, tokenizer, data)
+    column.task.train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True)
+    seconds = json.loads((folder / "training.json").read_text(encoding="utf-8"))["step_cpu_seconds"]
+    if seconds > column.budget_s:
+        raise RuntimeError(f"{folder} took {seconds:.0f} CPU seconds, more than the budget of {title}")
+    measured = column.task.evaluate(model, tokenizer, test_data, recipe)
+    found = {
+        "commit": commit(),
+        "measured": measured,
+        "parameters": model.num_parameters(),
+        "step_cpu_seconds": round(seconds, 1),
+    }
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+    if is_committed(commit()):
+        record.write_text(json.dumps(found), encoding="utf-8")
+    return found
+
+
+def cell(runs: Sequence[Mapping[str, Any]], key: str) -> dict[str, Any]:
+    """One cell of the table: each seed's measure, their mean and standard error, and the seconds of one training."""
+    values = np.array([one["measured"][key] for one in runs])
+    error = float(values.std(ddof=1) / len(runs) ** 0.5) if len(runs) > 1 else None
+    seconds = float(np.mean([one["step_cpu_seconds"] for one in runs]))
+    return {
+        "commits": sorted({one["commit"] for one in runs}),
+        "parameters": runs[0]["parameters"],
+        "measured": [one["measured"] for one in runs],
+        "mean": float(values.mean()),
+        "standard_error": error,
+        "step_cpu_seconds": round(seconds, 1),
+        "wh": round(seconds * WATTS_PER_CORE / 3600, 3),
+    }
+
+
+def _measure(title: str) -> Measure:
+    """The measure that stands in the table."""
+    column = COLUMNS[title]
+    return column.task.measures(column.task.recipe_class(**column.fields, output_dir="unused"))[0]
+
+
+def majority(title: str) -> dict[str, Any] | None:
+    """The cell of a baseline that only counts; None where there is nothing to count.
+
+    Of classes it always gives the most frequent one, of numbers their mean, of tags the word's most frequent one, and
+    for an unknown word the most frequent of all.
+    """
+    column, key = COLUMNS[title], _measure(title).key
+    recipe = column.task.recipe_class(**column.fields, output_dir="unused")
+    data, test_data = column.task.read(recipe, "train"), column.task.read(recipe, "test")
+    if column.kind == QUESTIONS:
+        return None
+    if column.kind == TAGS:
+        value = _majority_of_tags(data, test_data, key)
+    elif recipe.problem_type == REGRESSION:
+        mean = float(np.mean([float(label) for label in data.columns["label"]]))
+        value = compute(key, [mean] * len(test_data), [float(label) for label in test_data.columns["label"]])
+    else:
+        ids = {name: index for index, name in enumerate(class_names(data, recipe))}
+        labels, right = (
+            [ids[recipe.label_names.get(one, one)] for one in read_labels(part)] for part in (data, test_data)
+        )
+        value = compute(key, [Counter(labels).most_common(1)[0][0]] * len(right), right)
+    return {"mean": value, "standard_error": None, "step_cpu_seconds": 0.0, "wh": 0.0}
+
+
+def _majority_of_tags(data: Any, test_data: Any, key: str) -> float:
+    words: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in data:
+        for word, tag in zip(row["tokens"], row["tags"], strict=True):
+            words[word][tag] += 1
+    (most_frequent, _), *_ = sum(words.values(), Counter()).most_common(1)
+    predicted = [
+        [words[word].most_common(1)[0][0] if word in words else most_frequent for word in row["tokens"]]
+        for row in test_data
+    ]
+    right = test_data.columns["tags"]
+    if key == "f1":
+        return compute_all("entities", predicted, right)[key]
+    ids = {tag: index for index, tag in enumerate(sorted({tag for row in [*predicted, *right] for tag in row}))}
+    return compute(key, *([ids[tag] for row in rows for tag in row] for rows in (predicted, right)))
+
+
+def scores(cells: Cells) -> str:
+    """The table of measures."""
+    lines = ["| model | " + " | ".join(COLUMNS) + " |", "|" + "---|" * (len(COLUMNS) + 1)]
+    labels = [_measure(title).label for title in COLUMNS]
+    lines.append("| | " + " | ".join(labels) + " |")
+    for model in (MAJORITY, *ROWS):
+        found = [_score(cells.get(model, {}).get(title)) for title in COLUMNS]
+        lines.append(f"| {model} | " + " | ".join(found) + " |")
+    return "\n".join(lines)
+
+
+def _score(cell: Mapping[str, Any] | None) -> str:
+    if cell is None:
+        return "–"
+    error = "" if cell["standard_error"] is None else f" ± {100 * cell['standard_error']:.1f}"
+    return f"{100 * cell['mean']:.1f}{error}"
+
+
+def times(cells: Cells) -> str:
+    """The table of CPU seconds and watt-hours of one training."""
+    lines = ["| model | " + " | ".join(COLUMNS) + " |", "|" + "---|" * (len(COLUMNS) + 1)]
+    lines.append("| budget | " + " | ".join(f"{column.budget_s:,.0f} s" for column in COLUMNS.values()) + " |")
+    for model in ROWS:
+        found = [cells.get(model, {}).get(title) for title in COLUMNS]
+        text = ["–" if cell is None else f"{cell['step_cpu_seconds']:,.0f} s, {cell['wh']:.2f} Wh" for cell in found]
+        lines.append(f"| {model} | " + " | ".join(text) + " |")
+    return "\n".join(lines)
+
+
+def save_picture(cells: Cells, path: Path) -> None:
+    """Each task's measure against the CPU seconds of training, a dot for each model; the line is the majority class."""
+    with figure(path, width=10.0, height=9.0, panels=3, rows=3) as axes:
+        for panel, title in zip(axes.flat, COLUMNS, strict=False):
+            if (baseline := cells.get(MAJORITY, {}).get(title)) is not None:
+                panel.axhline(100 * baseline["mean"], color="grey", linestyle="--", linewidth=1)
+            for number, model in enumerate(ROWS):
+                if (cell := cells.get(model, {}).get(title)) is not None:
+                    seconds, error = cell["step_cpu_seconds"], cell["standard_error"] or 0.0
+                    panel.errorbar(
+                        [seconds], [100 * cell["mean"]], [100 * error], fmt="o", color=f"C{number}", label=model
+                    )
+            panel.set_title(f"{title}: {_measure(title).label}", fontsize=9)
+            panel.set_xscale("log")
+            panel.grid(alpha=0.3)
+        for panel in axes[-1]:
+            panel.set_xlabel("CPU seconds of training")
+        handles = {}
+        for panel in axes.flat:
+            handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
+        axes.flat[0].figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, frameon=False)
+
+
+def asked_cells(only: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Models and tasks, those named or else all, as far as DESIGN's table has them."""
+    models = [name for name in only if name not in COLUMNS] or [MAJORITY, *ROWS]
+    titles = [name for name in only if name in COLUMNS] or list(COLUMNS)
+    for title, model in product(titles, models):
+        if model == MAJORITY or COLUMNS[title].kind in ROWS[model].recipes:
+            yield model, title
+
+
+def measure(model: str, title: str, start: str, output: Path) -> dict[str, Any]:
+    """The cell of a model on a task: three seeds, or one if it takes long."""
+    slug = f"{model}_{title}".replace(" ", "_").replace(",", "")
+    runs: list[dict[str, Any]] = []
+    for seed in SEEDS:
+        if runs and runs[0]["step_cpu_seconds"] > MANY_SEEDS_BELOW_S:
+            break
+        runs.append(run(ROWS[model], title, seed, start, output / f"{slug}_{seed}"))
+    return cell(runs, _measure(title).key)
+
+
+def minilm(folder: str, output: Path) -> str:
+    """The published model as one of our own, and its tokenizer; the folder that holds them."""
+    converted = output / "minilm"
+    LectureBertModel.from_pretrained(folder).save_pretrained(converted)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(converted)
+    return str(converted)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("gpt1", "bert", "minilm"):
+        parser.add_argument(f"--{name}", metavar="FOLDER")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="models and tasks; by default all")
+    parser.add_argument("--output", type=Path, default=Path("fine_tuning"), help="folder for the models")
+    options = read_options(parser)
+    if unknown := [name for name in options.only if name not in (MAJORITY, *ROWS, *COLUMNS)]:
+        parser.error(f"there is no model and no task {unknown[0]!r}; {', '.join((MAJORITY, *ROWS, *COLUMNS))}")
+    disable_progress_bar()
+    set_verbosity_error()
+    starts = {name: getattr(options, name) for name in ("gpt1", "bert", "minilm")}
+    for name in ("gpt1", "bert"):
+        if starts[name]:
+            check_trained_on_committed_code(Path(starts[name]))
+    if starts["minilm"]:
+        starts["minilm"] = minilm(starts["minilm"], options.output)
+    cells: Cells = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["cells"] if RESULTS.is_file() else {}
+    for model, title in asked_cells(options.only):
+        start = "" if model == MAJORITY else ROWS[model].start
+        if start and not starts[start]:
+            parser.error(f"{model} needs --{start} FOLDER")
+        found = majority(title) if model == MAJORITY else measure(model, title, starts.get(start, ""), options.output)
+        if found is not None:
+            cells.setdefault(model, {})[title] = found
+            print(f"{title}, {model}: {_score(found)}, {found['step_cpu_seconds']:.0f} s", flush=True)
+            record(cells)
+    print(scores(cells))
+    save_picture(cells, ROOT / "docs" / "fine_tuning.png")
+
+
+def record(cells: Cells) -> None:
+    """Write what is there, so that a run that is cut off loses nothing."""
+    budgets = {title: column.budget_s for title, column in COLUMNS.items()}
+    write_results("fine_tuning", {"seeds": SEEDS, "budgets_s": budgets, "cells": cells})
+
+
+if __name__ == "__main__":
+    main()

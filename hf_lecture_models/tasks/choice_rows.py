@@ -1,0 +1,204 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Rows of multiple-choice benchmarks as one form: a context, its choices, which of them is right.
+
+SWAG (Zellers et al. 2018): the context is the first sentence, a choice the beginning of the second with one ending.
+COPA (Roemmele et al. 2011) and Balanced COPA (Kavumba et al. 2019): the context is the premise with a question behind
+it, in the words of SuperGLUE's baseline (Wang et al. 2019), and in the place where GPT-1 reads a question: behind its
+document, in front of the delimiter. ARC (Clark et al. 2018): the context is the question.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.benchmarks import HubData
+from hf_lecture_models.trainer.data import DataRecipe, Rows, read_rows
+
+_COPA_QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
+_ENDINGS = [f"ending{number}" for number in range(4)]
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+Row = Mapping[str, Any]
+Choices = tuple[str, list[str], list[str]]
+"""A context, its choices, and what the benchmark calls them."""
+
+
+@dataclass(frozen=True)
+class NamedTask:
+    """How a benchmark writes its rows.
+
+    Attributes:
+        columns: those that each row has, beside its label.
+        read: a row's context, choices and their names; a ValueError says what is wrong with it.
+        label: what its files call the column of the right choice, whose number from 0, or name, it holds; of several
+            names the first that a file has counts.
+        file: that of predictions, which `write` writes as the benchmark takes them.
+        hub: where its data are on the Hub.
+    """
+
+    columns: tuple[str, ...]
+    read: Callable[[Row], Choices]
+    file: str
+    write: Callable[[Rows, Sequence[int], Path], None]
+    label: tuple[str, ...] = ("label",)
+    hub: HubData | None = None
+
+
+def read_choices(named: NamedTask, recipe: DataRecipe, part: str) -> Rows | None:
+    """The rows of a part of a recipe's data: `context`, `choices` (texts), `names` (of choices), `label` (int), `id`.
+
+    The label is a number from 0; rows of the part "predict" have none. The id is what the benchmark knows the row by.
+
+    Raises:
+        ValueError: as `read_rows`; or a row has fewer than two choices, an empty one, or a label that is none of them.
+        OSError: a file is missing or cannot be read.
+    """
+    rows = read_rows(recipe, part, named.columns, optional=("id",), labels=("label",))
+    if rows is None:
+        return None
+    ids = rows.columns.get("id") or range(len(rows))
+    columns: dict[str, list[Any]] = {"context": [], "choices": [], "names": [], "label": [], "id": list(ids)}
+    for index, row in enumerate(rows):
+        try:
+            context, choices, names = named.read(row)
+            label = None if part == "predict" else _read_label(row["label"], names)
+        except ValueError as error:
+            raise ValueError(f"{rows.where(index)}: {error}") from None
+        for name, value in (("context", context), ("choices", choices), ("names", names), ("label", label)):
+            columns[name].append(value)
+    if part == "predict":
+        del columns["label"]
+    return Rows(columns, rows.sources)
+
+
+def check_choices(choices: Any) -> None:
+    """Return if `choices` is a list of two texts at least, none of them blank; else raise a ValueError.
+
+    >>> check_choices(["it rained", "it snowed"])
+    """
+    if not isinstance(choices, list):
+        raise ValueError(f"choices is {choices!r}, no list; .jsonl, .json and .parquet files can hold lists")
+    for number, choice in enumerate(choices):
+        if not isinstance(choice, str):
+            raise ValueError(f"choice {number} is {choice!r}, no text")
+        if not choice.strip():
+            raise ValueError(f"choice {number} is empty; write it, or leave the row out")
+    if len(choices) < 2:
+        raise ValueError(f"it has {len(choices)} choice{'s' * (not choices)}, but two at least are needed")
+
+
+def _read_label(value: Any, names: Sequence[str]) -> int:
+    """The number of the right choice, which a label has as a number or, in text, as the choice's name."""
+    # What is missing in one row makes floats of a column's integers, and NaN of itself.
+    if value is None or value == "" or value in (-1, "-1") or value != value:
+        raise ValueError(
+            "it has no label, as the rows of a test set; --predict_files FILE writes predictions for such rows"
+        )
+    if isinstance(value, str) and value in names:
+        return names.index(value)
+    try:
+        number = -1 if isinstance(value, bool) or float(value) % 1 else int(float(value))
+    except (TypeError, ValueError):
+        number = -1
+    if not 0 <= number < len(names):
+        called = "" if names == _numbers(names) else f", or {', '.join(names)}"
+        raise ValueError(
+            f"label {value!r} is none of its {len(names)} choices, which are 0 to {len(names) - 1}{called}"
+        )
+    return number
+
+
+def _text(row: Row, column: str, may_be_empty: bool = False) -> str:
+    value = row[column]
+    if not isinstance(value, str):
+        raise ValueError(f"{column} is {value!r}, no text")
+    if not value.strip() and not may_be_empty:
+        raise ValueError(f"{column} is empty; write it, or leave the row out")
+    return value
+
+
+def _numbers(choices: Sequence[Any]) -> list[str]:
+    return [str(number) for number in range(len(choices))]
+
+
+def _read_own(row: Row) -> Choices:
+    check_choices(choices := row["choices"])
+    return _text(row, "context", may_be_empty=True), choices, _numbers(choices)
+
+
+def _read_swag(row: Row) -> Choices:
+    begin = _text(row, "sent2", may_be_empty=True)
+    return _text(row, "sent1"), [f"{begin} {_text(row, name)}".lstrip() for name in _ENDINGS], _numbers(_ENDINGS)
+
+
+def _read_copa(row: Row) -> Choices:
+    """
+    >>> row = {"premise": "The man turned on the faucet.", "question": "effect"}
+    >>> _read_copa(row | {"choice1": "Water flowed.", "choice2": "The toilet filled."})[0]
+    'The man turned on the faucet. What happened as a result?'
+    """
+    names = ["choice1", "choice2"]
+    question = _text(row, "question")
+    if question not in _COPA_QUESTIONS:
+        raise ValueError(f"question is {question!r}, neither {' nor '.join(_COPA_QUESTIONS)}")
+    context = f"{_text(row, 'premise')} {_COPA_QUESTIONS[question]}"
+    return context, [_text(row, name) for name in names], names
+
+
+def _read_arc(row: Row) -> Choices:
+    choices: Any = row["choices"]
+    names = None
+    if isinstance(choices, dict):  # the Hub's form: the letters of the choices beside their texts
+        choices, names = choices.get("text"), choices.get("label")
+    check_choices(choices)
+    names = list(_LETTERS[: len(choices)]) if names is None else [str(name) for name in names]
+    if len(names) != len(choices):
+        raise ValueError(f"it has {len(choices)} choices, and names for {len(names)} of them")
+    return _text(row, "question"), choices, names
+
+
+def _write_json_lines(data: Rows, predictions: Sequence[int], path: Path) -> None:
+    """A line {"idx": id, "label": number of the choice} for each row, as SuperGLUE takes COPA's."""
+    rows = zip(data.columns["id"], predictions, strict=True)
+    with staged_file(path) as stage:
+        stage.write_text("".join(f"{json.dumps({'idx': id_, 'label': label})}\n" for id_, label in rows), "utf-8")
+
+
+def _write_swag(data: Rows, predictions: Sequence[int], path: Path) -> None:
+    """A table of each row's number and choice, as the script of SWAG's authors writes it (csv_predict.py)."""
+    _write_csv([("", "pred"), *enumerate(predictions)], path)
+
+
+def _write_arc(data: Rows, predictions: Sequence[int], path: Path) -> None:
+    """A line of a question's id and the letter of its choice for each row, as ARC's leaderboard takes it."""
+    rows = zip(data.columns["id"], data.columns["names"], predictions, strict=True)
+    _write_csv([(id_, names[number]) for id_, names, number in rows], path)
+
+
+def _write_csv(rows: Sequence[Sequence[Any]], path: Path) -> None:
+    with staged_file(path) as stage, stage.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+_COPA = (("premise", "choice1", "choice2", "question"), _read_copa)
+_ARC = (("question", "choices"), _read_arc, "predictions.csv", _write_arc, ("answerKey", "label"))
+_ARC_DATA = partial(HubData, "allenai/ai2_arc", "210d026faf9955653af8916fad021475a3f00453")
+_SWAG_DATA = HubData("allenai/swag", "dc48148372b3853a9c7bae7bb06c161b46d8364a", "regular")
+_COPA_DATA = HubData("aps/super_glue", "3de24cf8022e94f4ee4b9d55a6f539891524d646", "copa")
+_SWAG = (("sent1", "sent2", *_ENDINGS), _read_swag, "predictions.csv", _write_swag)
+
+OWN = NamedTask(("context", "choices"), _read_own, "predictions.jsonl", _write_json_lines)
+"""Rows of one's own."""
+
+TASKS: dict[str, NamedTask] = {
+    "swag": NamedTask(*_SWAG, hub=_SWAG_DATA),
+    "copa": NamedTask(*_COPA, "COPA.jsonl", _write_json_lines, hub=_COPA_DATA),
+    "balanced_copa": NamedTask(*_COPA, "predictions.jsonl", _write_json_lines),
+    "arc_easy": NamedTask(*_ARC, hub=_ARC_DATA("ARC-Easy")),
+    "arc_challenge": NamedTask(*_ARC, hub=_ARC_DATA("ARC-Challenge")),
+}

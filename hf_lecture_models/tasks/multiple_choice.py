@@ -1,0 +1,292 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Which of several continuations is right.
+
+A model reads each choice behind its context, as a pair of texts, and gives it one number; the largest wins. Rows may
+have different numbers of choices: those of a batch have the same, since the heads, those of transformers too, take
+every choice of a batch for a real one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from transformers import AutoModelForMultipleChoice
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.tasks.choice_rows import OWN, TASKS, NamedTask, read_choices
+from hf_lecture_models.tasks.factories import templated_tokenizer
+from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
+from hf_lecture_models.tasks.labels import make_head
+from hf_lecture_models.tasks.metrics import compute
+from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
+from hf_lecture_models.tokenization.templates import require_template
+from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
+from hf_lecture_models.trainer.data import Rows, RowsRecipe
+from hf_lecture_models.trainer.recipe import setting
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
+
+_EVALUATION_BATCH = 64
+_DEFAULT_MODEL = {"model_type": "lecture_bert"}
+
+
+@dataclass(kw_only=True)
+class MultipleChoiceRecipe(HeadRecipe, RowsRecipe):
+    """The recipe of a chooser; its data have the columns `context`, `choices`, `label`, or those of a named task."""
+
+    task: str | None = setting(
+        None,
+        "a benchmark, whose columns the data have, and whose data on the Hub are read where neither files nor rows are "
+        "named (all but balanced_copa); null: rows of context, choices and label",
+        choices=tuple(TASKS),
+    )
+    max_length: int | None = setting(
+        None,
+        "tokens of a context with a choice; longer contexts are cut; null: what is too long for the model is an error",
+        least=1,
+    )
+    model: dict[str, Any] = setting(
+        _DEFAULT_MODEL,
+        "model_type and the fields of its config; with from_pretrained, fields to change: {classifier_dropout: 0.2}",
+    )
+
+    def __post_init__(self) -> None:
+        changes = {name: value for name, value in self.model.items() if (name, value) not in _DEFAULT_MODEL.items()}
+        is_change = self.from_pretrained and "model_type" not in changes
+        self.model = {} if is_change else self.model
+        super().__post_init__()
+        self.model = changes if is_change else self.model
+        if self.named_task.hub is not None:
+            self.named_task.hub.fill(self)
+
+    @property
+    def named_task(self) -> NamedTask:
+        """How its rows are written."""
+        return OWN if self.task is None else TASKS[self.task]
+
+    def names_of(self, column: str) -> Sequence[str]:
+        """What files may call a column, unless `columns` says it."""
+        known = {"label": self.named_task.label, "id": ("idx", "id")}
+        return super().names_of(column) if column in self.columns else known.get(column, (column,))
+
+
+class MultipleChoice(Task[MultipleChoiceRecipe]):
+    """The task of choosing; its data are `Rows` as `read_choices` gives them."""
+
+    name = "multiple_choice"
+    auto_class = AutoModelForMultipleChoice
+    pipeline_tag = "multiple-choice"
+    items = "examples"
+    script = "finetune_multiple_choice.py"
+    recipe_class: ClassVar[type[MultipleChoiceRecipe]] = MultipleChoiceRecipe
+
+    def measures(self, recipe: MultipleChoiceRecipe) -> tuple[Measure, ...]:
+        """The share of right choices."""
+        return (Measure("accuracy", "accuracy", lower_is_better=False),)
+
+    def read(self, recipe: MultipleChoiceRecipe, part: str) -> Rows | None:
+        """The rows of the part."""
+        return read_choices(recipe.named_task, recipe, part)
+
+    def processor(self, recipe: MultipleChoiceRecipe, data: Rows) -> Any:
+        """The tokenizer; the template that the model needs is added where it is missing."""
+        texts = [*data.columns["context"], *chain.from_iterable(data.columns["choices"])]
+        return templated_tokenizer(self.auto_class, recipe, texts)
+
+    def model(self, recipe: MultipleChoiceRecipe, processor: Any, data: Rows) -> Any:
+        """The chooser, whose head gives one number per choice, whatever their number."""
+        return make_head(self.auto_class, recipe, processor, {})
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Batches:
+        """Rows in a new order each epoch; a micro-batch is cut once more where the numbers of choices differ."""
+        examples = encode_choices(model, processor, data, recipe.max_length)
+        collate = ChoiceCollator(examples, data.columns["label"], processor)
+        return ChoiceBatches(collate, recipe.batch_size, recipe.seed)
+
+    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> dict[str, Any]:
+        """The accuracy, that of guessing (`chance`), and the number of examples."""
+        examples = encode_choices(model, processor, data, recipe.max_length)
+        return _measured(model, processor, examples, data.columns["label"])
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Rows | None, recipe: MultipleChoiceRecipe
+    ) -> "Evaluation | None":
+        """As of any task; the texts are encoded once."""
+        evaluation = super().evaluation(model, processor, data, recipe)
+        if data is None or evaluation is None:
+            return None
+        examples = encode_choices(model, processor, data, recipe.max_length)
+        measure = partial(_measured, processor=processor, examples=examples, labels=data.columns["label"])
+        return replace(evaluation, measure=measure)
+
+    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> None:
+        """Encode the rows.
+
+        Raises:
+            ValueError: one is too long.
+        """
+        encode_choices(model, processor, data, recipe.max_length)
+
+    def write_predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, folder: Path
+    ) -> Path:
+        """COPA's and one's own as lines {"idx", "label"}, SWAG's and ARC's as the tables of their leaderboards."""
+        scores = predict(model, processor, encode_choices(model, processor, data, recipe.max_length))
+        path = folder / recipe.named_task.file
+        recipe.named_task.write(data, [int(row.argmax()) for row in scores], path)
+        return path
+
+
+def _measured(
+    model: Any, processor: Any, examples: Sequence[Sequence[Example]], labels: Sequence[int]
+) -> dict[str, Any]:
+    predictions = [int(scores.argmax()) for scores in predict(model, processor, examples)]
+    chance = float(np.mean([1 / len(choices) for choices in examples]))
+    return {"accuracy": compute("accuracy", predictions, labels), "chance": chance, "examples": len(examples)}
+
+
+@torch.no_grad()
+def predict(
+    model: Any, tokenizer: Any, examples: Sequence[Sequence[Example]], batch_size: int = _EVALUATION_BATCH
+) -> list[torch.Tensor]:
+    """The scores of each row's choices, (choices,) each, float32 on the CPU.
+
+    Rows of one number of choices and of like length go through the model together.
+
+    Args:
+        batch_size: the texts of a batch, one per choice.
+    """
+    order = sorted(range(len(examples)), key=lambda row: (len(examples[row]), longest(examples[row])))
+    scores: list[torch.Tensor] = [torch.empty(0)] * len(examples)
+    training = model.training
+    model.eval()
+    while order:
+        choices = len(examples[order[0]])
+        size = max(1, batch_size // choices)
+        rows = [row for row in order[:size] if len(examples[row]) == choices]
+        order = order[len(rows) :]
+        batch = pad_choices(tokenizer, [examples[row] for row in rows])
+        logits = model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits.float().cpu()
+        for row, own in zip(rows, logits, strict=True):
+            scores[row] = own
+    model.train(training)
+    return scores
+
+
+def longest(choices: Sequence[Example]) -> int:
+    """The tokens of the longest of a row's texts."""
+    return max(len(choice["input_ids"]) for choice in choices)
+
+
+def pad_choices(tokenizer: Any, examples: Sequence[Sequence[Example]]) -> dict[str, torch.Tensor]:
+    """What the model reads of rows of one number of choices: tensors of (rows, choices, seq).
+
+    >>> from hf_lecture_models.tasks.factories import make_tokenizer
+    >>> tokenizer = make_tokenizer({"type": "word"}, ["a cat", "a dog"])
+    >>> row = [dict(tokenizer("a", choice)) for choice in ("cat", "a dog")]
+    >>> pad_choices(tokenizer, [row, row, row])["input_ids"].shape
+    torch.Size([3, 2, 5])
+    """
+    batch = tokenizer.pad(list(chain.from_iterable(examples)), return_tensors="pt")
+    return {name: tensor.unflatten(0, (len(examples), -1)) for name, tensor in batch.items()}
+
+
+class ChoiceCollator:
+    """The collator of encoded rows, each of which is an item.
+
+    Args:
+        examples: the tokenizer's output for each choice of each row.
+        labels: numbers of the right choices.
+    """
+
+    def __init__(self, examples: Sequence[Sequence[Example]], labels: Sequence[int], tokenizer: Any) -> None:
+        self.examples, self.tokenizer = examples, tokenizer
+        self.labels = torch.tensor(labels)
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """Rows of one number of choices; empty places (-1) are left out, but for one where all are empty."""
+        real = [int(row) for row in rows if row >= 0]
+        batch = pad_choices(self.tokenizer, [self.examples[row] for row in real or [0]])
+        labels = self.labels[real] if real else torch.tensor([NOT_COUNTED])
+        return Batch({**batch, "labels": labels}, len(real))
+
+
+class ChoiceBatches(ShuffledBatches):
+    """Rows in a new order each epoch, each row once.
+
+    Each micro-batch is cut into those of two choices, of three and so on, as many as the whole step has of such kinds:
+    every process then reads equally many. The loss weighs each row the same all the same.
+    """
+
+    def __init__(self, collate: ChoiceCollator, batch_size: int, seed: int) -> None:
+        super().__init__(len(collate.examples), collate, batch_size, seed)
+        self.counts = np.array([len(choices) for choices in collate.examples])
+
+    def _micro_batches(self, step: np.ndarray) -> list[Batch]:
+        counts = np.where(step < 0, 0, self.counts[step])
+        kinds = np.unique(counts[counts > 0])
+        parts = [(step[part], counts[part]) for part in self.shard.micro_batches]
+        return [self.collate(rows[own == choices]) for rows, own in parts for choices in kinds]
+
+    def _kinds(self) -> list[np.ndarray]:
+        return [np.flatnonzero(self.counts == choices) for choices in np.unique(self.counts)]
+
+
+class _Choices(Rows):
+    """The choices of all rows one after the other, known by their rows in messages."""
+
+    def __init__(self, data: Rows) -> None:
+        super().__init__(data.columns, data.sources, data.lines)
+        self.ends = list(accumulate(map(len, data.columns["choices"])))
+
+    def where(self, index: int, word: int | None = None) -> str:
+        """The row, and the number of the choice in it, from 0 as labels are."""
+        row = int(np.searchsorted(self.ends, index, side="right"))
+        number = index - (self.ends[row - 1] if row else 0)
+        return f"{super().where(row)}, choice {number}"
+
+
+def encode_choices(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[list[Example]]:
+    """What the tokenizer gives for each choice of each row behind its context, and the model takes.
+
+    Args:
+        max_length: the tokens that are kept of a text; the context alone is cut.
+
+    Raises:
+        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long, or leaves
+            nothing of a context; or the tokenizer belongs to another model, lacks the template that it needs, or pads
+            nothing.
+    """
+    if getattr(model.config, "extract_token_id", None) is not None:
+        require_template(tokenizer, model.text_template)
+    flat = _Choices(data)
+    rows = list(zip(data.columns["context"], data.columns["choices"], strict=True))
+    contexts = [context for context, choices in rows for _ in choices]
+    choices = list(chain.from_iterable(data.columns["choices"]))
+    options = {} if max_length is None else {"truncation": "only_first"}
+    if max_length is not None:
+        _refuse_long_choices(tokenizer, flat, contexts, choices, max_length)
+    encoded = model_inputs(model, encode_inputs(model, tokenizer, flat, contexts, choices, max_length, **options))
+    return [encoded[end - len(own) : end] for (_, own), end in zip(rows, flat.ends, strict=True)]
+
+
+def _refuse_long_choices(
+    tokenizer: Any, flat: _Choices, contexts: Sequence[str], choices: Sequence[str], max_length: int
+) -> None:
+    """Raise a ValueError where a choice leaves no token of its context, which tokenizers would name by no row."""
+    special = tokenizer.num_special_tokens_to_add(pair=True)
+    options = {"add_special_tokens": False, "verbose": False, "return_attention_mask": False}
+    lengths = [[len(ids) for ids in tokenizer(texts, **options)["input_ids"]] for texts in (contexts, choices)]
+    for index, (context, choice) in enumerate(zip(*lengths, strict=True)):
+        if special + choice + min(context, 1) > max_length:
+            raise ValueError(
+                f"{flat.where(index)} is too long for max_length {max_length}: its own tokens ({choice}) and the "
+                f"special ones ({special}) leave none to its context; --max_length {special + choice + 1} at least"
+            )
