@@ -95,7 +95,7 @@ NOT_RUN = {
     r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
         "it needs the model of the command before"
     ),
-    r"hf-lecture (\{\}|evaluate|predict)|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
+    r"hf-lecture (\{\}|evaluate|predict|generate --interactive|rank --scores)": "no command: a verb's name",
 }
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
