@@ -64,6 +64,7 @@ STANDS_FOR = [
     (r"generate \{\}", "generate lstm"),
     (r"--prompt \{\}", "--prompt 'the cat '"),
     (r"predict MODEL", "predict classifier"),
+    (r"evaluate MODEL TASK \[FILE \.\.\.\]", "evaluate lstm causal_lm CORPUS.txt"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
