@@ -388,6 +388,41 @@ def predict(
     _run("predict", name=model, files=files or ["-"], json=json, batch_size=batch_size, **options)
 
 
+@app.command(short_help="Measures of a model on a task: GLUE, tagging, multiple choice, ...")
+def evaluate(
+    model: Model,
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A benchmark: cola, sst2, rte, ewt, wnut17, copa, ...; or a kind of task, for data of your own: "
+            "text_classification, causal_lm, ... Another name lists them all.",
+            metavar="TASK",
+        ),
+    ],
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Files of the benchmark, or with the columns of the recipe by which the model was trained; relative "
+            "to this folder, or to the one that HF_LECTURE_DATA names. None: the benchmark's data on the Hub.",
+            metavar="FILE",
+        ),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split of the data on the Hub; by default those for validation.")
+    ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print the measures of any model with a head on a task, the task's official one first.
+
+    The classes of the data and of the model are matched by their names.
+    """
+    _run("evaluate", name=model, task=task, files=files or [], split=split, max_length=max_length, json=json)
+
+
 @app.command(short_help="Grammar: accuracy on the minimal pairs of BLiMP.")
 def blimp(
     model: Model,

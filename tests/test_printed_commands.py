@@ -64,6 +64,7 @@ STANDS_FOR = [
     (r"generate \{\}", "generate lstm"),
     (r"--prompt \{\}", "--prompt 'the cat '"),
     (r"predict MODEL", "predict classifier"),
+    (r"evaluate MODEL TASK \[FILE \.\.\.\]", "evaluate lstm causal_lm CORPUS.txt"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
@@ -95,7 +96,7 @@ NOT_RUN = {
     r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
         "it needs the model of the command before"
     ),
-    r"hf-lecture (\{\}|evaluate|predict)|hf-lecture generate --interactive|hf-lecture rank --scores": "no command: a verb's name",
+    r"hf-lecture (\{\}|evaluate|predict|generate --interactive|rank --scores)": "no command: a verb's name",
 }
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}

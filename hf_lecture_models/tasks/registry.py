@@ -18,6 +18,15 @@ TASKS: dict[str, Task[Any]] = {
 }
 
 
+def _benchmarks_of(task: Task[Any]) -> tuple[str, ...]:
+    fields = task.recipe_class.__dataclass_fields__
+    return fields["task"].metadata["choices"] if "task" in fields else ()
+
+
+BENCHMARKS: dict[str, Task[Any]] = {name: task for task in TASKS.values() for name in _benchmarks_of(task)}
+"""The tasks by the names of the benchmarks that their recipes know: "rte", "squad", "ewt" and the like."""
+
+
 def task_of(model: Any) -> Task[Any]:
     """The task that models of this class are for.
 

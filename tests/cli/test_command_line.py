@@ -163,6 +163,7 @@ VERBS = [
     ["generate", "MODEL"],
     ["generate", "MODEL", "--interactive"],
     ["predict", "MODEL"],
+    ["evaluate", "MODEL", "rte"],
     ["blimp", "MODEL"],
     ["neighbours", "MODEL", "WORD"],
     ["convert", "FROM", "TO"],

@@ -1,0 +1,70 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture evaluate`: the measures of a model on a task."""
+
+import difflib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hf_lecture_models.cli.io import print_json
+from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.registry import BENCHMARKS, TASKS
+from hf_lecture_models.tasks.task import Task
+
+
+def run(name: str, task: str, files: list[str], split: str | None, max_length: int | None, json: bool) -> None:
+    """Print the measures of a model, the official one of the task first.
+
+    Args:
+        task: a name of `BENCHMARKS` or of `TASKS`.
+        files: their data; none: those that the Hub has of a benchmark.
+        split: of the data on the Hub; None: those for validation.
+        max_length: the tokens that are kept of an input; None: one that is too long for the model is an error.
+
+    Raises:
+        ValueError: there is no such task, the model is none of it, or the data cannot be used.
+        OSError: the model or the data cannot be read.
+    """
+    if files and split is not None:
+        raise ValueError("--split is of the data on the Hub: leave it or the files out")
+    found = _task(task)
+    model, processor = load_model(name, found.auto_class if task in BENCHMARKS else None)
+    if not found.is_for(model):
+        raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
+    data_fields: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
+    if max_length is not None:
+        data_fields["max_length"] = max_length
+    recipe = _recipe(found, task, name, model, processor, data_fields)
+    data = found.read(recipe, "test")
+    if data is None:
+        raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
+    measured = {"task": task, **found.evaluate(model, processor, data, recipe)}
+    if json:
+        print_json(measured)
+        return
+    for key, value in measured.items():
+        print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}")
+
+
+def _task(name: str) -> Task[Any]:
+    known = BENCHMARKS | TASKS
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"there is no task {name}{hint} There are {', '.join(known)}")
+    return known[name]
+
+
+def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any, fields: dict[str, Any]) -> Any:
+    """The recipe that says how data are read: the benchmark's, or that by which the model was trained.
+
+    Args:
+        fields: in place of its own.
+    """
+    if unknown := fields.keys() - task.recipe_class.__dataclass_fields__.keys():
+        raise ValueError(f"{name} has no {unknown.pop()}: leave that option out")
+    if name in BENCHMARKS:
+        return task.recipe_class(task=name, output_dir="unused", **fields)
+    facts = facts_of(folder, model, processor) if Path(folder).is_dir() else {}
+    return replace(task.recipe_of(facts), dataset_name="", **fields)

@@ -1,0 +1,125 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture evaluate`: a model's measures on a benchmark's files, on the Hub's data, on data of one's own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+from transformers import AutoModelForSequenceClassification, pipeline
+
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.registry import BENCHMARKS
+from tests.tasks.small_classifier import ROWS, small_bert, small_tokenizer
+
+CLASSES = {"id2label": {0: "positive", 1: "negative"}, "label2id": {"positive": 0, "negative": 1}}
+"""In another order than SST-2's: 0 is negative there."""
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluate") / "model"
+    small_bert(**CLASSES).save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def sst2(tmp_path: Path) -> Path:
+    lines = ["sentence\tlabel", *(f"{row['text']}\t{1 - row['label']}" for row in ROWS)]
+    (tmp_path / "dev.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path / "dev.tsv"
+
+
+def expected_accuracy(folder: Path) -> float:
+    """By transformers' pipeline."""
+    names = ["positive", "negative"]  # of the rows' labels 0 and 1
+    found = pipeline("text-classification", model=str(folder))([row["text"] for row in ROWS])
+    right = [one["label"] == names[row["label"]] for one, row in zip(found, ROWS, strict=True)]
+    return sum(right) / len(right)
+
+
+def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
+    """Classes are matched by their names, not by their numbers."""
+    status, out, err = run("evaluate", classifier, "sst2", sst2)
+    assert (status, err) == (0, "")
+    assert dict(line.split() for line in out.splitlines()) == {
+        "task": "sst2",
+        "accuracy": f"{expected_accuracy(classifier):.6g}",
+        "examples": str(len(ROWS)),
+    }
+    assert 0 < expected_accuracy(classifier) < 1
+    _, out, _ = run("evaluate", classifier, "sst2", sst2, sst2, "--json")
+    assert json.loads(out) == {
+        "task": "sst2",
+        "accuracy": pytest.approx(expected_accuracy(classifier)),
+        "examples": 2 * len(ROWS),
+    }
+
+
+def test_a_benchmarks_data_on_the_hub(run: Any, classifier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def stand_in(name: str, config: str | None, split: str, **options: Any) -> Any:
+        asked.append((name, config, split))
+        return datasets.Dataset.from_list([{"sentence": row["text"], "label": 1 - row["label"]} for row in ROWS])
+
+    monkeypatch.setattr(datasets, "load_dataset", stand_in)
+    status, out, _ = run("evaluate", classifier, "sst2", "--json")
+    assert status == 0
+    assert json.loads(out)["accuracy"] == pytest.approx(expected_accuracy(classifier))
+    run("evaluate", classifier, "sst2", "--split", "train")
+    assert asked == [("nyu-mll/glue", "sst2", "validation"), ("nyu-mll/glue", "sst2", "train")]
+
+
+def test_texts_that_are_too_long_are_cut_on_demand(run: Any, classifier: Path, sst2: Path) -> None:
+    longest = AutoModelForSequenceClassification.from_pretrained(classifier).config.max_position_embeddings
+    sst2.write_text(f"sentence\tlabel\n{'fine ' * longest}\t1\n", encoding="utf-8")
+    status, _, err = run("evaluate", classifier, "sst2", sst2)
+    assert status == 1
+    assert f"row 1 has {longest + len(small_tokenizer()('').input_ids)} tokens" in err
+    assert "--max_length" in err
+    assert run("evaluate", classifier, "sst2", sst2, "--max_length", longest)[0] == 0
+
+
+def test_a_language_model_on_a_text_file(run: Any, network: Path, tmp_path: Path) -> None:
+    texts = ["the cat ran", "a zebra ran"]
+    (tmp_path / "texts.txt").write_text("\n".join(texts), encoding="utf-8")
+    _, out, _ = run("evaluate", network, "causal_lm", tmp_path / "texts.txt", "--json")
+    expected = evaluate_language_model(*load_model(str(network)), texts)
+    assert json.loads(out)["perplexity"] == pytest.approx(expected["perplexity"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sst4", "FILE"], "there is no task sst4; did you mean sst5?"),
+        (["text_classification"], "where its data are on the Hub is not known of text_classification"),
+        (["sst3"], "where its data are on the Hub is not known of sst3: name their files"),
+        (["ewt", "FILE"], "which AutoModelForTokenClassification cannot load"),
+        (["token_classification", "FILE"], "is no model of token_classification"),
+        (["sst2", "FILE", "--split", "test"], "--split is of the data on the Hub"),
+        (["sst2", "missing.tsv"], "missing.tsv"),
+        (["mrpc", "FILE"], "sentence1"),
+        (["sst5", "FILE"], "row 2: label 'very negative' is none of the model's classes, positive, negative"),
+    ],
+)
+def test_what_cannot_be_measured(run: Any, classifier: Path, sst2: Path, arguments: list[str], message: str) -> None:
+    status, out, err = run("evaluate", classifier, *(str(sst2) if one == "FILE" else one for one in arguments))
+    assert (status, out) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_only_causal_models_are_refused_max_length(run: Any, network: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("the cat\n", encoding="utf-8")
+    status, _, err = run("evaluate", network, "causal_lm", tmp_path / "texts.txt", "--max-length", 3)
+    assert (status, err) == (1, "hf-lecture evaluate: causal_lm has no max_length: leave that option out\n")
+
+
+def test_benchmarks_are_those_of_the_recipes() -> None:
+    assert {"cola", "mnli", "sst5", "ewt", "wnut17", "swag", "arc_easy"} <= BENCHMARKS.keys()
+    for name, task in BENCHMARKS.items():
+        assert task.recipe_class(task=name).task == name  # type: ignore[call-arg]
