@@ -46,6 +46,7 @@ from hf_lecture_models.models.recurrent import (
     RecurrentModel,
 )
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
+from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordPieceTokenizer, WordTokenizer
@@ -60,6 +61,7 @@ __all__ = [
     "BpeTokenizer",
     "ByteTokenizer",
     "CharTokenizer",
+    "ExtractiveQuestionAnsweringPipeline",
     "FeedForwardConfig",
     "FeedForwardForCausalLM",
     "FeedForwardModel",

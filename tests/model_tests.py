@@ -1974,9 +1974,16 @@ class QuestionAnsweringTests(HeadTests):
     """Tokens to the first and the last token of an answer."""
 
     auto_class = AutoModelForQuestionAnswering
+    pipeline_task = "extractive-question-answering"
+    pipeline_arguments: ClassVar[Mapping[str, Any]] = {"top_k": 3, "handle_impossible_answer": True}
     zero_gradients: ClassVar[Mapping[str, str]] = {
         "qa_outputs.bias": "a softmax over positions, to all of which it adds"
     }
+
+    def pipeline_inputs(self) -> list[Any]:
+        tokenizer = self.processing_class()
+        rows = self.make_inputs(3, (6, 3, 5))["input_ids"].tolist()
+        return [{"question": tokenizer.decode(ids[:2]), "context": tokenizer.decode(ids[2:])} for ids in rows]
 
     def make_labels(self, inputs: Tensors) -> Tensors:
         lengths = inputs["attention_mask"].sum(dim=1)

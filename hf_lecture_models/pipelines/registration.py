@@ -4,22 +4,29 @@
 from collections.abc import Sequence
 from typing import Any
 
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoModelForQuestionAnswering
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.pipelines.sentence_ranking import TASK, Score, SentenceRankingPipeline
+from hf_lecture_models.pipelines import extractive_question_answering, sentence_ranking
+from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
+from hf_lecture_models.pipelines.sentence_ranking import Score, SentenceRankingPipeline
+
+_PIPELINES: dict[str, tuple[Any, Any]] = {
+    sentence_ranking.TASK: (SentenceRankingPipeline, AutoModelForCausalLM),
+    extractive_question_answering.TASK: (ExtractiveQuestionAnsweringPipeline, AutoModelForQuestionAnswering),
+}
 
 
 def register_pipelines() -> None:
-    """Make `pipeline("sentence-ranking")` known to transformers; a second call changes nothing."""
-    if TASK in PIPELINE_REGISTRY.supported_tasks:
-        return
-    PIPELINE_REGISTRY.register_pipeline(
-        TASK, pipeline_class=SentenceRankingPipeline, pt_model=AutoModelForCausalLM, type="text"
-    )
-    # With this mark `save_pretrained` would copy this file into the folder and ask for trust when it is loaded again.
-    del SentenceRankingPipeline._registered_impl  # type: ignore[attr-defined]
+    """Make our own pipelines known to transformers by their names; a second call changes nothing."""
+    for task, (pipeline_class, auto_class) in _PIPELINES.items():
+        if task in PIPELINE_REGISTRY.supported_tasks:
+            continue
+        PIPELINE_REGISTRY.register_pipeline(task, pipeline_class=pipeline_class, pt_model=auto_class, type="text")
+        # With this mark `save_pretrained` would copy the class's file into the folder and ask for trust when it is
+        # loaded again.
+        del pipeline_class._registered_impl
     SentenceRankingPipeline.score_sentences = staticmethod(_score_with_package)
 
 

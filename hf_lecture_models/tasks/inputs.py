@@ -37,7 +37,7 @@ def encode_inputs(
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
         raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
-    longest = _longest_input(model, tokenizer)
+    longest = longest_input(model, tokenizer)
     if max_length is not None and max_length > longest:
         raise ValueError(f"max_length {max_length} is more than the model's longest input, {longest} tokens")
     cut = {} if max_length is None else {"truncation": True, "max_length": max_length}
@@ -65,6 +65,7 @@ def model_inputs(model: Any, encoded: Any) -> list[Example]:
     return [{name: encoded[name][index] for name in names} for index in range(len(encoded["input_ids"]))]
 
 
-def _longest_input(model: Any, tokenizer: Any) -> float:
+def longest_input(model: Any, tokenizer: Any) -> float:
+    """The tokens that both can take at once; infinite, where neither has a bound."""
     limits = (input_limit(model), tokenizer.model_max_length)
     return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)

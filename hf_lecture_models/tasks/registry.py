@@ -10,11 +10,13 @@ from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
+from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.token_classification import TokenClassification
 
 TASKS: dict[str, Task[Any]] = {
-    task.name: task for task in (CausalLM(), MaskedLM(), Glue(), TokenClassification(), MultipleChoice())
+    task.name: task
+    for task in (CausalLM(), MaskedLM(), Glue(), TokenClassification(), QuestionAnswering(), MultipleChoice())
 }
 
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, overload
 from hf_lecture_models.tokenization.corpus import read_texts, refuse_long_lines
 from hf_lecture_models.trainer.conll import CONLL_SUFFIXES, ConllTable
 from hf_lecture_models.trainer.recipe import Recipe, setting
+from hf_lecture_models.trainer.squad import read_squad_json
 
 DATA_FOLDER = "HF_LECTURE_DATA"
 _BUILDERS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet", ".txt": "text"}
@@ -334,6 +335,8 @@ def _read_file(name: str, header: Sequence[str], has_labels: bool) -> Any:
         return {"text": list(read_texts(find_file(name)))}
     if _suffix(name) in CONLL_SUFFIXES:
         return ConllTable(find_file(name), name, has_tags=has_labels)
+    if _suffix(name) == ".json" and (columns := read_squad_json(find_file(name), name)) is not None:
+        return columns
     is_bare = _suffix(name) == ".tsv" and header and _begins_with_a_row(name, header)
     return _load_files([name], streaming=False, header=header if is_bare else ())
 

@@ -127,8 +127,9 @@ def test_modules_load_by_path_in_a_process_that_knows_nothing_else(tmp_path: Pat
         "import evaluate, sys\n"
         "for path in sys.argv[1:]:\n"
         "    metric = evaluate.load(path, keep_in_memory=True)\n"
-        "    values = [['O'], ['B-X']] if 'entities' in path else [0, 1]\n"
-        "    print(metric.compute(predictions=values, references=values))\n"
+        "    values = [['O'], ['B-X']] if 'entities' in path or 'squad' in path else [0, 1]\n"
+        "    answers = [{'text': 'B-X', 'no_answer_score': 0.0}] * 2\n"
+        "    print(metric.compute(predictions=answers if 'squad' in path else values, references=values))\n"
         "assert not any(name.startswith('hf_lecture_models') for name in sys.modules)\n"
     )
     done = subprocess.run(

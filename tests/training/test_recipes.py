@@ -16,6 +16,7 @@ from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
+from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.trainer.recipe import load_recipe
@@ -23,7 +24,8 @@ from training.fit_ngram import NGramRecipe
 
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
 TASKS: dict[str, Task[Any]] = {
-    task.script: task for task in (CausalLM(), Glue(), MaskedLM(), TokenClassification(), MultipleChoice())
+    task.script: task
+    for task in (CausalLM(), Glue(), MaskedLM(), MultipleChoice(), QuestionAnswering(), TokenClassification())
 }
 
 

@@ -17,6 +17,7 @@ SCRIPTS = {
     "fit_ngram": ["recipes/ngram.yaml", "--arpa", "model.arpa.gz"],
     "train_causal_lm": ["recipes/recurrent_tiny.yaml", "--save_every", "1", "--evaluate_every", "1"],
     "finetune_glue": ["recipes/bag_of_words_tiny.yaml", "--save_every", "1"],
+    "finetune_squad": ["recipes/bert_squad_tiny.yaml", "--save_every", "1"],
     "finetune_tagging": ["recipes/recurrent_tagger_tiny.yaml", "--save_every", "1"],
 }
 

@@ -99,6 +99,9 @@ class TestQuestionAnswering(EncoderTests, QuestionAnsweringTests):
         both = torch.stack([affine(model, "qa_outputs", states(model, ids)) for ids in inputs["input_ids"]])
         return {"start_logits": both[:, :, 0], "end_logits": both[:, :, 1]}
 
+    def processing_class(self) -> Any:
+        return encoder_tokenizer()
+
 
 class TestMultipleChoice(EncoderTests, MultipleChoiceTests):
     model_class = EncoderForMultipleChoice

@@ -228,6 +228,9 @@ class TestLectureBertForQuestionAnswering(BertTests, QuestionAnsweringTests):
     # It adds the same number to the scores of all positions, too.
     zero_gradients = {**QuestionAnsweringTests.zero_gradients, "model.layers.1.ffn_norm.bias": "as qa_outputs.bias"}
 
+    def processing_class(self) -> Any:
+        return encoder_tokenizer()
+
 
 class TestLectureBertForMultipleChoice(BertTests, MultipleChoiceTests):
     model_class = LectureBertForMultipleChoice

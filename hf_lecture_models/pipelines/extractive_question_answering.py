@@ -1,0 +1,190 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`pipeline("extractive-question-answering")`: the part of a text that answers a question.
+
+transformers 4 had it as `question-answering`; transformers 5 has none. This file travels with exported models.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from transformers.pipelines.base import ChunkPipeline
+
+from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.evaluation.answer_spans import (
+    batch_windows,
+    cut_windows,
+    distinct,
+    find_answers,
+    input_names,
+    log_softmax,
+)
+
+TASK = "extractive-question-answering"
+# What a call may say, and what it says if it does not.
+OPTIONS: dict[str, Any] = {
+    "top_k": 1,
+    "doc_stride": 128,
+    "max_answer_len": 15,
+    "max_seq_len": 384,
+    "max_question_len": 64,
+    "handle_impossible_answer": False,
+    "align_to_words": True,
+}
+
+
+class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
+    """Find answers to questions in texts, with any model that `AutoModelForQuestionAnswering` loads.
+
+        answer = pipeline("extractive-question-answering", model=folder)
+        answer(question="Who sleeps?", context="The cat sleeps.")    # {"score", "start", "end", "answer"}
+        answer([{"question": ..., "context": ...}, ...])             # a list; of a generator, an iterator
+        answer(question=["Who sleeps?", "Where?"], context="The cat sleeps on the mat.")
+
+    `answer` is `context[start:end]`, `score` its probability in the window where it is greatest: that of its first
+    token times that of its last one, each a softmax over the text's tokens and the one that stands for no answer
+    ([CLS]). Long texts are read in windows that overlap. Options, at construction or per call, as in transformers 4:
+
+    - `top_k` (1): more than one gives a list, best first, each part of the text once;
+    - `handle_impossible_answer` (False): the answer may be none: "" at 0, with the smallest probability of any window;
+    - `max_answer_len` (15): tokens of an answer;
+    - `max_seq_len` (384, or the model's longest input, if that is less): tokens of a window, question included;
+    - `doc_stride` (128): tokens that neighbouring windows share, at most half of the text in one;
+    - `max_question_len` (64): tokens of a question, longer ones are cut, at most half of a window;
+    - `align_to_words` (True): an answer begins and ends where words do;
+    - `batch_size` (1): windows that go through the model together.
+
+    >>> from transformers import pipeline
+    >>> from hf_lecture_models import LectureBertConfig, LectureBertForQuestionAnswering, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["who sleeps", "the cat sleeps"], template="bert", progress=False)
+    >>> config = LectureBertConfig(vocab_size=len(tokenizer), hidden_size=12, num_hidden_layers=1)
+    >>> model = LectureBertForQuestionAnswering(config)
+    >>> answer = pipeline("extractive-question-answering", model=model, tokenizer=tokenizer)
+    >>> found = answer(question="who sleeps", context="the cat sleeps")
+    >>> found["answer"] == "the cat sleeps"[found["start"] : found["end"]]
+    True
+
+    Raises:
+        TypeError: the input is of another form, or there is no such option.
+        ValueError: a question or a text is empty, or an option has a value that it cannot have.
+    """
+
+    _load_tokenizer: Any = True
+    _load_processor: Any = False
+    _load_image_processor: Any = False
+    _load_feature_extractor: Any = False
+
+    def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Answer one question, or each of several."""
+        question, context = kwargs.pop("question", None), kwargs.pop("context", None)
+        if args or (inputs is None) == (question is None and context is None):
+            raise TypeError(f"{TASK} takes question=... and context=..., or a dict of both, or a list of such dicts")
+        if inputs is None:
+            inputs = _as_inputs(question, context)
+        if isinstance(inputs, tuple):
+            inputs = list(inputs)
+        return [] if inputs == [] else super().__call__(inputs, **kwargs)
+
+    def _sanitize_parameters(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        if unknown := options.keys() - OPTIONS.keys():
+            raise TypeError(
+                f"{TASK} has no option {', '.join(sorted(unknown))}; its options are {', '.join(OPTIONS)}, batch_size"
+            )
+        for name, value in options.items():
+            kind, least = type(OPTIONS[name]), 0 if name == "doc_stride" else 1
+            if type(value) is not kind or (kind is int and value < least):
+                wanted = "True or False" if kind is bool else f"an integer of at least {least}"
+                raise ValueError(f"{name} is {value!r}; it must be {wanted}")
+        if "max_seq_len" in options and options["max_seq_len"] > self._longest_input():
+            raise ValueError(
+                f"max_seq_len {options['max_seq_len']} is more than the model reads, {self._longest_input()}"
+            )
+        cutting = ("doc_stride", "max_seq_len", "max_question_len")
+        preprocess = {name: value for name, value in options.items() if name in cutting}
+        return preprocess, {}, {name: value for name, value in options.items() if name not in cutting}
+
+    def _longest_input(self) -> float:
+        limits = (input_limit(self.model), getattr(self.tokenizer, "model_max_length", None))
+        return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
+
+    def preprocess(  # type: ignore[override]
+        self,
+        example: Any,
+        doc_stride: int = OPTIONS["doc_stride"],
+        max_seq_len: int | None = None,
+        max_question_len: int = OPTIONS["max_question_len"],
+    ) -> Iterator[dict[str, Any]]:
+        """A question with its text -> the windows of the text."""
+        question, context = _checked(example)
+        length = int(min(OPTIONS["max_seq_len"], self._longest_input())) if max_seq_len is None else max_seq_len
+        (windows,) = cut_windows(self.tokenizer, [question], [context], length, doc_stride, max_question_len)
+        for number, window in enumerate(windows, start=1):
+            yield {"context": context, "window": window, "is_last": number == len(windows)}
+
+    def _forward(self, model_inputs: dict[str, Any], **options: Any) -> dict[str, Any]:  # type: ignore[override]
+        windows = model_inputs["window"] if isinstance(model_inputs["window"], list) else [model_inputs["window"]]
+        batch = batch_windows([window.inputs for window in windows], input_names(self.model), self.tokenizer)
+        outputs = self.model(**{name: ids.to(self.device) for name, ids in batch.items()})
+        if "start_logits" not in outputs:
+            raise ValueError(
+                f"{type(self.model).__name__} does not say where answers are; AutoModelForQuestionAnswering loads "
+                "models that do"
+            )
+        return {**model_inputs, "start": outputs["start_logits"].float(), "end": outputs["end_logits"].float()}
+
+    def postprocess(  # type: ignore[override]
+        self,
+        model_outputs: list[dict[str, Any]],
+        top_k: int = OPTIONS["top_k"],
+        max_answer_len: int = OPTIONS["max_answer_len"],
+        handle_impossible_answer: bool = OPTIONS["handle_impossible_answer"],
+        align_to_words: bool = OPTIONS["align_to_words"],
+    ) -> dict[str, Any] | list[dict[str, Any]]:
+        """The scores of all windows of a text -> its best answers."""
+        context, answers, impossible = model_outputs[0]["context"], [], math.inf
+        count = 1 if top_k == 1 else None  # of several, some may be the same place
+        for output in model_outputs:
+            window = output["window"]
+            start, end = (_probabilities(window, output[name][0].cpu().numpy()) for name in ("start", "end"))
+            impossible = min(impossible, float(start[window.no_answer] + end[window.no_answer]))
+            answers += find_answers(window, context, start, end, max_answer_len, count, align_to_words)
+        found = [_entry(math.exp(one.score), one.start, one.end, context) for one in distinct(answers)[:top_k]]
+        if handle_impossible_answer or not found:
+            found.append(_entry(math.exp(impossible), 0, 0, context))
+        found = sorted(found, key=lambda entry: -entry["score"])[:top_k]
+        return found[0] if top_k == 1 else found
+
+
+def _probabilities(window: Any, scores: np.ndarray) -> np.ndarray:
+    """(tokens of the window,), ln of the probability of each token of the text, and of the one for no answer."""
+    places = np.unique([*range(window.first, window.first + len(window.offsets)), window.no_answer])
+    found = np.full(len(window), -np.inf)
+    found[places] = log_softmax(scores[places].astype(np.float64))
+    return found
+
+
+def _entry(score: float, start: int, end: int, context: str) -> dict[str, Any]:
+    return {"score": score, "start": start, "end": end, "answer": context[start:end]}
+
+
+def _as_inputs(question: Any, context: Any) -> Any:
+    """Questions with the texts that they are about; one text may be that of all."""
+    if not isinstance(question, list | tuple):
+        return {"question": question, "context": context}
+    contexts = context if isinstance(context, list | tuple) else [context] * len(question)
+    if len(contexts) != len(question):
+        raise ValueError(f"{TASK} got {len(question)} questions and {len(contexts)} contexts")
+    return [{"question": one, "context": text} for one, text in zip(question, contexts, strict=True)]
+
+
+def _checked(example: Any) -> tuple[str, str]:
+    if not isinstance(example, dict) or not {"question", "context"} <= example.keys():
+        shown = ", ".join(map(str, example)) if isinstance(example, dict) else type(example).__name__
+        raise TypeError(f"{TASK} takes dicts of question and context, not {shown or 'an empty dict'}")
+    for name in ("question", "context"):
+        if not isinstance(example[name], str):
+            raise TypeError(f"{TASK}: {name} is a {type(example[name]).__name__}, no text")
+        if not example[name].strip():
+            raise ValueError(f"{TASK}: {name} is empty")
+    return example["question"], example["context"]

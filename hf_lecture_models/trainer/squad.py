@@ -1,0 +1,61 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Files of questions on paragraphs as SQuAD has them: one JSON object of articles, paragraphs and questions."""
+
+import gzip
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+_BEGINNING = re.compile(r'\s*\{\s*("version"\s*:\s*[^,]*,\s*)?"data"\s*:\s*\[')
+
+
+def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
+    """The columns `id`, `context`, `question` and, if any question has answers, `answers`; None for other JSON.
+
+    A question that `is_impossible` has the empty list of answers.
+
+    Args:
+        path: the file, plain or gzip.
+        name: what messages call it.
+
+    Raises:
+        ValueError: it is damaged, or a paragraph has no context or no questions.
+        OSError: it cannot be read.
+    """
+    try:
+        with gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb") as file:
+            content = file.read(1024)
+            if not _BEGINNING.match(content.decode("utf-8-sig", errors="ignore")):
+                return None
+            content += file.read()
+        articles = json.loads(content.decode("utf-8-sig"))["data"]
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise OSError(f"{name}: damaged gzip file ({error}); copy it again") from None
+    except ValueError as error:
+        if getattr(error, "msg", "") == "Extra data":  # JSON lines
+            return None
+        raise ValueError(f"{name} cannot be read as json: {error}") from None
+    if not all(isinstance(article, dict) and isinstance(article.get("paragraphs"), list) for article in articles):
+        return None
+    rows = [row for article in articles for row in _questions(article, name)]
+    # Questions to be answered by others have no answers.
+    has_answers = any("answers" in row for row in rows)
+    names = ("id", "context", "question", *(("answers",) if has_answers else ()))
+    return {column: [row.get(column) for row in rows] for column in names}
+
+
+def _questions(article: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    rows = []
+    for number, paragraph in enumerate(article["paragraphs"], start=1):
+        missing = [key for key in ("context", "qas") if key not in paragraph]
+        if missing:
+            title = article.get("title") or "without a title"
+            raise ValueError(f"{name}: paragraph {number} of the article {title!r} has no {missing[0]}")
+        for question in paragraph["qas"]:
+            row = {key: question[key] for key in ("id", "question", "answers") if key in question}
+            rows.append(
+                {**row, "context": paragraph["context"]} | ({"answers": []} if question.get("is_impossible") else {})
+            )
+    return rows

@@ -1,0 +1,22 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Train an answerer of questions on texts: SQuAD 1.1, SQuAD 2.0, or your own questions in one of their forms.
+
+    python training/finetune_squad.py --from_pretrained FOLDER \\
+        --train_files T.json --validation_files V.json --output_dir OUT
+    python training/finetune_squad.py --task squad_v2 --from_pretrained FOLDER --output_dir OUT
+    python training/finetune_squad.py training/recipes/bert_squad_tiny.yaml --output_dir tiny
+    accelerate launch training/finetune_squad.py RECIPE.yaml [--name value ...] [--resume]
+
+FOLDER holds a model with its tokenizer: an answerer, or what transformers can give an answerer's head, such as BERT.
+`--task squad` and `squad_v2` are the data of the Hub. With `--predict_files` or `--predict_split` the folder
+`predictions` of OUT holds the answers as SQuAD takes them. Killed at any moment, the same command with --resume goes
+on to the same weights.
+"""
+
+import sys
+
+from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.question_answering import QuestionAnswering
+
+if __name__ == "__main__":
+    run_task(QuestionAnswering(), sys.argv[1:], __doc__)
