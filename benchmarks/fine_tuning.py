@@ -32,6 +32,7 @@ from hf_lecture_models.analysis.figures import figure
 from hf_lecture_models.hub.card import WATTS_PER_CORE
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.metrics import compute, compute_all
+from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Measure, Task
 from hf_lecture_models.tasks.text_classification import REGRESSION, class_names, read_labels
 from hf_lecture_models.tasks.token_classification import TokenClassification
@@ -107,6 +108,13 @@ COLUMNS = {
         },
         600,
         "test",
+    ),
+    "SQuAD": Column(
+        QuestionAnswering(),
+        QUESTIONS,
+        {"train_files": ["squad/train-subset.json.gz"], "test_files": ["xquad/xquad.en.json"]},
+        1800,
+        "XQuAD's questions of dev",
     ),
 }
 
@@ -314,7 +322,7 @@ def times(cells: Cells) -> str:
 def save_picture(cells: Cells, path: Path) -> None:
     """Each task's measure against the CPU seconds of training, a dot for each model; the line is the majority class."""
     with figure(path, width=10.0, height=9.0, panels=3, rows=3) as axes:
-        for panel, title in zip(axes.flat, COLUMNS, strict=False):
+        for panel, title in zip(axes.flat, COLUMNS, strict=True):
             if (baseline := cells.get(MAJORITY, {}).get(title)) is not None:
                 panel.axhline(100 * baseline["mean"], color="grey", linestyle="--", linewidth=1)
             for number, model in enumerate(ROWS):

@@ -54,8 +54,8 @@ STANDS_FOR = [
     (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
     (r"(train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
-    (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
+    (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
     (r"training/\{\} training/recipes/\{\}.yaml", CAUSAL_LM),
@@ -65,6 +65,7 @@ STANDS_FOR = [
     (r"generate \{\}", "generate lstm"),
     (r"--prompt \{\}", "--prompt 'the cat '"),
     (r"predict MODEL", "predict classifier"),
+    (r"evaluate MODEL TASK", "evaluate lstm causal_lm CORPUS.txt"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
@@ -87,14 +88,14 @@ NOT_RUN = {
     r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
         "it needs files of tags; tests/training/test_finetune_tagging.py runs the script on such files"
     ),
-    r"python training/finetune_squad.py --.*": (
-        "it needs a model and files of questions; tests/training/test_finetune_squad.py runs the script on such files"
-    ),
     r"python training/finetune_multiple_choice.py --task .*": (
         "it needs rows of choices; tests/training/test_finetune_multiple_choice.py runs the script on such rows"
     ),
     r"python training/finetune_glue.py --task rte .*--predict_split .*": (
         "it reads the Hub; tests/training/test_finetune_glue.py reads a stand-in"
+    ),
+    r"python training/finetune_squad.py --.*": (
+        "it needs a model and files of questions; tests/training/test_finetune_squad.py runs the script on such files"
     ),
     r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
         "it needs the model of the command before"

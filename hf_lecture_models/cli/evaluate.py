@@ -65,6 +65,6 @@ def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any,
     if unknown := fields.keys() - task.recipe_class.__dataclass_fields__.keys():
         raise ValueError(f"{name} has no {unknown.pop()}: leave that option out")
     if name in BENCHMARKS:
-        return task.recipe_class(task=name, output_dir="unused", **fields)
+        return task.recipe_class(**{"task": name, "output_dir": "unused", **fields})
     facts = facts_of(folder, model, processor) if Path(folder).is_dir() else {}
     return replace(task.recipe_of(facts), dataset_name="", **fields)

@@ -24,17 +24,17 @@ class HubData:
     splits: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, recipe: DataRecipe) -> None:
-        """Let a recipe that names no data of its own read these.
+        """Let a recipe that names no training data of its own read these, but for parts that it names itself.
 
-        >>> recipe = DataRecipe(predict_split="test")
+        >>> recipe = DataRecipe(predict_split="test", validation_files=["dev.tsv"])
         >>> HubData("some/set", "abc", splits={"test": "test_a+test_b"}).fill(recipe)
         >>> recipe.dataset_name, recipe.train_split, recipe.validation_split, recipe.predict_split
-        ('some/set', 'train', 'validation', 'test_a+test_b')
+        ('some/set', 'train', '', 'test_a+test_b')
         """
-        parts = ("train", "validation", "test", "predict")
-        if recipe.dataset_name or any(getattr(recipe, f"{part}_files") or recipe.inline_rows(part) for part in parts):
+        if recipe.dataset_name or recipe.train_files or recipe.inline_rows("train"):
             return
         recipe.dataset_name, recipe.dataset_revision, recipe.dataset_config = self.name, self.revision, self.config
-        for name in (f"{part}_split" for part in parts):
-            split = getattr(recipe, name)
-            setattr(recipe, name, self.splits.get(split, split))
+        for part in ("train", "validation", "test", "predict"):
+            split = getattr(recipe, f"{part}_split")
+            own = getattr(recipe, f"{part}_files") or recipe.inline_rows(part)
+            setattr(recipe, f"{part}_split", "" if own else self.splits.get(split, split))

@@ -120,7 +120,7 @@ def _inputs(batch: Batch, device: torch.device) -> dict[str, Tensor]:
 class _Reader:
     """The `forward` of a frozen backbone that remembers what it returned for each text, whatever it was padded to.
 
-    Outputs that are no tensors, such as caches, are left out.
+    Outputs that are no tensors of numbers, such as caches, are left out.
     """
 
     def __init__(self, backbone: nn.Module) -> None:
@@ -212,7 +212,7 @@ class _Reader:
 
 
 def _tensors(outputs: Any) -> dict[str, Tensor]:
-    return {name: value for name, value in outputs.items() if isinstance(value, Tensor)}
+    return {name: value for name, value in outputs.items() if isinstance(value, Tensor) and value.is_floating_point()}
 
 
 def _real_spans(mask: Tensor | None, batch: int, seq: int) -> list[slice]:

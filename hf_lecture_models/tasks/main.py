@@ -93,8 +93,8 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     """
     if recipe.seeds:
         raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
-    validation_data, test_data, unlabelled = (task.read(recipe, part) for part in ("validation", "test", "predict"))
     data = task.training_data(recipe)
+    validation_data, test_data, unlabelled = (task.read(recipe, part) for part in ("validation", "test", "predict"))
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     # Data that cannot be measured or predicted are refused before training.

@@ -52,10 +52,10 @@ _NONE = Answer(0, 0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class NamedTask:
-    """What follows from the name of a benchmark.
+    """What follows from a benchmark's name.
 
     Attributes:
-        hub: where its data are.
+        hub: where its data are on the Hub.
         has_unanswerable: whether texts may hold no answer; None: the data show it.
     """
 
@@ -77,7 +77,7 @@ class QuestionAnsweringRecipe(HeadRecipe, RowsRecipe):
 
     task: str | None = setting(
         None,
-        "a benchmark, whose data are those of the Hub where neither files nor rows are named",
+        "a benchmark, whose data are those of the Hub where train_files and train_rows name none",
         choices=tuple(TASKS),
     )
     max_length: int = setting(384, "tokens of a window, the model's longest input if that is less", least=1)

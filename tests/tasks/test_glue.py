@@ -205,10 +205,11 @@ def test_named_data_win_over_the_hub() -> None:
     assert GlueRecipe(task="rte").dataset_name == "nyu-mll/glue"
     for fields in (
         {"train_files": ["a.tsv"]},
-        {"test_files": ["a.tsv"]},
         {"train_rows": [{"text": "a", "text_pair": "b", "label": "entailment"}]},
     ):
         assert not GlueRecipe(task="rte", **fields).dataset_name
+    mixed = GlueRecipe(task="rte", validation_files=["a.tsv"])
+    assert (mixed.dataset_name, mixed.train_split, mixed.validation_split) == ("nyu-mll/glue", "train", "")
     own = GlueRecipe(task="rte", dataset_name="my/rte", dataset_revision="abc", validation_split="dev")
     assert (own.dataset_name, own.dataset_config, own.validation_split) == ("my/rte", None, "dev")
 

@@ -405,4 +405,4 @@ def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         found = MultipleChoiceRecipe(task=task)
         assert (found.dataset_name, found.dataset_config) == place
         assert MultipleChoiceRecipe(**found.to_dict()) == found, "as a resumed run reads it"
-        assert not MultipleChoiceRecipe(task=task, test_files=["a.jsonl"]).dataset_name
+        assert not MultipleChoiceRecipe(task=task, train_files=["a.jsonl"]).dataset_name

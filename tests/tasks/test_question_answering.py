@@ -499,6 +499,9 @@ def test_files_win_over_the_named_task(tmp_path: Path, monkeypatch: pytest.Monke
     path = str(write_squad(tmp_path / "train.json"))
     chosen = recipe(task="squad_v2", train_rows=[], train_files=[path], validation_files=[path])
     assert [len(TASK.read(chosen, part) or ()) for part in ("train", "validation")] == [10, 10]
+    mixed = recipe(task="squad_v2", train_rows=[], validation_files=[path])
+    assert len(TASK.read(mixed, "validation") or ()) == 10
+    assert mixed.dataset_name == "rajpurkar/squad_v2"
     assert len(TASK.read_file(path, recipe(task="squad", train_rows=[], version_2_with_negative=None))) == 10
 
 

@@ -49,7 +49,7 @@ def in_process(*arguments: Any) -> Any:
 
 def test_the_printed_command_trains_a_stock_answerer(place: Path) -> None:
     arguments = printed_command()
-    assert arguments[-2:] == ["--output_dir", "OUT"]
+    assert arguments[1::2] == ["--from_pretrained", "--train_files", "--validation_files", "--output_dir"]
     done = ForkedPython(*arguments, "--predict_files", "test.json")
     out, err = done.communicate()
     assert done.returncode == 0, err
