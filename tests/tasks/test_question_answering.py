@@ -18,7 +18,8 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer, GPT2Confi
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
 from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.metrics.squad import best_scores
+from hf_lecture_models.tasks.metrics import compute_all
+from hf_lecture_models.tasks.metrics.squad import best_scores, normalize
 from hf_lecture_models.tasks.question_answering import (
     TASKS,
     QuestionAnswering,
@@ -384,6 +385,29 @@ def test_the_forms_of_the_data_are_one(tmp_path: Path) -> None:
     without_places = {"answers": {"text": [], "answer_start": []}}
     found = [{**row, **without_places} if not row["answers"]["text"] else row for row in read(listed)]
     assert found == list(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "questions", "unanswerable"),
+    [
+        ("squad/dev-v1.1.json.gz", 10570, 0),
+        ("squad/dev-v2.0.json.gz", 11873, 5945),
+        ("squad/train-subset.json.gz", 3838, 0),
+        ("xquad/xquad.en.json", 1190, 0),
+    ],
+)
+def test_published_files(shared_data: Path, name: str, questions: int, unanswerable: int) -> None:
+    """Every answer stands at its offset, and the right answers are right."""
+    data = TASK.read(recipe(train_rows=[], train_files=[str(shared_data / name)]), "train")
+    assert data is not None
+    answers = [row["answers"]["text"] for row in data]
+    assert (len(data), answers.count([])) == (questions, unanswerable)
+    # A few answers are ".", of which nothing is left.
+    texts = [next((text for text in own if normalize(text)), "") for own in answers]
+    predictions = [{"text": text, "no_answer_score": 0.0} for text in texts]
+    measured = compute_all("squad", predictions, answers)
+    assert (measured["f1"], measured["exact_match"]) == (1.0, 1.0)
 
 
 def test_other_json_is_read_as_before(tmp_path: Path) -> None:

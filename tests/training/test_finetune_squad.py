@@ -128,7 +128,7 @@ def test_two_processes_train_as_one(place: Path, precision: str) -> None:
         (["--columns.text", "context"], "columns has 'text', but there are only context, question, answers, id"),
         (
             ["--version_2_with_negative", "false"],
-            "V.json, row 3 (question q2) has no answer, but version_2_with_negative",
+            ".json, row 3 (question q2) has no answer, but version_2_with_negative",
         ),
         (["--max_length", "4"], "max_length 4 leaves no room for a question and a text"),
         (["--doc_stride", "-1"], "doc_stride must be at least 0, not -1"),
