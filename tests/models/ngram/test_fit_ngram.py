@@ -49,7 +49,7 @@ def test_fields_are_overridden_by_name(tmp_path):
         (["--order", "2.5"], "order must be int, not 2.5"),
         (["--data", "1"], "data must be dict, not 1"),
         (["--prune", "[a]"], "each of prune must be int, not 'a'"),
-        (["--prune", "1"], "prune must be list, not 1"),
+        (["--prune", "1"], "prune is \\[1\\]; give at most order=3 thresholds"),
         (["--alpha", ".nan"], "alpha must be a finite number, not nan"),
         (["--tokenizer", "word"], "tokenizer must be dict, not 'word'"),
         (["--name", "5"], "name must be str, not 5"),
