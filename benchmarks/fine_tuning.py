@@ -165,6 +165,13 @@ def _transformer(start: str, learning_rate: float, kinds: Sequence[str], **quest
     return Row(dict.fromkeys(kinds, recipe), changes, start)
 
 
+def _features(start: str, learning_rate: float, epochs: int) -> Row:
+    """A Transformer whose own weights stay as they are; the head alone is trained."""
+    recipe = ADAMW | {"epochs": epochs, "learning_rate": learning_rate, "mixed_precision": "bf16"}
+    recipe |= {"freeze_backbone": True}
+    return Row({TEXT: recipe, PAIR: recipe}, start=start)
+
+
 MAJORITY = "majority class"
 ROWS = {
     "bag of words": _scratch(6, 0.003, model_type="lecture_bag_of_words"),
@@ -182,6 +189,7 @@ ROWS = {
     "BiLSTM": _recurrent(cell_type="lstm", bidirectional=True),
     "GPT-1, of WikiText-2": _transformer("gpt1", 3e-4, (TEXT, PAIR)),
     "BERT, of WikiText-2": _transformer("bert", 3e-4, (TEXT, PAIR, TAGS, QUESTIONS), max_length=128, doc_stride=32),
+    "MiniLM, its features": _features("minilm", 0.003, epochs=20),
     "MiniLM": _transformer("minilm", 1e-4, (TEXT, PAIR, TAGS, QUESTIONS)),
 }
 

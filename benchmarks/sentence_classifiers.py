@@ -3,8 +3,9 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.sentence_classifiers [RECIPE ...] [--output FOLDER]
 
-RECIPE is the name of one in training/recipes, of the same data; it gets a row, and the rows of earlier runs stay.
-Without any, those of `CLASSIFIERS` are trained. A run that was cut off goes on behind the last model that it finished.
+RECIPE is the name of one in training/recipes, of the same data, or a title of `CLASSIFIERS`; it gets a row, and the
+rows of earlier runs stay. Without any, all of `CLASSIFIERS` are trained. A run that was cut off goes on behind the last
+model that it finished.
 
 Two classifiers are compared on the same test sentences: with a_i and b_i the shares of seeds of which sentence i was
 classified rightly, the test statistic is |mean(a_i - b_i)|, and the p-value the share of 10,000 random choices of the
@@ -38,12 +39,18 @@ CLASSIFIERS: dict[str, tuple[str, dict[str, Any]]] = {
     "LSTM, maximum": ("recurrent_sst3", {"model.pooling": "max"}),
     "LSTM both ways, last states": ("recurrent_sst3", {"model.bidirectional": True}),
     "LSTM both ways, maximum": ("recurrent_sst3", {"model.bidirectional": True, "model.pooling": "max"}),
+    "LSTM of two layers, last state": ("recurrent_sst3", {"model.num_hidden_layers": 2}),
+    "Elman, last state": ("recurrent_sst3", {"model.cell_type": "elman"}),
     "Elman, maximum": ("recurrent_sst3", {"model.cell_type": "elman", "model.pooling": "max"}),
 }
 COMPARISONS = [
     *((title, BASELINE) for title in CLASSIFIERS if title != BASELINE),
     ("LSTM, maximum", "LSTM, last state"),
     ("LSTM both ways, maximum", "LSTM both ways, last states"),
+    ("LSTM both ways, last states", "LSTM, last state"),
+    ("LSTM of two layers, last state", "LSTM, last state"),
+    ("LSTM, last state", "Elman, last state"),
+    ("LSTM, maximum", "Elman, maximum"),
     ("recurrent_sst3_from_lm", "LSTM, last state"),
 ]
 
@@ -125,14 +132,15 @@ def sentence(title: str, other: str, found: Mapping[str, float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="name of a recipe, without .yaml")
+    parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="name of a recipe, without .yaml; or a title")
     parser.add_argument("--output", type=Path, default=Path("sentence_classifiers"), help="folder for the models")
     arguments = read_options(parser)
-    if unknown := [name for name in arguments.recipes if not (RECIPES / f"{name}.yaml").is_file()]:
+    known = {path.stem for path in RECIPES.glob("*.yaml")} | CLASSIFIERS.keys()
+    if unknown := [name for name in arguments.recipes if name not in known]:
         parser.error(f"there is no recipe {unknown[0]} in {RECIPES.relative_to(ROOT)}")
     disable_progress_bar()
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.is_file() else {}
-    asked = {name: (name, {}) for name in arguments.recipes} or CLASSIFIERS
+    asked = {name: CLASSIFIERS.get(name, (name, {})) for name in arguments.recipes} or CLASSIFIERS
     for title, (recipe_name, changes) in asked.items():
         slug = title.replace(",", "").replace(" ", "_")
         runs = [run(recipe_name, changes, seed, arguments.output / f"{slug}_{seed}") for seed in SEEDS]

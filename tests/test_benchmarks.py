@@ -74,7 +74,12 @@ def test_outside_a_repository_no_commit_is_known(tmp_path):
 @pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "common"])
 def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, capsys, started_on, name):
     started_on("4be37d21c0aa-dirty")
-    needed = {"language_models": ["name", "folder"], "large_vocabulary": ["throughput"], "minilm_parity": ["folder"]}
+    needed = {
+        "language_models": ["name", "folder"],
+        "large_vocabulary": ["throughput"],
+        "minilm_parity": ["folder"],
+        "pseudo_labels": ["folder"],
+    }
     arguments = needed.get(name, [])
     monkeypatch.setattr("sys.argv", [name, *arguments])
     with pytest.raises(SystemExit, match="2"):

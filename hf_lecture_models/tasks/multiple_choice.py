@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation
 
 _EVALUATION_BATCH = 64
-_DEFAULT_MODEL = {"model_type": "lecture_bert"}
 
 
 @dataclass(kw_only=True)
@@ -53,16 +52,12 @@ class MultipleChoiceRecipe(HeadRecipe, RowsRecipe):
         least=1,
     )
     model: dict[str, Any] = setting(
-        _DEFAULT_MODEL,
+        {"model_type": "lecture_bert"},
         "model_type and the fields of its config; with from_pretrained, fields to change: {classifier_dropout: 0.2}",
     )
 
     def __post_init__(self) -> None:
-        changes = {name: value for name, value in self.model.items() if (name, value) not in _DEFAULT_MODEL.items()}
-        is_change = self.from_pretrained and "model_type" not in changes
-        self.model = {} if is_change else self.model
         super().__post_init__()
-        self.model = changes if is_change else self.model
         if self.named_task.hub is not None:
             self.named_task.hub.fill(self)
 

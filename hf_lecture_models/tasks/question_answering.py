@@ -95,7 +95,10 @@ class QuestionAnsweringRecipe(HeadRecipe, RowsRecipe):
     null_score_diff_threshold: float = setting(
         0.0, "a question has no answer if the score of none is greater by so much than that of the best one"
     )
-    model: dict[str, Any] = setting({"model_type": "lecture_bert"}, "model_type and the fields of its config")
+    model: dict[str, Any] = setting(
+        {"model_type": "lecture_bert"},
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -73,14 +73,24 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
 
 @dataclass(kw_only=True)
 class HeadRecipe(TaskRecipe):
-    """A recipe of a task whose models are a backbone and a head on top of it."""
+    """A recipe of a task whose models are a backbone and a head on top of it.
+
+    With `from_pretrained`, `model` holds the fields of the checkpoint's configuration that are to change.
+    """
 
     freeze_backbone: bool = setting(
         False, "train the head alone, on what the backbone of from_pretrained says of each text, which is computed once"
     )
 
     def __post_init__(self) -> None:
+        if not isinstance(self.model, dict):
+            super().__post_init__()  # raises
+        default = default_of(type(self).__dataclass_fields__["model"])
+        changes = {name: value for name, value in self.model.items() if (name, value) not in default.items()}
+        is_change = bool(self.from_pretrained) and "model_type" not in changes
+        self.model = {} if is_change else self.model
         super().__post_init__()
+        self.model = changes if is_change else self.model
         if self.freeze_backbone and not self.from_pretrained:
             raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has nothing to say")
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
 UNLABELLED = "rows without labels are for --predict_files, or --predict_split"
 _EVALUATION_BATCH = 64
-_DEFAULT_MODEL = {"model_type": "lecture_bag_of_words"}
 
 
 @dataclass(kw_only=True)
@@ -58,16 +57,12 @@ class TextClassificationRecipe(HeadRecipe, RowsRecipe):
         least=1,
     )
     model: dict[str, Any] = setting(
-        _DEFAULT_MODEL,
+        {"model_type": "lecture_bag_of_words"},
         "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
     )
 
     def __post_init__(self) -> None:
-        changes = {name: value for name, value in self.model.items() if (name, value) not in _DEFAULT_MODEL.items()}
-        is_change = self.from_pretrained and "model_type" not in changes
-        self.model = {} if is_change else self.model
         super().__post_init__()
-        self.model = changes if is_change else self.model
         # YAML reads a name that looks like a number as one.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
 

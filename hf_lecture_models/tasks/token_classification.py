@@ -99,7 +99,8 @@ class TokenClassificationRecipe(HeadRecipe, RowsRecipe):
         None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
     )
     model: dict[str, Any] = setting(
-        {"model_type": "lecture_recurrent", "bidirectional": True}, "model_type and the fields of its config"
+        {"model_type": "lecture_recurrent", "bidirectional": True},
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
     )
 
     def __post_init__(self) -> None:

@@ -17,7 +17,11 @@ from hf_lecture_models.tasks.command_line import parse_command
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.masked_lm import MaskedLM
+from hf_lecture_models.tasks.multiple_choice import MultipleChoice
+from hf_lecture_models.tasks.question_answering import QuestionAnswering
+from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification, encode_examples, predict
+from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.trainer.data import read_rows
 from tests.forked_python import run_workers
 from tests.interrupted import start_interrupted
@@ -258,3 +262,16 @@ def test_help_lists_the_options_of_transformers_that_the_script_has(capsys: pyte
         said = capsys.readouterr().out
         assert "--train_file (train_files)" in said
         assert ("--task_name (task)" in said) is has
+
+
+@pytest.mark.parametrize("task", [Glue(), TokenClassification(), QuestionAnswering(), MultipleChoice()])
+def test_fields_of_a_checkpoint_may_be_changed(task: Task[Any]) -> None:
+    """The default of a recipe is a whole model; only what differs from it changes the checkpoint's."""
+    default = task.recipe_class().model
+    assert default["model_type"]
+    assert task.recipe_class(from_pretrained="x").model == {}
+    assert task.recipe_class(from_pretrained="x", model={**default, "dropout": 0.2}).model == {"dropout": 0.2}
+    with pytest.raises(ValueError, match="from_pretrained brings its own model"):
+        task.recipe_class(from_pretrained="x", model={"model_type": "lecture_gpt1"})
+    with pytest.raises(ValueError, match="model must be dict"):
+        task.recipe_class(model="lecture_bert")
