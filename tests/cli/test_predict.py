@@ -20,7 +20,6 @@ from transformers import (
     BertModel,
     pipeline,
 )
-from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models import BagOfWordsConfig, BagOfWordsForSequenceClassification, WordTokenizer
 from hf_lecture_models.tokenization import corpus
@@ -185,9 +184,6 @@ def test_choices(run: Any, tmp_path: Path, kind: str) -> None:
     assert [row[2] for row in lines_of(out)] == [row["choices"][i] for row, i in zip(ROWS, best, strict=True)]
 
 
-@pytest.mark.skipif(
-    "extractive-question-answering" not in PIPELINE_REGISTRY.supported_tasks, reason="the pipeline is not there yet"
-)
 def test_answers(run: Any, save: Any) -> None:
     folder = save(BertForQuestionAnswering)
     row = {"question": "funny", "context": "this is a fine film"}
