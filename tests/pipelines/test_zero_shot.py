@@ -73,6 +73,7 @@ def test_scores_are_the_softmax_of_entailment(classifier: Path, batch_size: int)
         assert found["scores"] == sorted(found["scores"], reverse=True)
 
 
+@pytest.mark.slow
 def test_without_the_package(classifier: Path, tmp_path: Path) -> None:
     classify = pipeline("zero-shot-classification", model=str(classifier))
     expected = classify(TEXTS, LABELS, hypothesis_template=TEMPLATE)

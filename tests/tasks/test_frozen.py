@@ -355,6 +355,7 @@ def test_the_saved_folder_is_an_ordinary_checkpoint(command: list[str], capsys: 
     assert facts["results"]["accuracy"] == record["best_metric"]
 
 
+@pytest.mark.slow
 def test_stopped_and_resumed_it_ends_in_the_same_bits(command: list[str]) -> None:
     stopped = start_interrupted("step", 7, "SIGTERM", SCRIPT, *command)
     out, err = stopped.communicate()
