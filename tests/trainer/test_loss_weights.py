@@ -60,7 +60,7 @@ def test_micro_batches_hold_unequal_numbers_of_items_and_some_none() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("processes", ["copied", "sharded"])
+@pytest.mark.parametrize("processes", ["copied", pytest.param("sharded", marks=pytest.mark.slow)])
 def test_two_processes_are_one(
     processes: str, kind: str, whole: Callable[[str], Path], request: pytest.FixtureRequest
 ) -> None:

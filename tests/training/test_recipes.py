@@ -64,7 +64,13 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
     assert re.search(r"Expected: |Measured", comment(path)), "its comment says what to expect"
 
 
-@pytest.mark.parametrize("path", [path for path in RECIPES if path.stem.endswith("_tiny")], ids=lambda path: path.stem)
+TINY = [path for path in RECIPES if path.stem.endswith("_tiny")]
+SLOW = ("bert_choice_tiny", "bert_squad_tiny")
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, id=p.stem, marks=pytest.mark.slow if p.stem in SLOW else ()) for p in TINY]
+)
 def test_a_tiny_recipe_gives_the_promised_number(path: Path, tmp_path: Path) -> None:
     task = TASKS[script_of(path)]
     promised = re.search(
