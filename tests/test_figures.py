@@ -440,6 +440,30 @@ def benchmarks_page() -> Iterator[str]:
     yield sentence_classifiers.table(classifiers["rows"])
     for names, found in classifiers["comparisons"].items():
         yield sentence_classifiers.sentence(*names.split(" / "), found)
+    yield from verdicts_of_classifiers()
+    yield from pseudo_labels()
+
+
+def verdicts_of_classifiers() -> Iterator[str]:
+    rows, compared = (record("sentence_classifiers")[key] for key in ("rows", "comparisons"))
+    pooled, last = (f"{100 * rows[f'Elman, {pooling}']['mean']:.1f}" for pooling in ("maximum", "last state"))
+    yield f"yes for Elman ({pooled} against {last} %)"
+    gated = compared["LSTM, last state / Elman, last state"]
+    assert gated["p"] < 0.001
+    yield f"yes with the last state, by {gated['points']:.1f} points"
+    by_chance = ("LSTM of two layers, last state", "LSTM both ways, last states")
+    assert all(compared[f"{title} / LSTM, last state"]["p"] > 0.1 for title in by_chance)
+
+
+def pseudo_labels() -> Iterator[str]:
+    found = record("pseudo_labels")
+    with_them, without = (
+        f"{100 * found[key]['mean']:.1f} ± {100 * found[key]['standard_error']:.1f} %" for key in ("with", "without")
+    )
+    yield f"({100 * found['teacher']:.1f} % of the test sentences, one seed)"
+    yield f"labels the {found['with']['texts'] - found['without']['texts']:,} phrases"
+    yield f"is right on {with_them}, without them on {without}"
+    assert found["unlabelled_in_test"] == 0
 
 
 def feed_forward_speeds(precision: str, name: str) -> str:
