@@ -137,6 +137,14 @@ def check_trained_on_committed_code(folder: Path) -> None:
         raise ValueError(f"{folder} was trained by code of commit {trained_by}: commit the code and train it again")
 
 
+def refuse_stopped(result: Any) -> None:
+    """End the script, if a signal stopped the training: the loop saves and returns, and what is there is no result."""
+    if result.stopped.startswith("SIG"):
+        raise SystemExit(
+            f"stopped by {result.stopped}; the same command goes on behind the last model that is finished"
+        )
+
+
 def write_results(name: str, results: Any) -> None:
     """Write `benchmarks/results/NAME.json`: the results, with commit, date, machine and versions.
 

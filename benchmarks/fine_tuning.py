@@ -26,7 +26,15 @@ import numpy as np
 from transformers import AutoTokenizer
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from benchmarks.common import ROOT, check_trained_on_committed_code, commit, is_committed, read_options, write_results
+from benchmarks.common import (
+    ROOT,
+    check_trained_on_committed_code,
+    commit,
+    is_committed,
+    read_options,
+    refuse_stopped,
+    write_results,
+)
 from hf_lecture_models import LectureBertModel
 from hf_lecture_models.analysis.figures import figure
 from hf_lecture_models.hub.card import WATTS_PER_CORE
@@ -217,7 +225,7 @@ def run(row: Row, title: str, seed: int, start: str, folder: Path) -> dict[str, 
     data, test_data = column.task.read(recipe, "train"), column.task.read(recipe, "test")
     tokenizer = column.task.processor(recipe, data)
     model = column.task.model(recipe, tokenizer, data)
-    column.task.train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True)
+    refuse_stopped(column.task.train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True))
     seconds = json.loads((folder / "training.json").read_text(encoding="utf-8"))["step_cpu_seconds"]
     if seconds > column.budget_s:
         raise RuntimeError(f"{folder} took {seconds:.0f} CPU seconds, more than the budget of {title}")

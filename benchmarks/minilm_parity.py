@@ -19,7 +19,7 @@ import torch
 from transformers import AutoTokenizer, BertForSequenceClassification
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from benchmarks.common import read_options, write_results
+from benchmarks.common import read_options, refuse_stopped, write_results
 from hf_lecture_models import LectureBertForSequenceClassification
 from hf_lecture_models.tasks.glue import Glue, GlueRecipe
 
@@ -27,6 +27,7 @@ from hf_lecture_models.tasks.glue import Glue, GlueRecipe
 def losses(model: Any, tokenizer: Any, data: Any, recipe: GlueRecipe, folder: Path) -> list[float]:
     """The loss of each step, in nats."""
     result = Glue().train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True)
+    refuse_stopped(result)
     return [row["loss"] for row in result.history if "loss" in row]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from benchmarks.common import ROOT, check_trained_on_committed_code, read_options, write_results
+from benchmarks.common import ROOT, check_trained_on_committed_code, read_options, refuse_stopped, write_results
 from hf_lecture_models.tasks.glue import Glue, GlueRecipe
 from hf_lecture_models.trainer.data import Rows
 from hf_lecture_models.trainer.recipe import load_recipe
@@ -40,7 +40,8 @@ def student(seed: int, teacher: str | None) -> tuple[float, int]:
     tokenizer = task.processor(recipe, data)
     model = task.model(recipe, tokenizer, data)
     with tempfile.TemporaryDirectory() as folder:
-        task.train(model, tokenizer, data, task.read(recipe, "validation"), recipe, output_dir=folder, quiet=True)
+        validation = task.read(recipe, "validation")
+        refuse_stopped(task.train(model, tokenizer, data, validation, recipe, output_dir=folder, quiet=True))
         best = task.auto_class.from_pretrained(folder)
     return task.evaluate(best, tokenizer, task.read(recipe, "test"), recipe)["accuracy"], len(data)
 

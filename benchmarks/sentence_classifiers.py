@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from transformers.utils.logging import disable_progress_bar
 
-from benchmarks.common import ROOT, commit, read_options, write_results
+from benchmarks.common import ROOT, commit, read_options, refuse_stopped, write_results
 from hf_lecture_models.tasks.glue import Glue, GlueRecipe
 from hf_lecture_models.tasks.text_classification import encode_examples, label_ids, predict
 from hf_lecture_models.trainer.recipe import load_recipe
@@ -67,6 +67,7 @@ def run(recipe_name: str, changes: Mapping[str, Any], seed: int, folder: Path) -
     tokenizer = task.processor(recipe, data)
     model = task.model(recipe, tokenizer, data)
     result = task.train(model, tokenizer, data, validation_data, recipe, output_dir=folder, quiet=True)
+    refuse_stopped(result)
     best = task.auto_class.from_pretrained(result.folder)
     predictions = predict(best, tokenizer, encode_examples(best, tokenizer, test_data, recipe)).argmax(1).numpy()
     right = predictions == np.array(label_ids(best.config, test_data, recipe))

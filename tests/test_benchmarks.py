@@ -6,6 +6,7 @@ import importlib
 import json
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -85,6 +86,13 @@ def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, caps
     with pytest.raises(SystemExit, match="2"):
         importlib.import_module(f"benchmarks.{name}").main()
     assert "commit it, or try it with --dirty" in capsys.readouterr().err
+
+
+def test_a_training_that_was_stopped_is_no_result():
+    for stopped in ("", "early stopping"):
+        common.refuse_stopped(SimpleNamespace(stopped=stopped))
+    with pytest.raises(SystemExit, match="stopped by SIGTERM"):
+        common.refuse_stopped(SimpleNamespace(stopped="SIGTERM"))
 
 
 def test_with_dirty_nothing_is_recorded(monkeypatch, capsys, started_on, tmp_path):
