@@ -414,7 +414,8 @@ def main() -> None:
             print(f"{title}, {model}: {_score(found)}, {found['step_cpu_seconds']:.0f} s", flush=True)
             record(cells)
     print(scores(cells))
-    save_picture(cells, ROOT / "docs" / "fine_tuning.png")
+    if is_committed(commit()):
+        save_picture(cells, ROOT / "docs" / "fine_tuning.png")
 
 
 def record(cells: Cells) -> None:

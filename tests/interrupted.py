@@ -7,7 +7,12 @@ A test that waits for the moment and then sends the signal comes too late where 
 from __future__ import annotations
 
 import signal
-from typing import Literal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from safetensors.torch import load_file
 
 from tests.forked_python import ForkedPython
 
@@ -41,3 +46,28 @@ def start_interrupted(
     In a save: when its `count`-th checkpoint is written, and not yet in its place.
     """
     return ForkedPython("-c", _PROGRAM, moment, count, signal.Signals[name].value, script, *arguments)
+
+
+def check_stopped_and_resumed(script: object, arguments: Sequence[str], in_process: Callable[..., Any]) -> None:
+    """A script that SIGTERM stops goes on with --resume to the weights and checkpoints of a run without a stop.
+
+    Args:
+        arguments: of the script, without its output folder.
+        in_process: runs the script's task with arguments and returns the result of the training.
+    """
+    options = ["--epochs", "200", "--save_every", "5", "--learning_rate", "0.1", "--keep_checkpoints", "1"]
+    command = [*arguments, *options, "--output_dir"]
+    in_process(*command, "straight")
+    stopped = start_interrupted("step", 7, "SIGTERM", script, *command, "cut")
+    out, _ = stopped.communicate()
+    assert stopped.returncode == 128 + signal.SIGTERM
+    assert "stopped by SIGTERM" in out
+    assert in_process(*command, "cut", "--resume").step == 200
+    first, second = _weights("straight"), _weights("cut")
+    assert first.keys() == second.keys()
+    for path, tensors in first.items():
+        assert all(torch.equal(tensor, second[path][name]) for name, tensor in tensors.items())
+
+
+def _weights(folder: str) -> dict[Path, dict[str, torch.Tensor]]:
+    return {path.relative_to(folder): load_file(path) for path in sorted(Path(folder).rglob("model.safetensors"))}

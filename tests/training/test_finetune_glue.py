@@ -4,7 +4,6 @@
 import json
 import re
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.registry import measure_file
 from tests.forked_python import ForkedPython, run_workers
-from tests.interrupted import start_interrupted
+from tests.interrupted import check_stopped_and_resumed
 from tests.tasks.small_classifier import ROWS, save_small_bert, stand_in_hub, write_tsv
 
 SCRIPT = Path(__file__).parents[2] / "training" / "finetune_glue.py"
@@ -76,25 +75,10 @@ def test_the_printed_command_trains_a_stock_classifier(place: Path) -> None:
     assert pipeline("text-classification", model="OUT")("a fine film")[0]["label"] in ("negative", "positive")
 
 
-def weights(folder: str) -> dict[Path, dict[str, torch.Tensor]]:
-    return {path.relative_to(folder): load_file(path) for path in sorted(Path(folder).rglob("model.safetensors"))}
-
-
 @pytest.mark.slow
 def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
-    options = ["--epochs", "200", "--save_every", "5", "--learning_rate", "0.1", "--keep_checkpoints", "1"]
-    command = [*printed_command()[:-2], *options, "--output_dir"]
-    in_process(*command[1:], "straight")
-    stopped = start_interrupted("step", 7, "SIGTERM", *command, "cut")
-    out, _ = stopped.communicate()
-    assert stopped.returncode == 128 + signal.SIGTERM
-    assert "stopped by SIGTERM" in out
-    result = in_process(*command[1:], "cut", "--resume")
-    assert result.step == 200
-    first, second = weights("straight"), weights("cut")
-    assert first.keys() == second.keys()
-    for path, tensors in first.items():
-        assert all(torch.equal(tensor, second[path][name]) for name, tensor in tensors.items())
+    script, *arguments = printed_command()[:-2]
+    check_stopped_and_resumed(script, arguments, in_process)
 
 
 def test_a_run_is_not_resumed_on_other_data(place: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.registry import measure_file
 from tests.forked_python import ForkedPython, run_workers
-from tests.interrupted import start_interrupted
+from tests.interrupted import check_stopped_and_resumed
 from tests.tasks.small_answerer import ANSWERABLE, ROWS, save_small_bert, write_squad
 
 SCRIPT = Path(__file__).parents[2] / "training" / "finetune_squad.py"
@@ -75,25 +74,10 @@ def test_the_printed_command_trains_a_stock_answerer(place: Path) -> None:
     assert measured["f1"] == pytest.approx(record["best_metric"])
 
 
-def weights(folder: str) -> dict[Path, dict[str, torch.Tensor]]:
-    return {path.relative_to(folder): load_file(path) for path in sorted(Path(folder).rglob("model.safetensors"))}
-
-
 @pytest.mark.slow
 def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path) -> None:
-    options = ["--epochs", "200", "--save_every", "5", "--learning_rate", "0.1", "--keep_checkpoints", "1"]
-    command = [*printed_command()[:-2], *options, "--output_dir"]
-    in_process(*command[1:], "straight")
-    stopped = start_interrupted("step", 7, "SIGTERM", *command, "cut")
-    out, _ = stopped.communicate()
-    assert stopped.returncode == 128 + signal.SIGTERM
-    assert "stopped by SIGTERM" in out
-    result = in_process(*command[1:], "cut", "--resume")
-    assert result.step == 200
-    first, second = weights("straight"), weights("cut")
-    assert first.keys() == second.keys()
-    for path, tensors in first.items():
-        assert all(torch.equal(tensor, second[path][name]) for name, tensor in tensors.items())
+    script, *arguments = printed_command()[:-2]
+    check_stopped_and_resumed(script, arguments, in_process)
 
 
 @pytest.mark.slow
