@@ -7,7 +7,8 @@ FOLDER: where gpt1_wikitext2.yaml and bert_wikitext2.yaml were trained, and a co
 all-MiniLM-L6-v2. A cell of the table is a model on a task. All cells of a column have one budget, CPU seconds of
 training that none exceeds. Three seeds where a run takes less than five minutes, else one. Nothing is selected on what
 is measured: the weights after the last step are those that count. A run that was cut off goes on behind the last model
-that it finished; cells that --only leaves out stay as they were.
+that it finished; cells that --only leaves out stay as they were. The runs of seed 0 are those of the recipes
+minilm_*.yaml; `python -m benchmarks.model_cards NAME FOLDER/MiniLM_TASK_0` makes their cards.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from benchmarks.common import (
 from hf_lecture_models import LectureBertModel
 from hf_lecture_models.analysis.figures import figure
 from hf_lecture_models.hub.card import WATTS_PER_CORE
+from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
@@ -230,6 +232,7 @@ def run(row: Row, title: str, seed: int, start: str, folder: Path) -> dict[str, 
     if seconds > column.budget_s:
         raise RuntimeError(f"{folder} took {seconds:.0f} CPU seconds, more than the budget of {title}")
     measured = column.task.evaluate(model, tokenizer, test_data, recipe)
+    write_facts(folder, facts_of_training(folder, model, tokenizer, "test") | {"results": measured})
     found = {
         "commit": commit(),
         "measured": measured,
