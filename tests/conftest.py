@@ -37,7 +37,7 @@ from transformers.utils import logging  # noqa: E402
 pytest.register_assert_rewrite("tests.model_tests")
 
 import hf_lecture_models  # noqa: E402, F401  registers every model
-from tests.forked_python import PATIENCE  # noqa: E402
+from tests.forked_python import PATIENCE, ask_for_the_commit_once  # noqa: E402
 from tests.model_tests import ModelTests  # noqa: E402
 
 torch.set_num_threads(1)
@@ -45,6 +45,7 @@ logging.disable_progress_bar()
 
 # What tests write need not survive a power cut, and waiting for the disk takes seconds in all.
 os.fsync = lambda descriptor: None
+ask_for_the_commit_once()
 
 # No property depends on how fast the machine is; a failure prints what repeats it.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
