@@ -58,7 +58,7 @@ def test_each_layout_learns_and_the_folder_is_the_best_model(tmp_path, tokenizer
 def test_each_layout_resumes_to_the_same_bits(tmp_path, tokenizer, layout):
     fields = {"layout": layout, "accumulation_steps": 2, "save_every": 4}
     _, expected = run(tmp_path / "straight", tokenizer, **fields)
-    run(tmp_path / "cut", tokenizer, **fields)
+    shutil.copytree(tmp_path / "straight", tmp_path / "cut")
     newest = max((tmp_path / "cut" / "checkpoints").iterdir())
     (newest / "complete.json").unlink()
     with pytest.warns(UserWarning, match=r"complete.json is missing"):
@@ -173,7 +173,7 @@ def test_a_streamed_run_resumes_to_the_same_bits(tmp_path, tokenizer, streamed):
         return run(tmp_path / name, tokenizer, CausalLM().read(recipe(**fields), "train"), seed, resume, **fields)[1]
 
     expected = start("straight")
-    start("cut")
+    shutil.copytree(tmp_path / "straight", tmp_path / "cut")
     (max((tmp_path / "cut" / "checkpoints").iterdir()) / "state.json").unlink()
     with pytest.warns(UserWarning, match="passed over"):
         model = start("cut", seed=5, resume=True)
