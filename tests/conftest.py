@@ -23,6 +23,7 @@ import random  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
 import traceback  # noqa: E402
+from collections import defaultdict  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
@@ -36,8 +37,9 @@ from transformers.utils import logging  # noqa: E402
 
 pytest.register_assert_rewrite("tests.model_tests")
 
-import hf_lecture_models  # noqa: E402, F401  registers every model
-from tests.forked_python import PATIENCE  # noqa: E402
+import hf_lecture_models  # noqa: E402  registers every model
+from hf_lecture_models.hub import flatten as flattening  # noqa: E402
+from tests.forked_python import PATIENCE, ask_for_the_commit_once  # noqa: E402
 from tests.model_tests import ModelTests  # noqa: E402
 
 torch.set_num_threads(1)
@@ -45,6 +47,17 @@ logging.disable_progress_bar()
 
 # What tests write need not survive a power cut, and waiting for the disk takes seconds in all.
 os.fsync = lambda descriptor: None
+ask_for_the_commit_once()
+
+
+def _flatten_each_file_once() -> None:
+    """The package's files, which do not change while tests run: each of a hundred exports would parse them anew."""
+    flatten_source, package = flattening.flatten_source, Path(hf_lecture_models.__file__).parent
+    remembered = functools.cache(flatten_source)
+    flattening.flatten_source = lambda path: (remembered if package in path.parents else flatten_source)(path)
+
+
+_flatten_each_file_once()
 
 # No property depends on how fast the machine is; a failure prints what repeats it.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -53,16 +66,27 @@ settings.load_profile("tests")
 _FRESH_PROCESS = Path(__file__).with_name("fresh_process.py")
 
 
+def _looks_at(cls: type[ModelTests], names: tuple[str, ...]) -> set[Any]:
+    """The things of these names; those of stand-ins are others than the package's."""
+    package = cls.model_class.__module__.partition(".")[0]
+    return {(package, getattr(cls, name, None) or getattr(cls.model_class, name)) for name in names}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A check marked `once_per_model` is slow for all test classes of a model class but the first."""
-    seen = set()
+    """A check marked `once_per_model` is slow for all test classes of a model class but the first.
+
+    `once_per_model("config_class")` is slow for all of a configuration class but the first; of several names, where the
+    check has looked at each of these things before.
+    """
+    seen: dict[Any, set[Any]] = defaultdict(set)
     for item in items:
-        if item.get_closest_marker("once_per_model"):
-            check = (item.cls.model_class, item.function, item.name)  # type: ignore[attr-defined]
-            if check in seen:
+        if marker := item.get_closest_marker("once_per_model"):
+            things = _looks_at(item.cls, marker.args or ("model_class",))  # type: ignore[attr-defined]
+            known = seen[item.function, item.name]  # type: ignore[attr-defined]
+            if things <= known:
                 item.add_marker(pytest.mark.slow)
-            seen.add(check)
+            known |= things
 
 
 def pytest_collection_finish() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import multiprocessing
 import os
 import signal
@@ -25,6 +26,7 @@ from threading import Timer
 from typing import Any
 
 from hf_lecture_models.cli.exec import find_program
+from hf_lecture_models.hub import facts
 
 PATIENCE = 1800
 """Seconds after which a process is taken to hang. It is no measure of speed: a busy machine may take minutes."""
@@ -44,6 +46,11 @@ CONTEXT.set_forkserver_preload(
         "hf_lecture_models.tasks.main",
     ]
 )
+
+
+def ask_for_the_commit_once() -> None:
+    """Each save of a training asks git, by three processes, for the commit of the code, which no test changes."""
+    facts.checked_out_commit = functools.cache(facts.checked_out_commit)
 
 
 class ForkedPython:
@@ -137,6 +144,7 @@ def _run(arguments: list[str], streams: list[Any], folder: Path, environment: di
     os.environ.clear()
     os.environ.update(environment)
     tempfile.tempdir = None  # found before, without this environment's TMPDIR
+    ask_for_the_commit_once()
     # A test run in the background of a shell ignores Ctrl-C, and so would its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     find_program(["python", *arguments])()

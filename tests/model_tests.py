@@ -378,6 +378,7 @@ class ModelTests:
             scale = their.abs().max().clamp(min=1e-3).item()
             assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_outputs_as_a_tuple(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -386,6 +387,7 @@ class ModelTests:
         tensors = [value for value in values if isinstance(value, Tensor)]
         self.assert_equal(dict(enumerate(tensors)), dict(enumerate(self.outputs(model, inputs).values())), "tuple", 0)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_same_input_twice_gives_same_output(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -551,6 +553,7 @@ class ModelTests:
                 module.p = 0.0
         self.assert_equal(self.outputs(model, inputs), expected, "dropout that no nn.Dropout holds")
 
+    @pytest.mark.once_per_model
     def test_gradient_checkpointing(self) -> None:
         """Where claimed, the gradients stay the same; where not, asking for it is refused."""
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -579,6 +582,7 @@ class ModelTests:
         model.activation_checkpointing_disable()
         assert not model.is_activation_checkpointing
 
+    @pytest.mark.once_per_model
     def test_bf16_autocast(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         exact = self.at_real(self.outputs(model, inputs), inputs)
@@ -590,6 +594,7 @@ class ModelTests:
             loss.backward()
             assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_loaded_in_half_precision(self, tmp_path: Path) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 3))
@@ -638,6 +643,7 @@ class ModelTests:
         for name, buffer in built.named_buffers():
             assert torch.equal(loaded.get_buffer(name), buffer), f"_init_weights gives {name} another value"
 
+    @pytest.mark.once_per_model("config_class")
     def test_checkpoint_that_lacks_a_tensor_is_refused(self, tmp_path: Path) -> None:
         model = self.build()
         model.save_pretrained(tmp_path)
@@ -648,6 +654,7 @@ class ModelTests:
             with pytest.raises(ValueError, match=name):
                 self.auto_class.from_pretrained(tmp_path)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     @pytest.mark.parametrize("place", ["memory", "disk"])
     def test_offloaded(self, place: str, tmp_path: Path) -> None:
@@ -666,7 +673,7 @@ class ModelTests:
         self.assert_equal(self.results(offloaded, inputs), expected, f"offloaded: {place}")
 
     @torch.no_grad()
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class")
     def test_ways_of_loading(self, tmp_path: Path) -> None:
         """Options that say how, and not what, change nothing; old names of options still work."""
         pytest.importorskip("accelerate")
@@ -721,6 +728,7 @@ class ModelTests:
 
     # Configuration
 
+    @pytest.mark.once_per_model("config_class")
     def test_config_survives_json(self, tmp_path: Path) -> None:
         config = self.config()
         copied = type(config).from_dict(json.loads(config.to_json_string(use_diff=False)))
@@ -730,7 +738,7 @@ class ModelTests:
         assert type(loaded) is type(config)
         assert public(loaded.to_dict()) == public(config.to_dict())
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class")
     def test_config_refuses_unknown_values(self) -> None:
         config = self.config()
         fields = own_fields(config)
@@ -749,7 +757,7 @@ class ModelTests:
     def changed(self, config: Any, **fields: Any) -> dict[str, Any]:
         return {name: getattr(config, name) for name in own_fields(config)} | fields
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class")
     def test_config_refuses_misspelt_names(self, tmp_path: Path) -> None:
         config = self.config()
         for name in own_fields(config):
@@ -776,7 +784,7 @@ class ModelTests:
 
     # Elsewhere
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_exported_folder_without_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "without")
         assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
@@ -784,7 +792,7 @@ class ModelTests:
         self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", EXACT)
         self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", EXACT)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_saved_and_exported_folder_with_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "with")
         assert found["module"] == self.model_class.__module__, "the package's own class should serve"
@@ -795,7 +803,7 @@ class ModelTests:
     def expected_outputs(self) -> Tensors:
         return self.outputs(self.build(), self.make_inputs(3, (5, 3, 4)))
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_pipeline_in_a_fresh_process(
         self, fresh_process: Callable[..., dict[str, Any]], model_folder: Callable[..., Path]
     ) -> None:
@@ -824,6 +832,7 @@ class TokenTests(ModelTests):
     empty_rows: ClassVar[bool] = False
     """Whether a row may have no tokens at all."""
 
+    @pytest.mark.once_per_model("config_class")
     @torch.no_grad()
     def test_ids_of_any_integer_type(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 3))
@@ -835,6 +844,7 @@ class TokenTests(ModelTests):
             given = inputs | {"attention_mask": inputs["attention_mask"].to(dtype)}
             self.assert_equal(self.outputs(model, given), expected, f"a mask of {dtype}", EXACT)
 
+    @pytest.mark.once_per_model("config_class")
     @torch.no_grad()
     def test_ids_that_are_none_are_refused(self) -> None:
         """By a ValueError that says what to give, not by one from the depths."""
@@ -854,6 +864,7 @@ class TokenTests(ModelTests):
             with pytest.raises(ValueError, match=message):
                 model(**inputs | {"input_ids": given})
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_word_vectors_are_looked_up_once(self) -> None:
         """Attribution and noise hook that call, and take its output for the vectors of the input's tokens."""
@@ -865,6 +876,7 @@ class TokenTests(ModelTests):
         self.outputs(model, inputs)
         assert [math.prod(shape[:-1]) for shape in shapes] == [inputs["input_ids"].numel()]
 
+    @pytest.mark.once_per_model("config_class")
     @torch.no_grad()
     def test_ids_and_masks_of_a_wrong_shape_are_refused(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -1012,6 +1024,7 @@ class CausalLMTests(TokenTests):
         inputs = left_padded(self.make_inputs(3, lengths), self.sequence_inputs, lengths)
         self.check_stepwise(inputs, sizes, f"padded on the left, in pieces of {sizes}")
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_cache_in_beam_search(self) -> None:
         """With a cache, beams are those of no cache, and their scores are the model's own for what they say."""
@@ -1034,6 +1047,7 @@ class CausalLMTests(TokenTests):
             beams = self.generate(model, alone, use_cache=True, **options).sequences[:, length:]
             assert torch.equal(beams, cached.sequences[4 * row : 4 * row + 4, prompt:]), f"prompt {row} without padding"
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_two_interleaved_generations_do_not_mix(self) -> None:
         model = self.build()
@@ -1060,6 +1074,7 @@ class CausalLMTests(TokenTests):
         again = self.generate(model, inputs)
         assert torch.equal(again, generated), "the second generation differs from the first"
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_stops_at_the_end_token(self) -> None:
         model, inputs = self.build(), self.make_inputs(1, (4,))
@@ -1070,6 +1085,7 @@ class CausalLMTests(TokenTests):
         first = 4 + endless[0, 4:].tolist().index(end)
         assert stopped[0].tolist() == endless[0, : first + 1].tolist()
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_samples(self) -> None:
         model, inputs = self.build(), self.prompts()
@@ -1086,6 +1102,7 @@ class CausalLMTests(TokenTests):
         chosen = self.log_probs(logits).gather(2, samples[0][:, prompt:, None])
         assert chosen.isfinite().all(), "a token of probability zero was drawn"
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_beams_beat_greedy_search(self) -> None:
         """Wide enough to hold every prefix of two tokens, the search finds the best pair there is."""
@@ -1100,6 +1117,7 @@ class CausalLMTests(TokenTests):
         chosen = first[found[0, -2]] + second[found[0, -2], found[0, -1]]
         assert_close(chosen, best, rtol=0, atol=1e-4)
 
+    @pytest.mark.once_per_model
     @pytest.mark.parametrize("use_cache", [True, False])
     @pytest.mark.parametrize("negative", [True, False])
     @torch.no_grad()
@@ -1132,6 +1150,7 @@ class CausalLMTests(TokenTests):
         ],
         ids=str,
     )
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_with_and_without_a_cache(self, options: dict[str, Any]) -> None:
         model, inputs, found = self.build(), self.prompts(), []
@@ -1140,6 +1159,7 @@ class CausalLMTests(TokenTests):
             found.append(self.generate(model, inputs, use_cache=use_cache, **options))
         assert torch.equal(*found)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_what_generate_returns(self) -> None:
         """At each step the logits, states and attentions of the last position of a whole forward pass."""
@@ -1161,6 +1181,7 @@ class CausalLMTests(TokenTests):
                     last = ours[:, -1] if name == "hidden_states" else ours[:, :, -1]
                     self.assert_equal({name: last}, {name: row}, f"step {step}, layer {layer}")
 
+    @pytest.mark.once_per_model
     @pytest.mark.parametrize("source", ["prompt", "assistant"])
     @torch.no_grad()
     def test_assisted_generation(self, source: str) -> None:
@@ -1178,6 +1199,7 @@ class CausalLMTests(TokenTests):
 
     # Arguments and losses
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_unknown_arguments_are_refused(self) -> None:
         """Positions above all: other programs pack several texts into a row and say so with them."""
@@ -1230,6 +1252,7 @@ class CausalLMTests(TokenTests):
             loss = model(**inputs, labels=labels, num_items_in_batch=items).loss
             assert_close(loss.double(), total / 7, rtol=1e-5, atol=1e-5)
 
+    @pytest.mark.once_per_model
     @pytest.mark.parametrize("training", [False, True])
     def test_labels_that_are_none_are_refused(self, training: bool) -> None:
         """-100 alone is not counted, and any integer type will do, whatever computes the loss."""
@@ -1298,6 +1321,7 @@ class CausalLMTests(TokenTests):
 class CausalLMHeadTests(CausalLMTests):
     """What a language model with the head of base/heads/causal_lm.py must do beside."""
 
+    @pytest.mark.once_per_model
     def test_gradient_checkpointing_saves_memory(self) -> None:
         """Less is kept for the backward pass; no cache, as in transformers' own models, which warn of it."""
         model, inputs = self.build().train(), self.make_inputs(2, (20, 20))
@@ -1344,6 +1368,7 @@ class CausalLMHeadTests(CausalLMTests):
         labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, -100)
         return super().results(model, inputs) | {"in pieces": model(**inputs, labels=labels, logits_to_keep=1).loss}
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_word_vectors_in_place_of_ids(self) -> None:
         model, inputs = self.build(), self.make_inputs(3, (5, 3, 4))
@@ -1355,6 +1380,7 @@ class CausalLMHeadTests(CausalLMTests):
             with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
                 model(**wrong)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_inputs_of_a_wrong_shape_are_refused(self) -> None:
         model, ids = self.build(), self.make_inputs(2, (5, 5))["input_ids"]
@@ -1374,6 +1400,7 @@ class CausalLMHeadTests(CausalLMTests):
             with pytest.raises(ValueError, match=r"shape \(2, 0\): it needs at least one token"):
                 model(**empty)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_guidance_of_beams_is_refused(self) -> None:
         """transformers mixes them up, silently: tests/base/heads/test_causal_lm.py."""
@@ -1724,6 +1751,7 @@ class HeadTests(TokenTests):
 
     # Files
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_new_head_on_a_saved_base_model(self, tmp_path: Path) -> None:
         """What fine-tuning starts from: the base model's weights load, the head's are new."""
@@ -1745,6 +1773,7 @@ class _LabelledTests(HeadTests):
 
     names: ClassVar[Sequence[str]] = ("first", "second", "third", "fourth")
 
+    @pytest.mark.once_per_model
     def test_labels_survive_saving(self, tmp_path: Path) -> None:
         id2label = dict(enumerate(self.names))
         model, inputs = self.build_with(id2label=id2label), self.make_inputs(2, (5, 3))
@@ -1758,6 +1787,7 @@ class _LabelledTests(HeadTests):
         assert loaded(**inputs).logits.shape[-1] == len(self.names)
         self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", EXACT)
 
+    @pytest.mark.once_per_model
     def test_other_number_of_classes(self, tmp_path: Path) -> None:
         """A checkpoint of three classes serves for five, once the user says that the shapes differ."""
         self.build_with(num_labels=3).save_pretrained(tmp_path)
@@ -1794,6 +1824,7 @@ class ClassifierTests(_LabelledTests):
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
         return cross_entropies(model(**inputs).logits, labels["labels"])
 
+    @pytest.mark.once_per_model
     @pytest.mark.parametrize("problem_type", [None, "multi_label_classification", "regression"])
     @pytest.mark.parametrize("num_labels", [1, 3])
     @torch.no_grad()
@@ -1852,6 +1883,7 @@ class TaggerTests(_LabelledTests):
 
     # In other hands
 
+    @pytest.mark.once_per_model
     @pytest.mark.parametrize("strategy", ["none", "simple", "first", "average", "max"])
     @torch.no_grad()
     def test_pipeline_joins_tokens(self, strategy: str) -> None:

@@ -65,11 +65,11 @@ def _in_comments(text: str) -> Iterator[str]:
 
 def _in_source(text: str) -> Iterator[str]:
     """Of docstrings as of other texts; of the other strings, whatever looks like a command."""
-    tree = ast.parse(text)
+    nodes = list(ast.walk(ast.parse(text)))
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, documented)}
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    docstrings = {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+    inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             string = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
             yield from _IN_MESSAGE.findall(string)

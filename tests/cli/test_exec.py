@@ -7,10 +7,23 @@ import sys
 import pytest
 
 from hf_lecture_models.cli.exec import find_program
-from tests.forked_python import PATIENCE
+from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
 
 
-def test_exec_runs_other_programs_that_know_the_models(folder, tmp_path):
+def in_a_new_interpreter(*arguments):
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    return done.returncode, done.stdout, done.stderr
+
+
+def forked(*arguments):
+    """From a process that has imported the package."""
+    process = ForkedPython(*arguments)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("run", [forked, pytest.param(in_a_new_interpreter, marks=pytest.mark.slow)])
+def test_exec_runs_other_programs_that_know_the_models(folder, tmp_path, run):
     (tmp_path / "program.py").write_text(
         "import sys\n"
         "from transformers import AutoModelForCausalLM\n"
@@ -18,11 +31,9 @@ def test_exec_runs_other_programs_that_know_the_models(folder, tmp_path):
         "sys.exit(3)\n",
         encoding="utf-8",
     )
-    code = "from hf_lecture_cli import main; main()"
-    command = [sys.executable, "-c", code, "exec", "python", tmp_path / "program.py", folder, "--help", "-x"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 3, done.stderr
-    assert done.stdout.split(maxsplit=1) == ["NGramForCausalLM", "['--help', '-x']\n"]
+    status, out, err = run(*HF_LECTURE, "exec", "python", tmp_path / "program.py", folder, "--help", "-x")
+    assert status == 3, err
+    assert out.split(maxsplit=1) == ["NGramForCausalLM", "['--help', '-x']\n"]
 
 
 def test_exec_finds_console_scripts_and_modules(monkeypatch, capsys):

@@ -26,7 +26,7 @@ from tests.printed_commands import run_printed
 
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
-COMMAND = [sys.executable, *HF_LECTURE, "quickstart", "--tiny"]
+COMMAND = [*HF_LECTURE, "quickstart", "--tiny"]
 NAMES = [baseline.name for baseline in make_baselines()]
 CLASSES = {
     "feed_forward": "FeedForwardForCausalLM",
@@ -40,10 +40,11 @@ CLASSES = {
 def finished(tmp_path_factory):
     """The folder that the command was started in, and what the command printed."""
     place = tmp_path_factory.mktemp("empty")
-    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "\r" not in done.stderr  # bars are for terminals
-    return place, done.stdout
+    done = ForkedPython(*COMMAND, cwd=place)
+    out, err = done.communicate()
+    assert done.returncode == 0, err[-3000:]
+    assert "\r" not in err  # bars are for terminals
+    return place, out
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +193,9 @@ def test_a_signal_leaves_nothing(tmp_path, name, status):
 
 @pytest.mark.slow
 def test_the_full_quickstart_orders_the_models(tmp_path):
-    done = subprocess.run(COMMAND[:-1], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, *COMMAND[:-1]], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "quickstart" / "results.json").read_text(encoding="utf-8"))
     perplexity = {row["name"]: row["validation"]["perplexity"] for row in results["models"]}

@@ -63,7 +63,7 @@ def random_lists(seed):
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
-@pytest.mark.parametrize("length_bonus", [0.0, 0.7])
+@pytest.mark.parametrize("length_bonus", [pytest.param(0.0, marks=pytest.mark.slow), 0.7])
 def test_no_weight_of_a_fine_grid_is_better(seed, length_bonus):
     groups, references = random_lists(seed)
     tuned = tune_weight(groups, references, length_bonus)

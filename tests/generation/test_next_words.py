@@ -25,17 +25,18 @@ def bigram(tokenizer):
     return NGramForCausalLM.fit(TEXTS, tokenizer, order=2, smoothing="add_alpha", alpha=0.001, progress=False)
 
 
-def spellings(tokenizer, text):
-    """All sequences of tokens whose decoding is `text`, by what each token adds to a prefix."""
-    found, open_ = [], [()]
+def spellings(tokenizer, text, start):
+    """All sequences of tokens that begin with `start` and decode to `text`, by what each token adds to a prefix."""
+    found, open_ = [], [tuple(start)]
     tokens = [token for token in range(len(tokenizer)) if token not in tokenizer.all_special_ids]
     while open_:
         ids = open_.pop()
+        before = tokenizer.decode(list(ids))
         for token in tokens:
             decoded = tokenizer.decode([*ids, token])
             if decoded == text:
                 found.append((*ids, token))
-            if text.startswith(decoded) and len(ids) < len(text) and decoded > tokenizer.decode(list(ids)):
+            if text.startswith(decoded) and len(ids) < len(text) and decoded > before:
                 open_.append((*ids, token))
     return found
 
@@ -79,9 +80,7 @@ def test_probabilities_are_sums_over_spellings(kind, begun):
     spoken = tokenizer.decode(context)
     for word in list(found)[:2]:
         total = 0.0
-        for ids in spellings(tokenizer, f"{spoken} {word}"):
-            if list(ids[: len(context)]) != context:
-                continue
+        for ids in spellings(tokenizer, f"{spoken} {word}", context):
             probability = math.exp(log_prob(model, tokenizer, ids) - start)
             following = model(input_ids=torch.tensor([[tokenizer.bos_token_id, *ids]]), logits_to_keep=1).logits[0, 0]
             total += probability * over(tokenizer, ids, following.exp())

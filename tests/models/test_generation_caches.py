@@ -63,15 +63,16 @@ def test_continuous_batching_equals_generation(kind: str, implementation: str) -
     torch.nn.init.normal_(model.lm_head.weight, std=2.0)
     expected = [continued(model, prompt) for prompt in PROMPTS]
     assert len({tuple(tokens) for tokens, _ in expected}) > 2, "prompts go on alike"
-    for sizes in ({}, {"max_batch_tokens": 5}, {"page_size": 4}, {"shown": 1}):
-        model.config.output_attentions = bool(sizes.pop("shown", 0)) and implementation == "eager"
+    ways: list[dict[str, int]] = [{}, {"max_batch_tokens": 5}, {"page_size": 4}]
+    for sizes in [*ways, {"shown": 1}] if implementation == "eager" else ways:
+        model.config.output_attentions = bool(sizes.pop("shown", 0))
         for result, (tokens, log_probs) in zip(pages(model, PROMPTS, **sizes), expected, strict=True):
             assert result.generated_tokens == tokens
             torch.testing.assert_close(torch.tensor(result.logprobs), log_probs, rtol=0, atol=1e-4)
     assert model.config._attn_implementation == implementation
 
 
-@pytest.mark.parametrize("kind", ["gpt1", "learned"])
+@pytest.mark.parametrize("kind", ["gpt1", pytest.param("learned", marks=pytest.mark.slow)])
 def test_continuous_batching_ends_with_the_positions(kind: str) -> None:
     model = build(kind, max_position_embeddings=8)
     assert [len(result.generated_tokens) for result in pages(model, PROMPTS[:1], new=5)] == [5]
@@ -141,7 +142,10 @@ def test_padding_behind_a_prompt_takes_no_place(kind: str, use_cache: bool) -> N
         torch.testing.assert_close(chosen, log_probs[: 7 - row], rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[] if kind in ("gpt1", "relative") else pytest.mark.slow) for kind in KINDS],
+)
 def test_a_static_cache_compiles_into_one_graph(kind: str) -> None:
     """As `generate()` does by itself on a GPU; on the CPU, where it is told to."""
     model, compiling = build(kind), CompileConfig(backend="eager", fullgraph=True, mode=None)

@@ -21,3 +21,11 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sharded")
     run_workers("-m", "tests.trainer.sharded_runs", folder, ACCELERATE_USE_FSDP="true")
     return folder
+
+
+@pytest.fixture(scope="session")
+def sharded_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `copied`, by two processes that each hold a part of every weight."""
+    folder = tmp_path_factory.mktemp("sharded_small")
+    run_workers("-m", "tests.trainer.small_runs", folder, ACCELERATE_USE_FSDP="true")
+    return folder

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What a sharded run has to do beside adding up gradients: Adam, clipping, dropout, evaluation, checkpoints, resume.
 
-`python -m tests.trainer.sharded_runs FOLDER` does what `small_runs` does, then trains each kind of its own into
-FOLDER/KIND and resumes it from the checkpoint before its last one into FOLDER/KIND_resumed; the refusal of a model that
-cannot be sharded goes to FOLDER/hidden.txt. `... FOLDER KIND` trains that kind for long, resuming what is there.
+`python -m tests.trainer.sharded_runs FOLDER` trains each kind into FOLDER/KIND and resumes it from the checkpoint
+before its last one into FOLDER/KIND_resumed; the refusal of a model that cannot be sharded goes to FOLDER/hidden.txt.
+`... FOLDER KIND` trains that kind for long, resuming what is there.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import torch
 
 from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
 from tests.interop.small_models import ids_of, small_tokenizer
-from tests.trainer import small_runs
-from tests.trainer.small_runs import TEXTS, make_model, small_run
+from tests.trainer.small_runs import TEXTS, make_model, save_time, small_run
 
 # With and without shared word vectors; with weights that are single numbers; with carried state and dropout.
 KINDS = {"gpt1": 0.0, "self_attention": 0.0, "recurrent_stream": 0.2}
@@ -57,9 +56,8 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    small_runs.save_time()
+    save_time()
     if len(sys.argv) == 2:
-        small_runs.main(Path(sys.argv[1]))
         main(Path(sys.argv[1]))
     else:
         full_run(sys.argv[2], Path(sys.argv[1]), resume=True, **LONG)

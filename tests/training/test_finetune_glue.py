@@ -53,6 +53,8 @@ def in_process(*arguments: Any) -> Any:
 
 
 def test_the_printed_command_trains_a_stock_classifier(place: Path) -> None:
+    """Of a folder without a head; that its weights are new is told in one line."""
+    AutoModel.from_pretrained("FOLDER").save_pretrained("FOLDER")
     arguments = printed_command()
     assert arguments[-1] == "OUT"
     done = ForkedPython(*arguments)
@@ -60,6 +62,9 @@ def test_the_printed_command_trains_a_stock_classifier(place: Path) -> None:
     assert done.returncode == 0, err
     assert re.fullmatch(r"1 steps, [\d,]+ examples/s, best validation accuracy [\d.]+: \S+/OUT\n", out)
     assert "%|" not in err
+    told, training, *_ = err.splitlines()
+    assert told == "weights that FOLDER does not hold start anew: classifier.bias, classifier.weight"
+    assert training.startswith("training ")
     model = AutoModelForSequenceClassification.from_pretrained("OUT")
     assert type(model).__name__ == "BertForSequenceClassification"
     assert model.config.id2label == {0: "negative", 1: "positive"}
@@ -246,13 +251,6 @@ def test_a_mistake_costs_one_line_and_no_traceback(
     assert len(str(stopped.value.code)) < 300
     assert not Path("OUT").exists()
     assert caplog.records == []
-
-
-def test_new_weights_are_told_in_one_line(place: Path) -> None:
-    AutoModel.from_pretrained("FOLDER").save_pretrained("FOLDER")
-    told, training, *_ = ForkedPython(*printed_command()).communicate()[1].splitlines()
-    assert told == "weights that FOLDER does not hold start anew: classifier.bias, classifier.weight"
-    assert training.startswith("training ")
 
 
 def test_help_names_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,6 +138,7 @@ def test_a_mistake_costs_one_line(place: Path, arguments: list[str], message: st
     assert not Path("OUT").exists()
 
 
+@pytest.mark.slow
 def test_bf16_and_resume(place: Path) -> None:
     """A run that was cut goes on to the same weights, in half precision too."""
     options = ["--mixed_precision", "bf16", "--epochs", "6", "--save_every", "2", "--batch_size", "4"]

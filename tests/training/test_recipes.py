@@ -65,7 +65,16 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
 
 
 TINY = [path for path in RECIPES if path.stem.endswith("_tiny")]
-SLOW = ("bert_choice_tiny", "bert_squad_tiny")
+# Of these, script and model are run by other tests; those of choices and answers take longest.
+SLOW = (
+    "bert_choice_tiny",
+    "bert_squad_tiny",
+    "gpt1_pairs_tiny",
+    "padded_mlp_layer_per_input_tiny",
+    "recurrent_pairs_tiny",
+    "recurrent_tiny",
+    "self_attention_tiny",
+)
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def wait_until(condition, process):
         time.sleep(0.0002)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_ends_in_the_same_bits(tmp_path, straight):
     folder, options = tmp_path / "run", [RECIPE, *OPTIONS, "--output_dir", tmp_path / "run", "--resume"]
     for moment, count, newest in (("save", 1, 0), ("step", 4, 2), ("save", 3, 6), ("step", 17, 22), ("save", 12, 44)):
@@ -131,9 +132,9 @@ def command_line(folder, *options, processes=1):
 def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
     folder = tmp_path / "run"
     options = [RECIPE, *OPTIONS, "--output_dir", folder, "--resume"]
-    killed = start_interrupted("step", 8, "SIGKILL", SCRIPT, *options)
+    killed = start_interrupted("save", 4, "SIGKILL", SCRIPT, *options)
     assert "starting from scratch" in killed.communicate()[1]
-    assert newest_step(folder) == 6
+    assert (newest_step(folder), is_saving(folder)) == (6, True)
 
     stopped = start_interrupted("step", 11, "SIGTERM", SCRIPT, *options)
     out, err = stopped.communicate()
@@ -149,6 +150,7 @@ def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
     assert_same_run(straight, folder)
 
 
+@pytest.mark.slow  # tests/trainer/test_loss_weights.py trains in two processes always
 def test_two_processes_train_as_one(tmp_path):
     # Later options win over earlier ones.
     options = ["--model.dropout", "0", "--epochs", "6", "--save_every", "1000"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -273,9 +273,14 @@ def build(model_class: type = LectureBertForMaskedLM, **changes: Any) -> Any:
     return model.eval()
 
 
-@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
-@pytest.mark.parametrize("how", INPUTS)
-@pytest.mark.parametrize("model_class", PEERS, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    ("model_class", "how", "implementation"),
+    [
+        # A head does not know how attention is computed.
+        pytest.param(*case, marks=pytest.mark.slow if case[0] is not LectureBertModel and case[2] == "eager" else [])
+        for case in product(PEERS, INPUTS, ("eager", "sdpa"))
+    ],
+)
 def test_outputs_and_gradients_are_theirs(model_class: type, how: str, implementation: str) -> None:
     model = build(model_class)
     if how == "prepared" and model_class is LectureBertForMultipleChoice:

@@ -137,7 +137,7 @@ def by_hand(model: Any, tokenizer: Any, chosen: TextClassificationRecipe, step_r
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5])
-@pytest.mark.parametrize("accumulation_steps", [1, 2, 4])
+@pytest.mark.parametrize("accumulation_steps", [1, pytest.param(2, marks=pytest.mark.slow), 4])
 def test_training_is_that_of_a_loop_of_our_own(
     folder: Path, tmp_path: Path, weight: float, accumulation_steps: int
 ) -> None:
@@ -156,7 +156,7 @@ def test_training_is_that_of_a_loop_of_our_own(
         assert_close(model.get_parameter(name), parameter, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.5])
+@pytest.mark.parametrize("weight", [pytest.param(0.0, marks=pytest.mark.slow), 0.5])
 def test_transformers_trainer_has_equal_losses(folder: Path, tmp_path: Path, weight: float) -> None:
     chosen = recipe(folder, PAIRS[:8], model={"auxiliary_lm_weight": weight})
     expected, tokenizer, _ = parts(chosen)

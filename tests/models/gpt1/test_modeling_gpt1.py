@@ -263,7 +263,7 @@ def test_dropout_everywhere_the_page_names_it() -> None:
         assert not torch.allclose(model(tokens).logits, expected), name
 
 
-@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("padded", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_it_compiles_into_one_graph(padded: bool) -> None:
     model = build(dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)
     inputs = token_inputs(model.config, (9, 4, 7) if padded else (9, 9, 9))

@@ -27,6 +27,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return train("--output_dir", tmp_path_factory.mktemp("straight") / "run")
 
 
+@pytest.mark.slow
 def test_stopped_and_resumed_it_ends_in_the_same_bits(
     straight: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

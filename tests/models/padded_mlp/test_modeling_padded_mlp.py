@@ -398,7 +398,10 @@ def test_a_handful_of_texts_is_learnt(name: str, fields: dict[str, Any], tokeniz
     batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
     for _ in range(300):
         optimizer.zero_grad()
-        model(**batch, labels=LABELS).loss.backward()
+        loss = model(**batch, labels=LABELS).loss
+        if loss < 0.05:
+            break
+        loss.backward()
         optimizer.step()
     assert torch.equal(model.eval()(**batch).logits.argmax(dim=1), LABELS)
 

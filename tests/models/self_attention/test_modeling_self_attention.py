@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -163,6 +164,7 @@ class TestLearnedPre(SelfAttentionLMTests):
     fields = {"position_encoding": "learned", "norm_position": "pre", "hidden_act": "silu"}
 
 
+@pytest.mark.slow
 class TestLearnedPost(SelfAttentionLMTests):
     fields = {"position_encoding": "learned", "norm_position": "post", "tie_word_embeddings": False}
 
@@ -171,6 +173,7 @@ class TestRelativePre(SelfAttentionLMTests):
     fields = {"position_encoding": "relative", "norm_position": "pre", "intermediate_size": 20}
 
 
+@pytest.mark.slow
 class TestRelativePost(SelfAttentionLMTests):
     fields = {"position_encoding": "relative", "norm_position": "post", "hidden_act": "gelu"}
 
@@ -179,6 +182,7 @@ class TestAlibiPre(SelfAttentionLMTests):
     fields = {"position_encoding": "alibi", "norm_position": "pre"}
 
 
+@pytest.mark.slow
 class TestAlibiPost(SelfAttentionLMTests):
     fields = {"position_encoding": "alibi", "norm_position": "post", "hidden_act": "swish"}
 
@@ -187,8 +191,20 @@ class TestLayerMixPre(SelfAttentionLMTests):
     fields = {"position_encoding": "sinusoidal", "norm_position": "pre", "layer_mix": True, "hidden_act": "swish"}
 
 
+@pytest.mark.slow
 class TestLayerMixPost(SelfAttentionLMTests):
     fields = {"position_encoding": "learned", "norm_position": "post", "layer_mix": True}
+
+
+@pytest.mark.parametrize("tests", [TestLearnedPost, TestRelativePost, TestAlibiPost, TestLayerMixPost])
+def test_norms_behind_each_part_with_each_kind_of_positions(tests: type[SelfAttentionLMTests], tmp_path: Path) -> None:
+    """Of the classes that are slow, what such a pair could break."""
+    checks = tests()
+    checks.test_outputs_equal_reference()
+    checks.test_gradients_equal_reference()
+    checks.test_batch_equals_single_rows("left")
+    checks.test_cache_with_left_padding((2, 3, 3))
+    checks.test_save_and_reload(tmp_path)
 
 
 class TestModel(ModelTests):
