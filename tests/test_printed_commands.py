@@ -106,7 +106,7 @@ NOT_RUN = {
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),
-    r"hf-lecture (\{\}|evaluate|predict|generate --interactive|rank --scores)": "no command: a verb's name",
+    r"hf-lecture (\{\}|evaluate|predict|generate --interactive|rank --scores|see \w+)": "no command: a verb's name",
 }
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
