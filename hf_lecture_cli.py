@@ -20,7 +20,17 @@ try:
 except KeyboardInterrupt:  # `main` has not begun, and so nobody else would catch it
     raise SystemExit(130) from None
 
+# Of the demo: more columns are not read.
+_MOST_MODELS = 8
+
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+see = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(
+    see,
+    name="see",
+    short_help="Look inside: attention, gradients, segmentation, surprisal, neighbours.",
+    help="Look inside a model: print what is to be seen of a text, and draw it for a slide with --output PICTURE.svg.",
+)
 
 
 def main() -> None:
@@ -94,6 +104,18 @@ def _refuse_minutes(value: float) -> float:
     if not 0 < value < math.inf:
         raise typer.BadParameter("it must be above 0")
     return value
+
+
+def _refuse_other_pictures(file: Path | None) -> Path | None:
+    if file is not None and file.suffix not in (".svg", ".pdf", ".png"):
+        raise typer.BadParameter(f"{file} must end in .svg or .pdf, which can be enlarged, or in .png")
+    return file
+
+
+def _refuse_blank_text(text: str | None) -> str | None:
+    if text is not None and not text.strip():
+        raise typer.BadParameter("it is blank; give some words")
+    return text
 
 
 class TokenKind(StrEnum):
@@ -186,6 +208,15 @@ FusedModel = Annotated[
 ]
 FuseWeight = Annotated[
     float | None, typer.Option(min=0.0, help="With --fuse: multiplies the log-probabilities of the second model.")
+]
+
+Text = Annotated[str, typer.Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)]
+Picture = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Draw it into this file (.svg, .pdf, .png).", callback=_refuse_other_pictures),
+]
+Beside = Annotated[
+    list[str] | None, typer.Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")
 ]
 
 
@@ -477,6 +508,7 @@ def blimp(
 
 
 @app.command(short_help="Words with the most similar embeddings.")
+@see.command(short_help="Words with the most similar embeddings.")
 def neighbours(
     model: Model,
     words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
@@ -501,6 +533,81 @@ def neighbours(
     _run("neighbours", name=model, words=words, options=options, picture=picture, json=json)
 
 
+@see.command(short_help="How much each token attends to each.")
+def attention(
+    model: Model,
+    text: Text,
+    pair: Annotated[
+        str | None, typer.Option(help="A second text, as models of pairs read it.", callback=_refuse_blank_text)
+    ] = None,
+    layer: Annotated[int | None, typer.Option(min=1, help="Counted from 1; by default the mean over all.")] = None,
+    head: Annotated[
+        int | None, typer.Option(min=1, help="With --layer: counted from 1; by default the mean over all.")
+    ] = None,
+    all_heads: Annotated[
+        bool, typer.Option("--all", help="Draw each head by itself, small, of all layers or of --layer.")
+    ] = False,
+    word: Annotated[str | None, typer.Option(help="Only what this word attends to; a token of the text.")] = None,
+    output: Picture = None,
+    json: Json = False,
+) -> None:
+    """Print for each token the three that it attends to most; draw the map. Layers and heads are counted from 1."""
+    if head is not None and layer is None:
+        raise typer.BadParameter("--head belongs to a layer: name --layer too")
+    if all_heads and (head is not None or word is not None):
+        raise typer.BadParameter("--all goes with neither --head nor --word")
+    if all_heads and output is None and not json:
+        raise typer.BadParameter("--all needs --output PICTURE.svg or --json")
+    which = {"layer": layer, "head": head, "all_heads": all_heads, "word": word}
+    _run("see attention", "see_attention", name=model, text=text, pair=pair, **which, output=output, json=json)
+
+
+@see.command(short_help="How much the last state depends on each word, by distance.")
+def gradients(
+    model: Model,
+    text: Text,
+    beside: Beside = None,
+    untrained: Annotated[
+        bool, typer.Option("--untrained", help="Each model also as it was before training: new random weights.")
+    ] = False,
+    output: Picture = None,
+    json: Json = False,
+) -> None:
+    """Print |dh_L/du_l|, the norm of the last state's gradient by each word's vector, against the distance L - l.
+
+    Of recurrent networks also the singular values of one step's Jacobian, which say whether gradients vanish.
+    """
+    which = {"beside": beside or [], "with_untrained": untrained}
+    _run("see gradients", "see_gradients", name=model, text=text, **which, output=output, json=json)
+
+
+@see.command(short_help="How a text falls into tokens: merges or longest matches, step by step.")
+def segmentation(model: Model, text: Text, output: Picture = None, json: Json = False) -> None:
+    """Print each merge of byte-pair encoding, or each longest match of WordPiece, from the characters to the tokens."""
+    _run("see segmentation", "see_segmentation", name=model, text=text, output=output, json=json)
+
+
+@see.command(short_help="Bits of each word under one model or several.")
+def surprisal(
+    model: Model,
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            help="One text, in quotes; without it the lectures' pairs of sentences are compared.",
+            metavar="TEXT",
+            callback=_refuse_blank_text,
+        ),
+    ] = None,
+    beside: Beside = None,
+    output: Picture = None,
+    json: Json = False,
+) -> None:
+    """Print -log2 P of each word under each model: after the words before it, or of BERT between all other words."""
+    if text is None and output is not None:
+        raise typer.BadParameter("--output draws one TEXT; give it")
+    _run("see surprisal", "see_surprisal", name=model, text=text, beside=beside or [], output=output, json=json)
+
+
 @app.command(short_help="N-gram models from and to ARPA files; other models to ONNX.")
 def convert(
     source: Annotated[
@@ -518,10 +625,12 @@ def convert(
     _run("convert", source=source, target=target)
 
 
-@app.command(short_help="Serve a web page: continue, rank, compare.")
+@app.command(short_help="Serve a web page: continue, rank, compare, see inside.")
 def demo(
-    model: Model,
-    model2: Annotated[str | None, typer.Argument(help="A second model, to compare.", metavar="MODEL2")] = None,
+    models: Annotated[
+        list[str],
+        typer.Argument(help="Models' folders, names on the Hub, or ARPA files; several to compare.", metavar="MODEL"),
+    ],
     host: Annotated[
         str,
         typer.Option(
@@ -533,9 +642,10 @@ def demo(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
 ) -> None:
-    """Serve a web page on which to continue a text, rank sentences and compare two models. Ctrl-C ends it."""
-    names = [model] if model2 is None else [model, model2]
-    _run("demo", names=names, host=host, port=port, browser=browser)
+    """Serve a web page on which to continue a text, rank sentences, compare models and look inside. Ctrl-C ends it."""
+    if len(models) > _MOST_MODELS:
+        raise typer.BadParameter(f"there are {len(models)} models; the page takes at most {_MOST_MODELS}")
+    _run("demo", names=models, host=host, port=port, browser=browser)
 
 
 @app.command(short_help="Upload a model with its code and card to the Hub.")

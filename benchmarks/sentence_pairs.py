@@ -17,18 +17,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
 from benchmarks.common import data_folder, read_options, write_results
 from hf_lecture_models import CharTokenizer, NGramForCausalLM, WordTokenizer
+from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS
 from hf_lecture_models.tokenization.corpus import read_texts
 
-# The better sentence first, as the slide has it. WikiText-2 is lower- and upper-case, tokenised, with <unk>.
-ENGLISH = [
-    ("The parcel was secured by grey tape .", "The parcel was secured by great ape ."),
-    ("he was a lighthouse keeper", "he was a light housekeeper"),
-    ("I do not like to teach early in the morning", "I do not like teaching early in the morning"),
-]
-FRENCH = [
-    ("les enfants ont dansé sur la plage", "les enfants ont dansés sur la plage"),
-    ("les enfants ont dansé sur la plage", "les enfants ont dansée sur la plage"),
-]
+ENGLISH, FRENCH = SENTENCE_PAIRS["English"], SENTENCE_PAIRS["French"]
 PHRASES = ("grey tape", "great ape", "by grey", "by great", "lighthouse keeper", "a lighthouse", "a light")
 CAPTIONS = 5_000
 

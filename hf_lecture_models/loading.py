@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Loading a model with its tokenizer or image processor from wherever it is: a folder, the Hub, or an ARPA file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,23 @@ def is_arpa_name(name: str | Path) -> bool:
     (True, False)
     """
     return str(name).endswith((".arpa", ".arpa.gz"))
+
+
+def short_name(name: str) -> str:
+    """The last part of a folder's path, which shows nothing else of this machine; a name on the Hub as it is.
+
+    >>> short_name("models/no-folder")
+    'models/no-folder'
+    """
+    path = Path(name)
+    return path.resolve().name if path.exists() else name
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """`short_name` of each; of folders whose last parts are equal, the paths as they were given.
+
+    >>> short_names(["nobody/model", "somebody/model"])
+    ['nobody/model', 'somebody/model']
+    """
+    short = [short_name(name) for name in names]
+    return [name if short.count(one) > 1 else one for name, one in zip(names, short, strict=True)]

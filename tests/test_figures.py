@@ -636,6 +636,10 @@ def gpt1_page() -> Iterator[str]:
     yield f"a test perplexity of {ppl('gpt1')} per word (in byte pairs)"
 
 
+def seeing_page() -> Iterator[str]:
+    yield from ()  # its figures are outputs of commands, in blocks of code
+
+
 PAGES = "hf_lecture_models/models/{}/README.md"
 MODELS = sorted(path.parent.name for path in (ROOT / "hf_lecture_models" / "models").glob("*/README.md"))
 PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
@@ -647,6 +651,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/wikitext2.md": wikitext2_page,
     "docs/lecture_map.md": lecture_map,
     "docs/neighbours.md": neighbours,
+    "docs/seeing.md": seeing_page,
     "docs/blimp.md": blimp_page,
     "benchmarks/README.md": benchmarks_page,
     **{PAGES.format(name): page(name) for name in MODELS},
@@ -679,6 +684,11 @@ OTHERS: dict[str, dict[str, str]] = {
         "at most 5 times": "the definition of rare",
         "900,350 times": "the slide's figure",
         "have 0.6 in the lower bands": "checked by test_standard_errors_of_the_neighbours",
+    },
+    "docs/seeing.md": {
+        "a weight of 0.72. On average over all 72 heads it is 0.10, hardly more than 0.083": (
+            "checked by test_he_attends_to_jack in tests/analysis/test_attention_maps.py"
+        ),
     },
     "docs/blimp.md": {"67,000 pairs": "size of BLiMP"},
     "benchmarks/README.md": {

@@ -28,6 +28,7 @@ from hf_lecture_cli import app
 from hf_lecture_models import (
     BagOfWordsConfig,
     BagOfWordsForSequenceClassification,
+    BpeTokenizer,
     NGramForCausalLM,
     RecurrentConfig,
     RecurrentForCausalLM,
@@ -65,6 +66,8 @@ STANDS_FOR = [
     (r"generate \{\}", "generate lstm"),
     (r"--prompt \{\}", "--prompt 'the cat '"),
     (r"predict MODEL", "predict classifier"),
+    (r"see attention MODEL", "see attention gpt2"),
+    (r"see segmentation MODEL", "see segmentation bpe"),
     (r"evaluate MODEL TASK", "evaluate lstm causal_lm CORPUS.txt"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
@@ -100,7 +103,10 @@ NOT_RUN = {
     r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
         "it needs the model of the command before"
     ),
-    r"hf-lecture (\{\}|evaluate|predict|generate --interactive|rank --scores)": "no command: a verb's name",
+    r"hf-lecture see \w+ (?!MODEL).*": (
+        "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
+    ),
+    r"hf-lecture (\{\}|evaluate|predict|generate --interactive|rank --scores|see \w+)": "no command: a verb's name",
 }
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
@@ -231,6 +237,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, model in models.items():
         model.save_pretrained(place / name)
         tokenizer.save_pretrained(place / name)
+    BpeTokenizer.train(texts, vocab_size=60, progress=False).save_pretrained(place / "bpe")
     models["trigram"].save_arpa(place / "model.arpa", tokenizer)
     pair = {"sentence_good": texts[0], "sentence_bad": texts[1], "UID": "x", "field": "syntax"}
     rated = [{"sentence": text, "label3": number % 3 - 1} for number, text in enumerate(texts)]

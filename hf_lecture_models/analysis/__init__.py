@@ -1,19 +1,60 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Looking at models and runs: nearest neighbours of words, learning curves, comparisons, tables."""
+"""Looking at models and runs: attention, gradients, segmentation, neighbours of words; learning curves, comparisons."""
 
+from hf_lecture_models.analysis.attention_maps import (
+    AttentionMaps,
+    get_attention_maps,
+    save_all_heads,
+    save_attention_map,
+    save_attention_of_word,
+)
+from hf_lecture_models.analysis.backpropagation_through_time import BackpropagatedLoss, backpropagate_through_time
 from hf_lecture_models.analysis.comparison_chart import save_comparison
+from hf_lecture_models.analysis.gradient_flow import (
+    GradientFlow,
+    input_jacobians,
+    measure_gradient_flow,
+    save_gradient_flow,
+    step_jacobians,
+    untrained,
+)
 from hf_lecture_models.analysis.learning_curve import save_learning_curve, save_table
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import Neighbour, WordNeighbours, nearest_neighbours, neighbour_table
+from hf_lecture_models.analysis.segmentation import (
+    SegmentationStep,
+    WordSegmentation,
+    save_segmentation,
+    segmentation_steps,
+)
+from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
 
 __all__ = [
+    "AttentionMaps",
+    "BackpropagatedLoss",
+    "GradientFlow",
     "Neighbour",
+    "SegmentationStep",
     "WordNeighbours",
+    "WordSegmentation",
+    "backpropagate_through_time",
+    "get_attention_maps",
+    "input_jacobians",
+    "measure_gradient_flow",
     "nearest_neighbours",
     "neighbour_table",
+    "save_all_heads",
+    "save_attention_map",
+    "save_attention_of_word",
     "save_comparison",
+    "save_gradient_flow",
     "save_learning_curve",
     "save_neighbour_map",
     "save_neighbours",
+    "save_segmentation",
+    "save_surprisal",
     "save_table",
+    "segmentation_steps",
+    "step_jacobians",
+    "untrained",
 ]

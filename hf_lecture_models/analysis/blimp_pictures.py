@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from hf_lecture_models.analysis.figures import figure
+from hf_lecture_models.analysis.figures import COLOURS, figure
 
-_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 _MARKERS = "osD^vP*"
 _CHANCE = 50.0
 
@@ -28,7 +27,7 @@ def save_blimp_picture(results: Mapping[str, Any], path: str | os.PathLike[str],
     """
     rows = sorted(results["paradigms"].items(), key=lambda item: (item[1]["phenomenon"], item[0]))
     places = _places([row["phenomenon"] for _, row in rows])
-    colours = dict(zip(sorted({row["field"] for _, row in rows}), _COLOURS, strict=False))
+    colours = dict(zip(sorted({row["field"] for _, row in rows}), COLOURS, strict=False))
     with figure(path, width=8.5, height=1.2 + 0.19 * places[-1]) as axes:
         for field, colour in colours.items():
             mine = [(place, row) for place, (_, row) in zip(places, rows, strict=True) if row["field"] == field]
@@ -58,7 +57,7 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
             axes.plot(
                 *zip(*points, strict=True),
                 _MARKERS[number % len(_MARKERS)],
-                color=_COLOURS[number % len(_COLOURS)],
+                color=COLOURS[number % len(COLOURS)],
                 markersize=5,
                 label=model,
             )

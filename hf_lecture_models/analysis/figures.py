@@ -4,9 +4,21 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from hf_lecture_models.io.files import staged_file
+
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+"""Paul Tol's "bright" scheme: any two differ for colour-blind eyes too."""
+SEQUENTIAL = "YlGnBu"
+"""ColorBrewer's yellow to blue, which darkens steadily and so keeps its order for all eyes and in grey."""
+FONT_SIZE = 14
+"""Of a slide's smallest letters, in points: readable where the picture is shown at half its width."""
+
+# What would differ between two files of the same picture.
+_METADATA = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 @contextmanager
@@ -14,7 +26,7 @@ def figure(path: str | os.PathLike[str], width: float, height: float, panels: in
     """Yield axes of a figure of so many inches and save it; no window and no global state of pyplot.
 
     Args:
-        path: .png, .svg or .pdf; written beside and renamed.
+        path: .png, .svg or .pdf; written beside and renamed. The same picture makes the same file.
         width, height: in inches.
         panels: axes side by side; one is yielded by itself, several as an array.
         rows: of so many panels each; the array then is (rows, panels).
@@ -24,10 +36,38 @@ def figure(path: str | os.PathLike[str], width: float, height: float, panels: in
         OSError: the file cannot be written.
     """
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(f"drawing {path} needs matplotlib: pip install 'hf-lecture-models[train]'") from error
     drawing = Figure(figsize=(width, height), layout="constrained")
     yield drawing.subplots(rows, panels)
-    with staged_file(path) as stage:
-        drawing.savefig(stage, dpi=120)
+    with staged_file(path) as stage, rc_context({"svg.hashsalt": "hf-lecture-models"}):
+        drawing.savefig(stage, dpi=120, metadata=_METADATA.get(Path(path).suffix))
+
+
+@contextmanager
+def slide(
+    path: str | os.PathLike[str], title: str, caption: str, width: float, height: float, panels: int = 1
+) -> Iterator[Any]:
+    """`figure` for a slide: a title above, a caption below, and letters of `FONT_SIZE` at the axes.
+
+        with slide("map.svg", "layer 4, head 2", caption="BERT. Jack sleeps.", width=8.0, height=6.0) as axes:
+            axes.plot([1, 2], [3, 4], color=COLOURS[0])
+
+    Args:
+        title: what is shown.
+        caption: of which model, and of which text.
+    """
+    letters = int(width * 72 / (0.52 * FONT_SIZE))
+    title, caption = fill(title, letters), fill(caption, letters)
+    extra = (title.count("\n") + caption.count("\n") + 2) * 1.3 * FONT_SIZE / 72
+    with figure(path, width, height + extra, panels) as axes:
+        for one in [axes] if panels == 1 else axes:
+            one.tick_params(labelsize=FONT_SIZE)
+            for axis in (one.xaxis, one.yaxis):
+                axis.label.set_fontsize(FONT_SIZE)
+        drawing = (axes if panels == 1 else axes[0]).figure
+        drawing.suptitle(title, fontsize=FONT_SIZE + 1, parse_math=False)
+        drawing.supxlabel(caption, fontsize=FONT_SIZE, parse_math=False, color="0.25")
+        yield axes

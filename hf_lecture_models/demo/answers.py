@@ -3,26 +3,20 @@
 
 import inspect
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 import torch
 
 from hf_lecture_models.evaluation.encoding import start_token_id, unknown_tokens
-from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
-from hf_lecture_models.evaluation.scoring import TextScore, score_texts
+from hf_lecture_models.evaluation.surprisal import ScoredText, align_spans, score_spans, score_text
 from hf_lecture_models.generation.completion import complete
 
 MAX_CHARACTERS = 5_000
 MAX_SENTENCES = 50
 MAX_NEW_TOKENS = 200
 SHOWN_TOKENS = 10
-
-_WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
 
 
 @dataclass(frozen=True)
@@ -79,39 +73,6 @@ class Sampling:
             "top_k": self.top_k,
             "top_p": float(self.top_p),
         }
-
-
-@dataclass(frozen=True)
-class TokenSpan:
-    """A span of a text with the surprisal of all its tokens; `end` is the position after its last visible character."""
-
-    text: str
-    bits: float
-    end: int | None = None
-    """None for white space alone, and for the end of the text."""
-    unknown: bool = False
-
-
-@dataclass(frozen=True)
-class ScoredText:
-    """A text scored by one model: its spans, the end of the text last, and its measures.
-
-    A text that a closed vocabulary cannot encode has no spans, and probability 0.
-    """
-
-    text: str
-    spans: list[TokenSpan]
-    measures: dict[str, Any]
-
-    @property
-    def possible(self) -> bool:
-        """Whether the model's vocabulary can spell the text at all."""
-        return bool(self.spans)
-
-    @property
-    def bits(self) -> float:
-        """-log2 of the probability of the text that ends here."""
-        return -self.measures["log_prob"] / math.log(2)
 
 
 def checked_text(text: str, what: str = "the text") -> str:
@@ -181,62 +142,10 @@ def rank(loaded: LoadedModel, sentences: Sequence[str], per_token: bool = False)
     def surprisal(scored: ScoredText) -> float:
         return scored.bits / scored.measures["tokens"] if per_token else scored.bits
 
-    return sorted((_scored_text(loaded, score) for score in _scores(loaded, sentences)), key=surprisal)
+    return sorted(score_spans(loaded.model, loaded.tokenizer, sentences), key=surprisal)
 
 
 def compare(models: Sequence[LoadedModel], text: str) -> list[ScoredText]:
-    """One text scored by each model, cut into the same spans for all.
-
-    A span ends where every tokenizer ends a token; in a text with white space, only where a word ends too.
-    """
-    scored = [_scored_text(loaded, _scores(loaded, [checked_text(text)])[0]) for loaded in models]
-    ends = [{span.end for span in one.spans} - {None} for one in scored if one.possible]
-    cuts = set.intersection(*ends) if ends else set()
-    words = {match.end() for match in _WORD_END.finditer(text)}
-    if len(words) > 1:
-        cuts &= words
-    return [ScoredText(text, _joined(one.spans, cuts), one.measures) for one in scored]
-
-
-def _joined(spans: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
-    """Spans that end at `cuts`, and a last one for the rest."""
-    joined: list[TokenSpan] = []
-    group: list[TokenSpan] = []
-    for span in spans:
-        group.append(span)
-        if span.end in cuts or span is spans[-1]:
-            text, bits = "".join(one.text for one in group), math.fsum(one.bits for one in group)
-            joined.append(TokenSpan(text, bits, span.end, any(one.unknown for one in group)))
-            group = []
-    return joined
-
-
-def _scores(loaded: LoadedModel, texts: Sequence[str]) -> list[TextScore]:
-    return score_texts(loaded.model, loaded.tokenizer, texts, batch_size=16)
-
-
-def _scored_text(loaded: LoadedModel, score: TextScore) -> ScoredText:
-    sums = PerplexityAccumulator(loaded.model, loaded.tokenizer)
-    sums.add(score)
-    spans = _spans(loaded.tokenizer, score) if score.encoded.possible else []
-    return ScoredText(score.encoded.text, spans, sums.measures())
-
-
-def _spans(tokenizer: Any, score: TextScore) -> list[TokenSpan]:
-    """Each token with the white space before it (tokens of one character together), and a span for the text's end."""
-    text = score.encoded.text
-    options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
-    ends = [end for _, end in tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]]
-    *bits, last = (-score.log_probs / math.log(2)).tolist()
-    unknown = set(score.encoded.unknown_tokens)
-    spans: list[TokenSpan] = []
-    start = 0
-    # Bytes of one character end at the same place.
-    for end, tokens in groupby(enumerate(ends), key=itemgetter(1)):
-        places = [place for place, _ in tokens]
-        covered = text[start:end]
-        visible_end = start + len(covered.rstrip()) if covered.strip() else None
-        total = math.fsum(bits[place] for place in places)
-        spans.append(TokenSpan(covered, total, visible_end, not unknown.isdisjoint(places)))
-        start = end
-    return [*spans, TokenSpan(text[start:], last)]
+    """One text scored by each model, cut into the same spans for all."""
+    text = checked_text(text)
+    return align_spans([score_text(loaded.model, loaded.tokenizer, text) for loaded in models], text)

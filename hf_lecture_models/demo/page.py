@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The page itself, in gradio: three tabs over the functions of `answers` and `rendering`.
+"""The page itself, in gradio: tabs over the functions of `answers`, `inside` and `rendering`.
 
 It keeps no state: an answer follows from what stands in the fields, so that users do not notice each other.
 """
@@ -7,14 +7,11 @@ It keeps no state: an answer follows from what stands in the fields, so that use
 import ipaddress
 import os
 import sys
-import textwrap
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
-
-from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.demo import rendering
 from hf_lecture_models.demo.answers import (
@@ -29,9 +26,12 @@ from hf_lecture_models.demo.answers import (
     next_tokens,
     rank,
 )
+from hf_lecture_models.demo.fields import add_button, add_choice_of_model, add_html
 from hf_lecture_models.demo.guard import Guard
+from hf_lecture_models.demo.inside_tabs import inside_tabs
 from hf_lecture_models.demo.style import CSS
-from hf_lecture_models.loading import load_model
+from hf_lecture_models.evaluation.surprisal import CAUSAL, kind_of
+from hf_lecture_models.loading import load_model, short_name
 
 _MAX_WAITING = 32
 _DECODING = ("greedy search", "sampling")
@@ -39,13 +39,18 @@ _ORDERS = ("the whole sentence", "a token, on average")
 
 
 def load_models(names: Sequence[str]) -> list[LoadedModel]:
-    """Load models, named by the last part of their path: the page shows nothing else of this machine's folders."""
+    """Load models of texts, named by the last part of their path: the page tells nothing else of folders here.
+
+    Raises:
+        OSError, ValueError: a model is not there, is damaged, or reads no texts.
+    """
     models = []
-    for letter, name in zip("AB", names, strict=False):
-        model, tokenizer = load_model(name, AutoModelForCausalLM)
+    for letter, name in zip(ascii_uppercase, names, strict=False):
+        model, tokenizer = load_model(name)
+        if model.main_input_name != "input_ids":
+            raise ValueError(f"{name} reads {model.main_input_name}; this page takes models of texts")
         model.eval()
-        path = Path(name)
-        shown = path.resolve().name if path.exists() else name
+        shown = short_name(name)
         models.append(LoadedModel(f"{letter}: {shown}" if len(names) > 1 else shown, model, tokenizer))
     return models
 
@@ -54,7 +59,7 @@ def serve(names: Sequence[str], host: str = "127.0.0.1", port: int | None = None
     """Serve the page until Ctrl-C.
 
     Args:
-        names: of one model or two.
+        names: of models, at most 26.
         port: None: the first free one from 7860 on.
         browser: open it in a browser of this machine.
 
@@ -127,26 +132,6 @@ def launch(page: Any, host: str = "127.0.0.1", port: int | None = None) -> str:
     return str(address)
 
 
-def answered(answer: Callable[..., tuple[str, ...]], outputs: int) -> Callable[..., list[str] | str]:
-    """`answer` as a function for gradio, which shows an error as one line in the first of its outputs."""
-
-    def run(*inputs: Any) -> list[str] | str:
-        shown = attempt(*inputs)
-        return shown[0] if outputs == 1 else shown
-
-    def attempt(*inputs: Any) -> list[str]:
-        try:
-            return list(answer(*inputs))
-        except (TypeError, ValueError) as error:
-            message = textwrap.shorten(str(error), 300, placeholder=" ...")
-        except Exception as error:
-            print(f"hf-lecture demo: {type(error).__name__}: {error}", file=sys.stderr)
-            message = "the model could not answer this; the terminal of the page says why"
-        return [rendering.render_error(message), *[""] * (outputs - 1)]
-
-    return run
-
-
 def build_page(models: Sequence[LoadedModel]) -> Any:
     """The page as a `gradio.Blocks`, not yet served."""
     # Read when gradio is imported.
@@ -155,13 +140,13 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
 
     with gradio.Blocks(analytics_enabled=False, title="Language models") as page:
         names = rendering.escaped(", ".join(loaded.name for loaded in models))
-        _html(gradio, f'<div class="hfl"><h1>Language models</h1><p class="note">{names}</p></div>')
-        with gradio.Tab("Continue"):
-            _continue_tab(gradio, models)
-        with gradio.Tab("Rank"):
-            _rank_tab(gradio, models)
-        with gradio.Tab("Compare"):
-            _compare_tab(gradio, models)
+        add_html(gradio, f'<div class="hfl"><h1>Language models</h1><p class="note">{names}</p></div>')
+        causal = [loaded for loaded in models if kind_of(loaded.model) == CAUSAL]
+        for name, tab in {"Continue": _continue_tab, "Rank": _rank_tab, "Compare": _compare_tab}.items():
+            if causal:
+                with gradio.Tab(name):
+                    tab(gradio, causal)
+        inside_tabs(gradio, models)
     return page
 
 
@@ -173,7 +158,7 @@ def _continue_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         result = continue_text(models[which], text, sampling)
         return rendering.render_continuation(result), rendering.render_next_tokens(next_tokens(models[which], text))
 
-    which = _choice_of_model(gradio, models)
+    which = add_choice_of_model(gradio, models)
     text = gradio.Textbox(label="Text", lines=3, placeholder=f"At most {MAX_CHARACTERS:,} characters", elem_id="prompt")
     with gradio.Row():
         new = gradio.Slider(1, MAX_NEW_TOKENS, 30, step=1, label="New tokens at most")
@@ -186,7 +171,7 @@ def _continue_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         top_p = gradio.Slider(0.01, 1, 1, step=0.01, label="Top-p", info="only from the most probable that add up to p")
         seed = gradio.Number(None, label="Seed", precision=0, info="the same seed, the same text")
     inputs = [which, text, new, decoding, temperature, top_k, top_p, seed]
-    _button(gradio, "Continue", answer, inputs, ["continuation", "next-tokens"])
+    add_button(gradio, "Continue", answer, inputs, ["continuation", "next-tokens"])
 
 
 def _rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
@@ -194,11 +179,11 @@ def _rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         ranking = rank(models[which], checked_sentences(text), per_token=order == _ORDERS[1])
         return (rendering.render_ranking(ranking),)
 
-    which = _choice_of_model(gradio, models)
+    which = add_choice_of_model(gradio, models)
     hint = f"At most {MAX_SENTENCES} sentences, one per line"
     text = gradio.Textbox(label="Sentences", lines=5, placeholder=hint, elem_id="sentences")
     order = gradio.Radio(_ORDERS, value=_ORDERS[0], label="Best first by the probability of")
-    _button(gradio, "Rank", answer, [which, text, order], ["ranking"])
+    add_button(gradio, "Rank", answer, [which, text, order], ["ranking"])
 
 
 def _compare_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
@@ -206,27 +191,11 @@ def _compare_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return (rendering.render_comparison([loaded.name for loaded in models], compare(models, text)),)
 
     if len(models) < 2:
-        _html(gradio, '<div class="hfl"><p>Start the page with two models: hf-lecture demo MODEL MODEL2</p></div>')
+        add_html(
+            gradio,
+            '<div class="hfl"><p>Start the page with two language models: hf-lecture demo MODEL MODEL2</p></div>',
+        )
         return
     hint = f"At most {MAX_CHARACTERS:,} characters"
     text = gradio.Textbox(label="Text", lines=3, placeholder=hint, elem_id="compared")
-    _button(gradio, "Compare", answer, [text], ["comparison"])
-
-
-def _choice_of_model(gradio: Any, models: Sequence[LoadedModel]) -> Any:
-    names = [loaded.name for loaded in models]
-    return gradio.Radio(names, value=names[0], type="index", label="Model", visible=len(names) > 1)
-
-
-def _button(
-    gradio: Any, label: str, answer: Callable[..., tuple[str, ...]], inputs: list[Any], outputs: list[str]
-) -> None:
-    """A button whose answer goes into one field of HTML per name in `outputs`; one answer at a time, others wait."""
-    button = gradio.Button(label, variant="primary", elem_id=f"button-{label.lower()}")
-    fields = [_html(gradio, elem_id=name) for name in outputs]
-    run = answered(answer, len(fields))
-    button.click(run, inputs, fields, concurrency_limit=1, concurrency_id="model", api_visibility="private")
-
-
-def _html(gradio: Any, value: str = "", **options: Any) -> Any:
-    return gradio.HTML(value, apply_default_css=False, **options)
+    add_button(gradio, "Compare", answer, [text], ["comparison"])

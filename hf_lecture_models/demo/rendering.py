@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hf_lecture_models.analysis.neighbours import shown
-from hf_lecture_models.demo.answers import NextToken, ScoredText, TokenSpan
+from hf_lecture_models.demo.answers import NextToken
 from hf_lecture_models.demo.style import STEPS, step, step_name
+from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpan
 
 _KINDS = {"end": "end of the text", "unknown": "an unknown word"}
 # The page puts values into a template of its own, in which these characters have a meaning.
@@ -108,7 +109,7 @@ def render_comparison(names: Sequence[str], scored: Sequence[ScoredText]) -> str
         for name, cells in rows.items()
     )
     note = (
-        '<p class="note">Below each word its bits under the first model, then under the second; fewer is better. '
+        '<p class="note">Below each word its bits under each model in turn; fewer is better. '
         "Bits per byte count the spelling of unknown words and compare any two models; perplexities per token only "
         "models of the same vocabulary.</p>"
     )
@@ -123,6 +124,43 @@ def _pairs(scored: Sequence[ScoredText]) -> str:
         for spans in zip(*aligned, strict=True)
     )
     return f'{_legend()}{refusals}<div class="pieces">{pairs}</div>'
+
+
+def render_surprisal(names: Sequence[str], sentences: Sequence[Sequence[ScoredText]]) -> str:
+    """A table for each sentence: a row for each model, a coloured cell for each word, and the sum, in bold if least."""
+    least = [min(scored, key=lambda one: one.bits) for scored in zip(*sentences, strict=True)]
+    tables = "".join(_surprisal_table(names, scored, least) for scored in sentences)
+    note = (
+        '<p class="note">A language model is surprised by a word after those before it, and by the end of the text; a '
+        "model of masked words (BERT) by a word between all the others: its sums are no probabilities and compare with "
+        "its own alone. In bold: the sentence that the model finds the most probable.</p>"
+    )
+    return _page(f"{_legend()}{tables}{note}")
+
+
+def _surprisal_table(names: Sequence[str], scored: Sequence[ScoredText], least: Sequence[ScoredText]) -> str:
+    words = next((one.spans for one in scored if one.possible), [])
+    head = "".join(f'<th class="word">{_label(span)}</th>' for span in words)
+    rows = ""
+    for name, one, best in zip(names, scored, least, strict=True):
+        cells = "".join(map(_bits_cell, one.spans)) or f"<td colspan={max(1, len(words))}>{_impossible(one)}</td>"
+        total = f"<b>{_bits(one.bits)}</b>" if one is best else _bits(one.bits)
+        rows += f'<tr><th class="name">{escaped(name)}</th>{cells}<td class="number">{total}</td></tr>'
+    table = f'<table class="surprisal"><thead><tr><th></th>{head}<th class="number">sum</th></tr></thead>'
+    return f'<div class="wide">{table}<tbody>{rows}</tbody></table></div>'
+
+
+def _bits_cell(span: TokenSpan) -> str:
+    if math.isnan(span.bits):
+        return '<td class="number">–</td>'
+    return f'<td class="number step{step(span.bits)}"><span{_unknown(span)}>{_bits(span.bits)}</span></td>'
+
+
+def render_picture(svg: str, description: str) -> str:
+    """A picture, its bytes of SVG in base 64; a link saves it."""
+    source = f"data:image/svg+xml;base64,{svg}"
+    link = f'<a download="picture.svg" href="{source}">Save the picture (SVG)</a>'
+    return _page(f'<img class="picture" alt="{escaped(description)}" src="{source}"><p class="note">{link}</p>')
 
 
 def _small(span: TokenSpan) -> str:

@@ -55,6 +55,8 @@ CSS = (
 .hfl td.bar { width: 40%; min-width: 3em; }
 .hfl td.bar div { height: 0.9rem; min-width: 1px; background: #225ea8; border-radius: 2px; }
 .dark .hfl td.bar div { background: #7fcdbb; }
+.hfl .wide { overflow-x: auto; }
+.hfl .picture { max-width: 100%; height: auto; background: #ffffff; }
 .hfl .special { font-style: italic; }
 .hfl .text { white-space: pre-wrap; padding: 0.6rem 0.8rem; border: 1px solid var(--border-color-primary);
   border-radius: 6px; max-height: 24rem; overflow-y: auto; }

@@ -153,7 +153,7 @@ def score_texts(
     check_tokenizer(model, tokenizer)
     # Equal rows go through the model once: rounding must not separate equal probabilities.
     distinct = {row.tobytes(): row for row in rows if row is not None}
-    with _evaluating(model):
+    with evaluating(model):
         scores = _score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
     log_probs = dict(zip(distinct, scores, strict=True))
     return [
@@ -182,7 +182,7 @@ def score_stream(
     check_tokenizer(model, tokenizer)
     stream = np.concatenate(rows) if rows else np.zeros(0, np.int64)
     limit = ContextLimit.of(model)
-    with _evaluating(model):
+    with evaluating(model):
         if not len(stream):
             log_probs = np.zeros(0)
         elif limit.carries_state:
@@ -212,7 +212,16 @@ def _impossible_score(encoded: EncodedText) -> TextScore:
 
 
 @contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: Any) -> Iterator[None]:
+    """Without dropout and gradients in the block; training goes on afterwards, if it was on.
+
+    >>> layer = torch.nn.Dropout()
+    >>> with evaluating(layer):
+    ...     print(layer.training, torch.is_grad_enabled())
+    False False
+    >>> layer.training
+    True
+    """
     training = model.training
     model.eval()
     try:

@@ -5,8 +5,8 @@ import asyncio
 
 import pytest
 
+from hf_lecture_models.demo.fields import answered
 from hf_lecture_models.demo.guard import MAX_BODY, Guard
-from hf_lecture_models.demo.page import answered
 
 LOCAL = frozenset({"127.0.0.1", "localhost"})
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from hf_lecture_models.demo.answers import NextToken, ScoredText, TokenSpan
+from hf_lecture_models.demo.answers import NextToken
 from hf_lecture_models.demo.rendering import (
     render_comparison,
     render_continuation,
@@ -16,6 +16,7 @@ from hf_lecture_models.demo.rendering import (
     render_ranking,
 )
 from hf_lecture_models.demo.style import CSS, STEPS, step
+from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpan
 
 EVIL = "</span><script>alert(1)</script> <img src=x onerror='alert(2)'> \" ${alert(3)} {{value}} `x`"
 

@@ -201,6 +201,32 @@ def test_two_models_are_compared(view, models):
         assert sum(bits[column::2]) == pytest.approx(-one["log_prob"] / math.log(2), abs=0.2)
 
 
+def test_the_inside_is_seen(view):
+    """Each tab answers with its table or picture, or says what the model cannot show."""
+    pytest.importorskip("matplotlib")
+    view.get_by_role("tab", name="Surprisal").click()
+    view.fill("#weighed textarea", f"the cat ran\nthe {EVIL}")
+    view.click("#button-see-surprisal")
+    view.wait_for_selector("#surprisal table")
+    assert view.locator("#surprisal table").count() == 2
+    assert view.locator("#surprisal tbody th.name").all_inner_texts() == 2 * ["A: trigram", f"B: {NAME}"]
+    view.get_by_role("tab", name="Attention").click()
+    view.click("#button-see-attention")
+    view.wait_for_selector("#attention .error")
+    assert "NGramForCausalLM has no attention" in view.inner_text("#attention")
+    view.get_by_role("tab", name="Gradients").click()
+    view.fill("#followed textarea", "the cat ran")
+    view.click("#button-see-gradients")
+    view.wait_for_selector("#gradients img")
+    assert view.eval_on_selector("#gradients img", "one => one.decode().then(() => one.naturalWidth)") > 300
+    assert "A: trigram: NGramForCausalLM has no word vectors" in view.inner_text("#gradients .error")
+    view.get_by_role("tab", name="Segmentation").click()
+    view.fill("#segmented textarea", "the cat")
+    view.click("#button-see-segmentation")
+    view.wait_for_selector("#segmentation .error")
+    assert "WordTokenizer neither merges nor matches" in view.inner_text("#segmentation")
+
+
 @pytest.fixture
 def command(models, tmp_path, monkeypatch, capsys):
     """`hf-lecture demo MODEL ...` that is interrupted as soon as it waits: exit status, output and errors."""

@@ -1,0 +1,114 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""How gradients flow through time (slides R:436-477): RNN, GRU, LSTM and self-attention, before training and after it.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.gradient_flow [--share 12] [--epochs 2] [--picture gradient_flow.svg]
+
+One layer of 100 units each, a language model of the words of the first part of WikiText-2. Of held-out texts of 60
+tokens: |∂h_L/∂u_l| against the distance L - l, its geometric mean over the texts; and of one step's Jacobian
+∂s_l/∂s_{l-1} the singular values: their median, the largest, and the share of those above 0.9.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, set_seed
+
+from benchmarks.common import ROOT, data_folder, read_options, refuse_stopped, timed, write_results
+from hf_lecture_models import WordTokenizer, evaluate_language_model
+from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow
+from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
+from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.trainer.recipe import load_recipe
+
+HIDDEN, TOKENS, TEXTS = 100, 60, 8
+DISTANCES = (0, 1, 5, 10, 20, 40, 58)  # up to the first word; at 59 stands <s>
+RECURRENT = {"learning_rate": 0.003, "layout": "stream", "sequence_length": 35}
+ATTENTION = {"learning_rate": 0.002, "layout": "blocks", "sequence_length": 64}
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "RNN": ("recurrent_tiny", {**RECURRENT, "model.cell_type": "elman"}),
+    "GRU": ("recurrent_tiny", {**RECURRENT, "model.cell_type": "gru"}),
+    "LSTM": ("recurrent_tiny", {**RECURRENT, "model.cell_type": "lstm"}),
+    "self-attention": ("self_attention_tiny", {**ATTENTION, "model.max_position_embeddings": 64}),
+}
+COMMON = {"batch_size": 20, "accumulation_steps": 1, "warmup_steps": 20, "clip_norm": 0.25, "log_every": 50}
+SHAPE = {"model.hidden_size": HIDDEN, "model.num_hidden_layers": 1}
+
+
+def make_model(name: str, tokenizer: WordTokenizer, epochs: float, folder: str) -> tuple[Any, CausalLMRecipe]:
+    """A model with random weights, and how it is to be trained."""
+    file, overrides = MODELS[name]
+    settings = COMMON | SHAPE | overrides | {"epochs": epochs, "output_dir": folder, "save_every": None}
+    recipe = load_recipe(ROOT / "training" / "recipes" / f"{file}.yaml", settings, recipe_class=CausalLMRecipe)
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    set_seed(recipe.seed)
+    config = AutoConfig.for_model(**recipe.model, **ids, vocab_size=len(tokenizer))
+    return AutoModelForCausalLM.from_config(config), recipe
+
+
+def measure(model: Any, tokenizer: WordTokenizer, texts: list[str]) -> dict[str, Any]:
+    """Norms by distance, and what a step's Jacobian does."""
+    flows = [measure_gradient_flow(model, tokenizer, text) for text in texts]
+    norms = torch.stack([flow.norms.flip(0) for flow in flows]).clamp(min=1e-300).log().mean(0).exp()
+    figures: dict[str, Any] = {"norms": {distance: norms[distance].item() for distance in DISTANCES}}
+    figures["norm at the farthest over the nearest"] = (norms[DISTANCES[-1]] / norms[0]).item()
+    if flows[0].step_singular_values is not None:
+        values = torch.cat([flow.step_singular_values.flatten() for flow in flows])
+        figures["step"] = {"median": values.median().item(), "above 0.9": (values > 0.9).double().mean().item()}
+        figures["step"]["largest"] = values.max().item()
+    return figures
+
+
+def held_out_texts(lines: list[str]) -> list[str]:
+    """Beginnings of paragraphs, of so many words that `<s>` and they are `TOKENS`."""
+    paragraphs = [line.split() for line in lines if len(line.split()) >= TOKENS and not line.strip().startswith("=")]
+    return [" ".join(words[: TOKENS - 1]) for words in paragraphs[:TEXTS]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--share", type=int, default=12, help="train on the first 1/SHARE of the lines")
+    parser.add_argument("--epochs", type=float, default=2, help="of training")
+    parser.add_argument("--picture", type=Path, help="draw the first text's flow into this file")
+    arguments = read_options(parser)
+    torch.set_num_threads(1)
+    folder = data_folder() / "wikitext-2"
+    everything, held_out = (list(read_texts(folder / f"{split}.txt")) for split in ("train", "valid"))
+    texts = everything[: len(everything) // arguments.share]
+    tokenizer = WordTokenizer.train(texts, vocab_size=10_000, progress=False)
+    looked_at = held_out_texts(held_out)
+    models, flows = {}, {}
+    for name in MODELS:
+        with tempfile.TemporaryDirectory() as output:
+            model, recipe = make_model(name, tokenizer, arguments.epochs, output)
+            fresh = measure(model.eval(), tokenizer, looked_at)
+            flows[name + UNTRAINED] = measure_gradient_flow(model, tokenizer, looked_at[0])
+            result, cpu_seconds, _ = timed(
+                lambda model=model, recipe=recipe, output=output: train_causal_lm(
+                    model, tokenizer, texts, None, output, recipe, quiet=True
+                )
+            )
+            refuse_stopped(result)
+        flows[name] = measure_gradient_flow(model.eval(), tokenizer, looked_at[0])
+        perplexity = evaluate_language_model(model, tokenizer, held_out[: len(held_out) // 8], stream=True)[
+            "perplexity"
+        ]
+        models[name] = {"untrained": fresh, "trained": measure(model, tokenizer, looked_at)} | {
+            "validation_perplexity": round(perplexity, 1),
+            "steps": result.step,
+            "tokens": result.items,
+            "cpu_seconds": round(cpu_seconds),
+        }
+        print(f"{name}: {models[name]}", flush=True)
+    if arguments.picture:
+        caption = f"Words of WikiText-2, one layer of {HIDDEN} units; a held-out text of {TOKENS} tokens"
+        save_gradient_flow(flows, arguments.picture, caption)
+    write_results("gradient_flow", {"hidden_size": HIDDEN, "tokens": TOKENS, "texts": len(looked_at), "models": models})
+
+
+if __name__ == "__main__":
+    main()

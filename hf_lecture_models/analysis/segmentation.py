@@ -1,0 +1,224 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""How a text falls into tokens, step by step: the merges of byte-pair encoding, the longest matches of WordPiece.
+
+Byte-pair encoding (slides Y:371-405) begins with characters, or bytes, and of all pairs of neighbours that are merges
+it applies the one that was learned first, until none is left. WordPiece (Y:402) takes the longest piece of its
+vocabulary that begins the word, then the longest that goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
+from hf_lecture_models.analysis.neighbours import shown
+
+_MOST_ROWS = 40
+# Of a letter of a monospaced font: its width as a part of its size, and points in an inch.
+_LETTER = 0.61 * FONT_SIZE / 72
+
+
+@dataclass(frozen=True)
+class SegmentationStep:
+    """What a word consists of after one step.
+
+    Attributes:
+        symbols: its parts from left to right; WordPiece's last one may be the rest that is still to be read.
+        rule: what was done.
+        new: which of the symbols the step made.
+    """
+
+    symbols: tuple[str, ...]
+    rule: str
+    new: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class WordSegmentation:
+    """A word, as the tokenizer cuts it out of the text, on its way to its tokens, the last step's symbols."""
+
+    word: str
+    steps: tuple[SegmentationStep, ...]
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens that it becomes."""
+        return self.steps[-1].symbols
+
+
+def segmentation_steps(tokenizer: Any, text: str) -> list[WordSegmentation]:
+    """Follow each word of a text from its characters to its tokens.
+
+    >>> from hf_lecture_models import BpeTokenizer
+    >>> tokenizer = BpeTokenizer.train(["lower lowest newer wider wide"], merges=5, end_of_word="#", progress=False)
+    >>> for step in segmentation_steps(tokenizer, "lowest")[0].steps:
+    ...     print(" ".join(step.symbols), "|", step.rule)
+    l o w e s t# | characters
+    lo w e s t# | merge 3: l + o
+    low e s t# | merge 4: lo + w
+
+    Args:
+        tokenizer: one of transformers on the Rust library, of byte-pair encoding or WordPiece; a special token's
+            spelling in the text is plain text.
+
+    Raises:
+        TypeError: `text` is no str.
+        ValueError: the text is blank, or the tokenizer works by other rules.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {type(text).__name__}")
+    if not text.strip():
+        raise ValueError("the text is blank, so there is nothing to see; give some words")
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    kind = type(backend.model).__name__ if backend is not None else type(tokenizer).__name__
+    if kind not in ("BPE", "WordPiece"):
+        raise ValueError(
+            f"{type(tokenizer).__name__} neither merges nor matches pieces; steps are shown of byte-pair encoding and "
+            f"WordPiece. Its tokens are: {' '.join(map(shown, tokenizer.tokenize(text)))}"
+        )
+    assert backend is not None
+    if getattr(backend.model, "dropout", None):
+        raise ValueError("with dropout every segmentation is another one; leave the block of tokenizer.dropout(...)")
+    words = _split(backend, text)
+    settings = json.loads(backend.to_str())["model"]
+    follow = _Merges(settings).steps if kind == "BPE" else _Matches(settings).steps
+    found = [WordSegmentation(word, tuple(follow(word))) for word in words]
+    for one in found:
+        if one.tokens != tuple(token.value for token in backend.model.tokenize(one.word)):
+            raise ValueError(f"{shown(one.word)} is segmented by a rule of this tokenizer that is not shown here")
+    return found
+
+
+def _split(backend: Any, text: str) -> list[str]:
+    if backend.normalizer is not None:
+        text = backend.normalizer.normalize_str(text)
+    if backend.pre_tokenizer is None:
+        return [text]
+    return [piece for piece, _ in backend.pre_tokenizer.pre_tokenize_str(text)]
+
+
+class _Merges:
+    """Byte-pair encoding, with the settings of a saved model."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        merges = (tuple(pair.split(" ")) if isinstance(pair, str) else tuple(pair) for pair in settings["merges"])
+        self.ranks = {pair: rank for rank, pair in enumerate(merges)}
+        self.vocabulary, self.unknown = settings["vocab"], settings["unk_token"]
+        self.prefix, self.mark = settings["continuing_subword_prefix"] or "", settings["end_of_word_suffix"] or ""
+        self.looks_up_words = settings.get("ignore_merges", False)
+
+    def steps(self, word: str) -> Iterator[SegmentationStep]:
+        if self.looks_up_words and word in self.vocabulary:
+            yield SegmentationStep((word,), "a word of the vocabulary", (0,))
+            return
+        symbols = self._characters(word)
+        yield SegmentationStep(tuple(symbols), "characters")
+        while known := [pair for pair in pairwise(symbols) if pair in self.ranks]:
+            pair = min(known, key=self.ranks.__getitem__)
+            symbols, new = self._merge(symbols, pair)
+            rule = f"merge {self.ranks[pair] + 1:,}: {shown(pair[0])} + {shown(pair[1])}"
+            yield SegmentationStep(tuple(symbols), rule, tuple(new))
+
+    def _characters(self, word: str) -> list[str]:
+        symbols = [self.prefix * (i > 0) + letter for i, letter in enumerate(word)]
+        symbols[-1] += self.mark
+        return [symbol if symbol in self.vocabulary or self.unknown is None else self.unknown for symbol in symbols]
+
+    def _merge(self, symbols: Sequence[str], pair: tuple[str, ...]) -> tuple[list[str], list[int]]:
+        merged, new = list[str](), list[int]()
+        rest = list(symbols)
+        while rest:
+            if tuple(rest[:2]) == pair:
+                new.append(len(merged))
+                merged.append(rest.pop(0) + rest.pop(0).removeprefix(self.prefix))
+            else:
+                merged.append(rest.pop(0))
+        return merged, new
+
+
+class _Matches:
+    """WordPiece, with the settings of a saved model."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.vocabulary, self.unknown = settings["vocab"], settings["unk_token"]
+        self.prefix, self.longest = settings["continuing_subword_prefix"], settings["max_input_chars_per_word"]
+
+    def steps(self, word: str) -> Iterator[SegmentationStep]:
+        yield SegmentationStep((word,), "word")
+        if len(word) > self.longest:
+            yield SegmentationStep((self.unknown,), f"more than {self.longest} characters", (0,))
+            return
+        pieces, begin = list[str](), 0
+        while begin < len(word):
+            prefix = self.prefix * (begin > 0)
+            ends = (end for end in range(len(word), begin, -1) if prefix + word[begin:end] in self.vocabulary)
+            end = next(ends, None)
+            if end is None:
+                rule = f"no piece {'begins with' if begin == 0 else 'goes on with'} {shown(word[begin])}"
+                yield SegmentationStep((self.unknown,), rule, (0,))
+                return
+            pieces.append(prefix + word[begin:end])
+            begin = end
+            rest = (self.prefix + word[begin:],) if begin < len(word) else ()
+            what = "begins the word" if len(pieces) == 1 else "goes on"
+            yield SegmentationStep((*pieces, *rest), f"the longest that {what}", (len(pieces) - 1,))
+
+
+def save_segmentation(
+    words: Sequence[WordSegmentation], path: str | os.PathLike[str], tokenizer_name: str, text: str
+) -> None:
+    """Draw the steps, a row for each, what is new in blue; `tokenizer_name` and `text` stand in the caption.
+
+    Args:
+        words: what `segmentation_steps` returned.
+        path: .svg, .pdf or .png; written beside and renamed.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: there are no words, or more than 40 rows.
+    """
+    rows = [step for word in words for step in (*word.steps, None)][:-1]
+    if not 0 < len(rows) <= _MOST_ROWS:
+        raise ValueError(f"{len(rows)} rows do not make a picture that can be read; at most {_MOST_ROWS}: fewer words")
+    widest = max(_width(step.symbols) for step in rows if step is not None)
+    letters = widest + 2 + max(len(step.rule) for step in rows if step is not None)
+    with slide(
+        path, f"How {tokenizer_name} segments, step by step", text, max(6.0, letters * _LETTER), 0.36 * len(rows)
+    ) as axes:
+        axes.axis("off")
+        axes.set_xlim(0, letters)
+        axes.set_ylim(len(rows), 0)
+        for row, step in enumerate(rows):
+            if step is not None:
+                _draw_step(axes, row + 0.5, step, widest + 2)
+
+
+def _width(symbols: Iterable[str]) -> float:
+    return sum(len(shown(symbol)) + 1.5 for symbol in symbols)
+
+
+def _draw_step(axes: Any, y: float, step: SegmentationStep, right: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    x = 0.0
+    for index, symbol in enumerate(step.symbols):
+        width = len(shown(symbol)) + 1.0
+        is_new = index in step.new
+        axes.add_patch(
+            Rectangle((x, y - 0.4), width, 0.8, facecolor=COLOURS[0] if is_new else "white", edgecolor="0.4")
+        )
+        style: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": FONT_SIZE,
+            "family": "monospace",
+            "parse_math": False,
+        }
+        axes.text(x + width / 2, y, shown(symbol), color="white" if is_new else "black", **style)
+        x += width + 0.5
+    axes.text(right, y, step.rule, va="center", fontsize=FONT_SIZE, color="0.25", parse_math=False)

@@ -1,0 +1,64 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""A picture of one text under several models: the surprisal of each word. Needs matplotlib (extra `train`)."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hf_lecture_models.analysis.figures import FONT_SIZE, SEQUENTIAL, slide
+
+_MOST_WORDS = 30
+# From so many bits on all is equally dark: a word in a million.
+_DARKEST = 20.0
+
+
+def save_surprisal(
+    words: Sequence[str], bits: Mapping[str, Sequence[float]], path: str | os.PathLike[str], caption: str
+) -> None:
+    """Draw a table with a row for each model and a column for each word, dark where the word surprises, and the sums.
+
+        save_surprisal(["the", "cat", "end"], {"bigram": [2.0, 5.5, 1.0]}, "surprisal.svg", caption="...")
+
+    Args:
+        words: in their order, what ends the text too.
+        bits: -log2 P of each word, by the model's name; NaN where it gives none.
+        path: .svg, .pdf or .png; written beside and renamed.
+        caption: what the numbers are.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: there are more than 30 words, or none.
+    """
+    if not 0 < len(words) <= _MOST_WORDS or not bits:
+        raise ValueError(
+            f"a picture of {len(bits)} models and {len(words)} words cannot be read; give up to {_MOST_WORDS} words"
+        )
+    import matplotlib
+
+    colours = matplotlib.colormaps[SEQUENTIAL]
+    longest = max(map(len, bits))
+    width = 0.72 * (len(words) + 1.4) + 0.12 * longest
+    height = 0.5 * len(bits) + 0.12 * max(map(len, words)) + 0.2
+    with slide(path, "Surprisal of each word in bits (−log₂ P)", caption, max(7.0, width), height) as axes:
+        for row, values in enumerate(bits.values()):
+            for column, value in enumerate(values):
+                known = not math.isnan(value)
+                shade = min(value, _DARKEST) / _DARKEST if known else 0.0
+                face = colours(shade) if known else (1.0, 1.0, 1.0)
+                axes.add_patch(matplotlib.patches.Rectangle((column, row), 1, 1, facecolor=face, edgecolor="white"))
+                _write(axes, column + 0.5, row, value, "white" if shade > 0.55 else "black")
+            _write(axes, len(words) + 0.9, row, math.fsum(v for v in values if not math.isnan(v)), "black")
+        axes.set_xlim(0, len(words) + 1.4)
+        axes.set_ylim(len(bits), 0)
+        places = [*(place + 0.5 for place in range(len(words))), len(words) + 0.9]
+        axes.set_xticks(places, [*words, "sum"], rotation=60, ha="left", rotation_mode="anchor", parse_math=False)
+        axes.set_yticks([row + 0.5 for row in range(len(bits))], list(bits), parse_math=False)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+
+
+def _write(axes: Any, x: float, row: int, value: float, colour: str) -> None:
+    text = "–" if math.isnan(value) else "∞" if math.isinf(value) else f"{abs(value):.1f}"
+    axes.text(x, row + 0.5, text, ha="center", va="center", fontsize=FONT_SIZE, color=colour)

@@ -1,0 +1,83 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""One text, or a pair, as a model reads it: what attention maps and gradients begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+from torch import Tensor
+
+from hf_lecture_models.analysis.neighbours import shown
+from hf_lecture_models.base.limits import check_tokenizer, input_limit
+
+
+@dataclass(frozen=True)
+class TextInput:
+    """A text in tokens.
+
+    Attributes:
+        inputs: of the model's `forward`, each (1, seq), on its device.
+        tokens: as the tokenizer prints them, those of its template too.
+        special: whether the template put the token there.
+    """
+
+    inputs: dict[str, Tensor]
+    tokens: tuple[str, ...]
+    special: tuple[bool, ...]
+
+    def find(self, tokenizer: Any, word: str) -> int:
+        """The position of a word, of the first one where it stands several times.
+
+        Raises:
+            ValueError: no token of the text is this word.
+        """
+        alone = (tokenizer(form, add_special_tokens=False)["input_ids"] for form in (f" {word}", word))
+        wanted = {ids[0] for ids in alone if len(ids) == 1} - {tokenizer.unk_token_id}
+        ids = self.inputs["input_ids"][0].tolist()
+        named = (i for i, token in enumerate(self.tokens) if ids[i] in wanted or token == word)
+        position = next(named, None)
+        if position is None:
+            raise ValueError(f"no token of the text is {word!r}; its tokens are {' '.join(self.tokens)}")
+        return position
+
+
+def text_input(model: Any, tokenizer: Any, text: str, text_pair: str | None = None) -> TextInput:
+    """Encode a text, or a pair, with the tokenizer's own template.
+
+    Raises:
+        TypeError: a text is no str.
+        ValueError: a text is blank, or longer than the model reads; the model reads no texts, or those of another
+            tokenizer.
+    """
+    if model.main_input_name != "input_ids":
+        raise ValueError(f"{type(model).__name__} reads {model.main_input_name}, not texts; choose a model of texts")
+    for part in (text, *([] if text_pair is None else [text_pair])):
+        if not isinstance(part, str):
+            raise TypeError(f"a text is a str, not {type(part).__name__}")
+        if not part.strip():
+            raise ValueError("the text is blank, so there is nothing to see; give some words")
+    check_tokenizer(model, tokenizer)
+    encoded = tokenizer(text, text_pair, return_tensors="pt", return_special_tokens_mask=True, verbose=False)
+    special = encoded.pop("special_tokens_mask")[0].bool().tolist()
+    length, limit = len(special), input_limit(model)
+    if limit is not None and length > limit:
+        raise ValueError(f"the text has {length} tokens and the model reads {limit} at most; give a shorter one")
+    known = signature(model.forward).parameters
+    inputs = {name: value.to(model.device) for name, value in encoded.items() if name in known}
+    tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())
+    return TextInput(inputs, tuple(map(shown, tokens)), tuple(special))
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Without dropout in the block; training goes on afterwards, if it was on."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)

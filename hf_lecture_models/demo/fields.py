@@ -1,0 +1,51 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The fields of which the tabs of the demo page are made, and how a function answers into them."""
+
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hf_lecture_models.demo import rendering
+from hf_lecture_models.demo.answers import LoadedModel
+
+
+def answered(answer: Callable[..., tuple[str, ...]], outputs: int) -> Callable[..., list[str] | str]:
+    """`answer` as a function for gradio, which shows an error as one line in the first of its outputs."""
+
+    def run(*inputs: Any) -> list[str] | str:
+        shown = attempt(*inputs)
+        return shown[0] if outputs == 1 else shown
+
+    def attempt(*inputs: Any) -> list[str]:
+        try:
+            return list(answer(*inputs))
+        except (TypeError, ValueError) as error:
+            message = textwrap.shorten(str(error), 300, placeholder=" ...")
+        except Exception as error:
+            print(f"hf-lecture demo: {type(error).__name__}: {error}", file=sys.stderr)
+            message = "the model could not answer this; the terminal of the page says why"
+        return [rendering.render_error(message), *[""] * (outputs - 1)]
+
+    return run
+
+
+def add_choice_of_model(gradio: Any, models: Sequence[LoadedModel]) -> Any:
+    """Which of the models, by its place; hidden where there is one."""
+    names = [loaded.name for loaded in models]
+    return gradio.Radio(names, value=names[0], type="index", label="Model", visible=len(names) > 1)
+
+
+def add_button(
+    gradio: Any, label: str, answer: Callable[..., tuple[str, ...]], inputs: list[Any], outputs: list[str]
+) -> None:
+    """A button whose answer goes into one field of HTML per name in `outputs`; one answer at a time, others wait."""
+    button = gradio.Button(label, variant="primary", elem_id=f"button-{label.lower().replace(' ', '-')}")
+    fields = [add_html(gradio, elem_id=name) for name in outputs]
+    run = answered(answer, len(fields))
+    button.click(run, inputs, fields, concurrency_limit=1, concurrency_id="model", api_visibility="private")
+
+
+def add_html(gradio: Any, value: str = "", **options: Any) -> Any:
+    """A field of HTML."""
+    return gradio.HTML(value, apply_default_css=False, **options)

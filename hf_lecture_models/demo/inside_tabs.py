@@ -1,0 +1,91 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The tabs of the demo page that look inside: attention with a head picker, gradients, segmentation, surprisal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hf_lecture_models.demo import rendering
+from hf_lecture_models.demo.answers import LoadedModel
+from hf_lecture_models.demo.fields import add_button, add_choice_of_model
+from hf_lecture_models.demo.inside import (
+    LECTURE_SENTENCE,
+    PAIRS,
+    see_attention,
+    see_gradients,
+    see_segmentation,
+    see_surprisal,
+)
+
+
+def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    """A map of attention, by layer and head."""
+
+    def answer(which: int, text: str, layer: float, head: float, word: str, every_head: bool) -> tuple[str, ...]:
+        return (see_attention(models[which], text, int(layer), int(head), word or "", bool(every_head)),)
+
+    which = add_choice_of_model(gradio, models)
+    text = gradio.Textbox(label="Text", value=LECTURE_SENTENCE, elem_id="attended")
+    layers, heads = (_most(models, f"num_{what}") for what in ("hidden_layers", "attention_heads"))
+    with gradio.Row():
+        layer = gradio.Slider(0, layers, 0, step=1, label="Layer", info="counted from 1; 0: the mean over all")
+        head = gradio.Slider(0, heads, 0, step=1, label="Head", info="counted from 1; 0: the mean over the layer's")
+        word = gradio.Textbox(label="Word", info="only what this token attends to; empty: all")
+        every_head = gradio.Checkbox(label="All heads, small", info="of all layers, or of the one above")
+    inputs = [which, text, layer, head, word, every_head]
+    add_button(gradio, "See attention", answer, inputs, ["attention"])
+
+
+def _most(models: Sequence[LoadedModel], field: str) -> int:
+    """The most layers or heads that one of the models has, 1 where none tells."""
+    return max(int(getattr(loaded.model.config, field, None) or 1) for loaded in models)
+
+
+def gradients_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    """The gradients of all models by distance."""
+
+    def answer(text: str, with_untrained: bool) -> tuple[str, ...]:
+        return (see_gradients(models, text, bool(with_untrained)),)
+
+    text = gradio.Textbox(label="Text", lines=2, value=LECTURE_SENTENCE, elem_id="followed")
+    fresh = gradio.Checkbox(label="Untrained too", info="each model as it was before training: new random weights")
+    add_button(gradio, "See gradients", answer, [text, fresh], ["gradients"])
+
+
+def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    """The steps of a tokenizer."""
+
+    def answer(which: int, text: str) -> tuple[str, ...]:
+        return (see_segmentation(models[which], text),)
+
+    which = add_choice_of_model(gradio, models)
+    text = gradio.Textbox(label="Words", placeholder="A few words: each step has a row", elem_id="segmented")
+    add_button(gradio, "See segmentation", answer, [which, text], ["segmentation"])
+
+
+def surprisal_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    """Sentences under all models, with the lectures' pairs at hand."""
+
+    def answer(text: str) -> tuple[str, ...]:
+        return (rendering.render_surprisal(*see_surprisal(models, text)),)
+
+    pair = gradio.Dropdown(list(PAIRS), value=next(iter(PAIRS)), label="The lectures' pairs", elem_id="pair")
+    text = gradio.Textbox(label="Sentences, one per line", lines=2, value=next(iter(PAIRS.values())), elem_id="weighed")
+    pair.change(_both, [pair], [text], api_visibility="private", show_progress="hidden")
+    add_button(gradio, "See surprisal", answer, [text], ["surprisal"])
+
+
+def _both(pair: str) -> str:
+    return PAIRS[pair]
+
+
+def inside_tabs(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    """All of them."""
+    tabs = {
+        "Surprisal": surprisal_tab,
+        "Attention": attention_tab,
+        "Gradients": gradients_tab,
+        "Segmentation": segmentation_tab,
+    }
+    for name, tab in tabs.items():
+        with gradio.Tab(name):
+            tab(gradio, models)

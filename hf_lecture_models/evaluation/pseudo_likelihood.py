@@ -1,0 +1,90 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Pseudo-log-likelihood of a text under a model of masked words.
+
+Salazar, Liang, Nguyen and Kirchhoff, "Masked language model scoring", ACL 2020. Each token in turn is masked, and
+predicted from all others: Σ_t ln P(w_t | w_1 ... w_{t-1}, w_{t+1} ... w_T). It is not the probability of the text, of
+which BERT has none: the factors condition on each other. It ranks sentences, but must not be compared with a
+probability; a word of several tokens, whose other tokens stay in sight, comes out too likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.evaluation.encoding import encode_texts
+from hf_lecture_models.evaluation.scoring import TextScore, evaluating
+
+# At most so many logits are computed at once (float32: 64 MB).
+_MAX_LOGITS = 2**24
+
+
+def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64) -> list[TextScore]:
+    """Score texts with a model of masked words; the end of a text is not scored, for it is always in sight.
+
+    >>> from hf_lecture_models import LectureBertConfig, LectureBertForMaskedLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.from_words(["the", "cat", "sat"], template="bert")
+    >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    >>> ids = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+    >>> model = LectureBertForMaskedLM(LectureBertConfig(**sizes, **ids))
+    >>> pseudo_log_likelihoods(model, tokenizer, ["the cat sat"])[0].log_probs.shape
+    (3,)
+
+    Args:
+        model: any model of transformers that predicts masked tokens, or masked tokens and next sentences.
+        tokenizer: its tokenizer, with a mask token.
+        texts: str each; each is scored with the tokenizer's template around it.
+        batch_size: copies of a text, each with another token masked, that are read together at most.
+
+    Raises:
+        ValueError: no mask token; a text longer than the model reads; a tokenizer of another model; NaN.
+    """
+    if tokenizer.mask_token_id is None:
+        raise ValueError("the tokenizer has no mask_token, so nothing can be masked; give the model's own tokenizer")
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    check_tokenizer(model, tokenizer)
+    scores = []
+    with evaluating(model):
+        for encoded in encode_texts(tokenizer, texts):
+            if not encoded.possible:
+                scores.append(TextScore(encoded, encoded.ids, np.array([-np.inf])))
+                continue
+            options = {"return_special_tokens_mask": True, "split_special_tokens": True, "verbose": False}
+            inputs = tokenizer(encoded.text, return_tensors="pt", **options)
+            special = inputs.pop("special_tokens_mask")[0].bool()
+            _refuse_long(model, len(special))
+            places = (~special).nonzero()[:, 0]
+            log_probs = _masked_log_probs(model, tokenizer.mask_token_id, inputs, places, batch_size)
+            scores.append(TextScore(encoded, inputs["input_ids"][0, places].numpy(), log_probs))
+    return scores
+
+
+def _masked_log_probs(model: Any, mask: int, inputs: Any, places: Tensor, batch_size: int) -> np.ndarray:
+    """ln P of the token at each place, (places,) float64, with only that token masked."""
+    ids = inputs["input_ids"][0]
+    rows = max(1, min(batch_size, _MAX_LOGITS // (len(ids) * model.config.vocab_size)))
+    found = [np.zeros(0)]
+    for some in places.split(rows) if len(places) else ():
+        row = torch.arange(len(some))
+        batch = {name: one.expand(len(some), -1).clone().to(model.device) for name, one in inputs.items()}
+        batch["input_ids"][row, some] = mask
+        outputs = model(**batch)
+        # Models of masked words and next sentences have two kinds of logits.
+        logits = outputs.logits if hasattr(outputs, "logits") else outputs.prediction_logits
+        chosen = logits[row, some].float().log_softmax(-1)[row, ids[some].to(logits.device)]
+        if chosen.isnan().any():
+            raise ValueError("the model gives NaN probabilities; its weights are damaged or its training diverged")
+        found.append(chosen.cpu().double().numpy())
+    return np.concatenate(found)
+
+
+def _refuse_long(model: Any, length: int) -> None:
+    limit = input_limit(model)
+    if limit is not None and length > limit:
+        raise ValueError(f"the text has {length} tokens and the model reads {limit} at most; give a shorter one")

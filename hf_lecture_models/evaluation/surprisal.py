@@ -1,0 +1,195 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Surprisal, -log2 P, of the pieces of a text, under one model or beside each other under many, whatever their tokens.
+
+A causal language model gives a piece's probability after all that stands before it, and that of the text's end; a model
+of masked words gives it between all else that stands in the text (`pseudo_likelihood`), and none to the end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining
+
+from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
+from hf_lecture_models.evaluation.pseudo_likelihood import pseudo_log_likelihoods
+from hf_lecture_models.evaluation.scoring import TextScore, score_texts
+from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+
+SENTENCE_PAIRS = {
+    "English": [
+        ("The parcel was secured by grey tape .", "The parcel was secured by great ape ."),
+        ("he was a lighthouse keeper", "he was a light housekeeper"),
+        ("I do not like to teach early in the morning", "I do not like teaching early in the morning"),
+    ],
+    "French": [
+        ("les enfants ont dansé sur la plage", "les enfants ont dansés sur la plage"),
+        ("les enfants ont dansé sur la plage", "les enfants ont dansée sur la plage"),
+    ],
+}
+"""The lectures' pairs (slides R:180-190, Y:21-51), the better sentence first where the slide says which; in tokens as
+WikiText has them."""
+
+CAUSAL, MASKED = "causal", "masked"
+_WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
+
+
+@dataclass(frozen=True)
+class TokenSpan:
+    """A span of a text with the surprisal of all its tokens; `end` is the position after its last visible character."""
+
+    text: str
+    bits: float
+    """NaN of the end of a text, where a model gives it no probability."""
+    end: int | None = None
+    """None for white space alone, and for the end of the text."""
+    unknown: bool = False
+
+
+@dataclass(frozen=True)
+class ScoredText:
+    """A text scored by one model: its spans, the end of the text last, and its measures.
+
+    A text that a closed vocabulary cannot encode has no spans, and probability 0.
+    """
+
+    text: str
+    spans: list[TokenSpan]
+    measures: dict[str, Any]
+
+    @property
+    def possible(self) -> bool:
+        """Whether the model's vocabulary can spell the text at all."""
+        return bool(self.spans)
+
+    @property
+    def bits(self) -> float:
+        """-log2 of the probability of the text that ends here."""
+        return -self.measures["log_prob"] / math.log(2)
+
+
+def kind_of(model: Any) -> str | None:
+    """Whether a model is "causal" (P of a text), or "masked" (P of a word between others); None of another one.
+
+    >>> from transformers import BertConfig, BertForMaskedLM, BertModel
+    >>> config = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)
+    >>> kind_of(BertForMaskedLM(config)), kind_of(BertModel(config))
+    ('masked', None)
+    """
+
+    def built_by(auto_class: Any) -> bool:
+        return isinstance(model, model_classes(auto_class, type(model.config)))
+
+    if built_by(AutoModelForCausalLM):
+        return CAUSAL
+    if built_by(AutoModelForMaskedLM) or (built_by(AutoModelForPreTraining) and learns_next_sentences(model)):
+        return MASKED
+    # A class that came with its model's files is in no table.
+    return CAUSAL if model.can_generate() and not model.config.is_encoder_decoder else None
+
+
+def score_text(model: Any, tokenizer: Any, text: str) -> ScoredText:
+    """Score one text, span by span, with a causal language model or with one of masked words.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
+    >>> model = NGramForCausalLM.fit(["the cat sat", "the cat ran"], tokenizer, order=2, smoothing="maximum_likelihood")
+    >>> [(span.text, round(span.bits, 2) + 0) for span in score_text(model, tokenizer, "the cat sat").spans]
+    [('the', 0.0), (' cat', 0.0), (' sat', 1.0), ('', 0.0)]
+
+    Raises:
+        ValueError: the model is neither, or as `score_texts` and `pseudo_log_likelihoods`.
+    """
+    return score_spans(model, tokenizer, [text])[0]
+
+
+def score_spans(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 16) -> list[ScoredText]:
+    """As `score_text`, several texts.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
+    >>> model = NGramForCausalLM.fit(["the cat sat", "the cat ran"], tokenizer, order=2, smoothing="maximum_likelihood")
+    >>> [one.bits for one in score_spans(model, tokenizer, ["the cat sat", "the cat"])]
+    [1.0, inf]
+    """
+    kind = kind_of(model)
+    if kind is None:
+        raise ValueError(
+            f"{type(model).__name__} gives words no probability, so they have no surprisal; choose a language model, "
+            "causal or of masked words"
+        )
+    if kind == MASKED:
+        return [_masked(tokenizer, one) for one in pseudo_log_likelihoods(model, tokenizer, texts)]
+    return [_causal(model, tokenizer, one) for one in score_texts(model, tokenizer, texts, batch_size=batch_size)]
+
+
+def _causal(model: Any, tokenizer: Any, score: TextScore) -> ScoredText:
+    sums = PerplexityAccumulator(model, tokenizer)
+    sums.add(score)
+    *bits, last = (-score.log_probs / math.log(2)).tolist()
+    spans = _spans(tokenizer, score, bits, last) if score.encoded.possible else []
+    return ScoredText(score.encoded.text, spans, sums.measures())
+
+
+def _masked(tokenizer: Any, score: TextScore) -> ScoredText:
+    bits = (-score.log_probs / math.log(2)).tolist()
+    spans = _spans(tokenizer, score, bits, math.nan) if score.encoded.possible else []
+    measures = {"tokens": len(score.ids), "unknown": len(score.encoded.unknown_words), "log_prob": score.log_prob}
+    return ScoredText(score.encoded.text, spans, measures)
+
+
+def _spans(tokenizer: Any, score: TextScore, bits: Sequence[float], last: float) -> list[TokenSpan]:
+    """Each token with the white space before it (tokens of one character together), and a span for the text's end."""
+    text = score.encoded.text
+    options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
+    ends = [end for _, end in tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]]
+    unknown = set(score.encoded.unknown_tokens)
+    spans: list[TokenSpan] = []
+    start = 0
+    # Bytes of one character end at the same place.
+    for end, tokens in groupby(enumerate(ends), key=itemgetter(1)):
+        places = [place for place, _ in tokens]
+        covered = text[start:end]
+        visible_end = start + len(covered.rstrip()) if covered.strip() else None
+        total = math.fsum(bits[place] for place in places)
+        spans.append(TokenSpan(covered, total, visible_end, not unknown.isdisjoint(places)))
+        start = end
+    return [*spans, TokenSpan(text[start:], last)]
+
+
+def align_spans(scored: Sequence[ScoredText], text: str) -> list[ScoredText]:
+    """One text, as several models scored it, cut into the same spans for all.
+
+    A span ends where every tokenizer ends a token; in a text with white space, only where a word ends too.
+
+    >>> words = ScoredText("so be it", [TokenSpan("so", 2.0, 2), TokenSpan(" be it", 4.0, 8), TokenSpan("", 1.0)], {})
+    >>> pairs = ScoredText("so be it", [TokenSpan("so be", 3.0, 5), TokenSpan(" it", 2.0, 8), TokenSpan("", 0.5)], {})
+    >>> [[(span.text, span.bits) for span in one.spans] for one in align_spans([words, pairs], "so be it")]
+    [[('so be it', 6.0), ('', 1.0)], [('so be it', 5.0), ('', 0.5)]]
+    """
+    ends = [{span.end for span in one.spans} - {None} for one in scored if one.possible]
+    cuts = set.intersection(*ends) if ends else set()
+    words = {match.end() for match in _WORD_END.finditer(text)}
+    if len(words) > 1:
+        cuts &= words
+    return [ScoredText(text, _joined(one.spans, cuts), one.measures) for one in scored]
+
+
+def _joined(spans: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
+    """Spans that end at `cuts`, and a last one for the rest."""
+    joined: list[TokenSpan] = []
+    group: list[TokenSpan] = []
+    for span in spans:
+        group.append(span)
+        if span.end in cuts or span is spans[-1]:
+            text, bits = "".join(one.text for one in group), [one.bits for one in group if not math.isnan(one.bits)]
+            total = math.fsum(bits) if bits else math.nan
+            joined.append(TokenSpan(text, total, span.end, any(one.unknown for one in group)))
+            group = []
+    return joined

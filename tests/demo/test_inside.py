@@ -1,0 +1,87 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What the page shows of a model's inside, and what it refuses."""
+
+import base64
+import math
+import re
+
+import pytest
+import torch
+
+from hf_lecture_models.demo.answers import LoadedModel
+from hf_lecture_models.demo.inside import (
+    LECTURE_SENTENCE,
+    PAIRS,
+    see_attention,
+    see_gradients,
+    see_segmentation,
+    see_surprisal,
+)
+from hf_lecture_models.demo.rendering import render_surprisal
+from hf_lecture_models.models.bert import LectureBertConfig, LectureBertForMaskedLM, LectureBertModel
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
+
+pytest.importorskip("matplotlib")
+TEXTS = [LECTURE_SENTENCE, *"\n".join(PAIRS.values()).splitlines()]
+WORDS = WordTokenizer.train(TEXTS, progress=False)
+TRIGRAM = LoadedModel("tri<gram>", NGramForCausalLM.fit(TEXTS, WORDS, order=3, progress=False), WORDS)
+PIECES = WordPieceTokenizer.train(TEXTS, vocab_size=120, progress=False)
+SIZES = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+
+
+def bert(model_class=LectureBertForMaskedLM):
+    torch.manual_seed(0)
+    return LoadedModel("BERT", model_class(LectureBertConfig(vocab_size=len(PIECES), **SIZES)).eval(), PIECES)
+
+
+def drawn(document):
+    (data,) = set(re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', document))
+    assert f'<a download="picture.svg" href="data:image/svg+xml;base64,{data}">' in document
+    return base64.b64decode(data).decode()
+
+
+def test_pictures_are_those_of_the_fields():
+    loaded = bert()
+    maps = {
+        "mean over 4 heads": see_attention(loaded, LECTURE_SENTENCE, 0, 0, "", False),
+        "layer 2, head 1": see_attention(loaded, LECTURE_SENTENCE, 2, 1, "", False),
+        "To what “is” attends": see_attention(loaded, LECTURE_SENTENCE, 1, 0, " is ", False),
+        "Attention in all layers and heads": see_attention(loaded, LECTURE_SENTENCE, 0, 0, "", True),
+    }
+    for title, document in maps.items():
+        assert title in drawn(document)
+    document = see_gradients([TRIGRAM, loaded], "the parcel", True)
+    assert "BERT, untrained" in drawn(document)
+    assert "tri&lt;gram&gt;: NGramForCausalLM has no word vectors" in document
+    assert "“parcel”" in drawn(see_segmentation(loaded, "parcel"))
+
+
+def test_sentences_beside_each_other():
+    models = [TRIGRAM, bert(LectureBertModel), bert()]
+    names, scored = see_surprisal(models, PAIRS[next(iter(PAIRS))])
+    assert names == ["tri<gram>", "BERT"], "the model without a head has no probability of a word"
+    document = render_surprisal(names, scored)
+    assert "tri&lt;gram&gt;" in document
+    assert document.count("<table") == 2
+    assert document.count("<b>") == 2, "each model finds one sentence the more probable"
+    assert math.isnan(scored[0][1].spans[-1].bits)
+    assert '<td class="number">–</td>' in document
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="no attention"):
+        see_attention(TRIGRAM, LECTURE_SENTENCE, 0, 0, "", False)
+    with pytest.raises(ValueError, match="no layer 3"):
+        see_attention(bert(), LECTURE_SENTENCE, 3, 0, "", False)
+    with pytest.raises(ValueError, match="500 characters; this tab takes at most 400"):
+        see_gradients([bert()], "x" * 500, False)
+    with pytest.raises(ValueError, match="tri<gram>: NGramForCausalLM has no"):
+        see_gradients([TRIGRAM], "the parcel", False)
+    with pytest.raises(ValueError, match="7 sentences; this tab"):
+        see_surprisal([TRIGRAM], "\n".join("abcdefg"))
+    with pytest.raises(ValueError, match="no language model"):
+        see_surprisal([bert(LectureBertModel)], "the parcel")
+    with pytest.raises(TypeError, match="missing"):
+        see_segmentation(bert(), None)
