@@ -46,13 +46,7 @@ def start_from_word_vectors(model: Any, tokenizer: Any, source: str) -> int:
     if not isinstance(table, nn.Embedding):
         raise ValueError(f"word_vectors: {type(model).__name__} has no vector for each word to start with")
     other, its_tokenizer = _read(source)
-    vectors = getattr(other.get_input_embeddings(), "weight", None)
-    if vectors is None or vectors.dim() != 2 or vectors.shape[1] != table.weight.shape[1]:
-        found = "none of words" if vectors is None else f"of width {vectors.shape[-1]}"
-        raise ValueError(
-            f"word_vectors: the vectors of {source} are {found}, those of the model of width {table.weight.shape[1]}; "
-            "set the model's width to theirs (--model.hidden_size)"
-        )
+    vectors = _vectors_of_width(other, table.weight.shape[1], source)
     theirs, ours = its_tokenizer.get_vocab(), tokenizer.get_vocab()
     known = sorted((ours[word], theirs[word]) for word in ours.keys() & theirs.keys() if vectors[theirs[word]].any())
     if not known:
@@ -62,6 +56,18 @@ def start_from_word_vectors(model: Any, tokenizer: Any, source: str) -> int:
         table.weight[own] = vectors[their].to(table.weight)
     tell(f"{len(known):,} of {len(ours):,} tokens start with the vectors of {source}")
     return len(known)
+
+
+def _vectors_of_width(other: Any, width: int, source: str) -> torch.Tensor:
+    """The input vectors of a model, if they are so wide."""
+    vectors = getattr(other.get_input_embeddings(), "weight", None)
+    if not isinstance(vectors, torch.Tensor) or vectors.dim() != 2 or vectors.shape[1] != width:
+        found = f"of width {vectors.shape[-1]}" if isinstance(vectors, torch.Tensor) else "none of words"
+        raise ValueError(
+            f"word_vectors: the vectors of {source} are {found}, those of the model of width {width}; "
+            "set the model's width to theirs (--model.hidden_size)"
+        )
+    return vectors
 
 
 def _read(source: str) -> tuple[Any, Any]:

@@ -222,8 +222,8 @@ class Task(ABC, Generic[RecipeType]):
         return {}
 
     def training_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
-        """Arguments of `trainer.loop.train` for a model that is trained in a way of its own."""
-        return {}
+        """Further arguments of `trainer.loop.train`; a model that is trained in a way of its own has others."""
+        return {"forward_options": self.forward_options(model, recipe)}
 
     def fingerprint(self, recipe: RecipeType, part: str, data: Any) -> str:
         """A checksum of the "train" or "validation" data, by which a resumed run knows them."""
@@ -266,7 +266,6 @@ class Task(ABC, Generic[RecipeType]):
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=self.evaluation(model, processor, validation_data, recipe),
                 save_with=(with_input_limit(processor, model), task_file),
-                forward_options=self.forward_options(model, recipe),
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=fingerprints,

@@ -49,7 +49,9 @@ from hf_lecture_models.trainer.tracking import start_tracker
 ParameterGroups = Callable[[nn.Module, TrainingRecipe], list[dict[str, Any]]]
 OptimizerFactory = Callable[[list[dict[str, Any]], TrainingRecipe], torch.optim.Optimizer]
 Update = Callable[[Any, Batch], torch.Tensor]
-"""Changes the weights by a batch, given the optimizer; returns the mean loss over its items."""
+"""For a model whose steps are too small for a pass through the loop each: changes the weights, given the optimizer and
+a batch, in place of forward and backward pass, clipping and `optimizer.step()`; returns the mean loss over the items.
+In one process only."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,6 @@ def train(
     Args:
         model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean that
             a `Batch` says. After a sharded run (`trainer/processes.py`) only the main process's is trained.
-        update: for a model whose steps are too small for a pass through the loop each: called with the optimizer and a
-            batch, in place of forward and backward pass, clipping and `optimizer.step()`; in one process.
         save_with: whatever else has `save_pretrained` and belongs beside the model.
         fingerprints: of what the weights depend on beside the recipe, by name ("the training data"); resuming compares.
         resume: go on from the newest complete checkpoint, to the same bits (on the CPU, with equal threads, processes).
@@ -130,8 +130,7 @@ def train(
     folder = _folder(output_dir)
     accelerator = make_accelerator(recipe, folder)
     with ExitStack() as stack:
-        if accelerator.is_main_process:
-            stack.enter_context(saved.run_lock(folder))
+        stack.enter_context(saved.run_lock(folder) if accelerator.is_main_process else nullcontext())
         steps = _total_steps(recipe, batches.steps_per_epoch)
         reporter = stack.enter_context(closing(Reporter(accelerator, folder, steps, quiet, items_name)))
         given = (batches, recipe, folder, evaluation, save_with, update, forward_options, fingerprints)

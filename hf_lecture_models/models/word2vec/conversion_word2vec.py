@@ -58,7 +58,6 @@ def from_word2vec_format(
     (True, ['<unk>', 'dog'])
 
     Args:
-        cls: Word2VecModel.
         path: the file.
         binary: which kind it is; "text" files have False.
         encoding, errors: of the words, as `bytes.decode` takes them.
@@ -70,16 +69,7 @@ def from_word2vec_format(
         OSError, ValueError, LookupError: as `read_word2vec`.
     """
     words, vectors = read_word2vec(path, binary, encoding, errors)
-    special = {"<unk>", "<s>", "</s>", "<pad>"}
-    ordinary = [word for word in words if word not in special]
-    lost = [word for word in ordinary if word.split() != [word]]
-    if lost:
-        warnings.warn(
-            f"{path}: {len(lost)} words hold white space such as {lost[0]!r}, where the tokenizer splits texts, "
-            "so that it never finds them",
-            stacklevel=2,
-        )
-    tokenizer = WordTokenizer.from_words(ordinary)
+    tokenizer = _tokenizer_of(words, path)
     config = Word2VecConfig(
         vocab_size=len(tokenizer),
         hidden_size=vectors.shape[1],
@@ -93,6 +83,18 @@ def from_word2vec_format(
         model.embed_tokens.weight.zero_()
         model.embed_tokens.weight[torch.tensor(tokenizer.convert_tokens_to_ids(words))] = torch.from_numpy(vectors)
     return model, tokenizer
+
+
+def _tokenizer_of(words: list[str], path: _Path) -> WordTokenizer:
+    ordinary = [word for word in words if word not in ("<unk>", "<s>", "</s>", "<pad>")]
+    lost = [word for word in ordinary if word.split() != [word]]
+    if lost:
+        warnings.warn(
+            f"{path}: {len(lost)} words hold white space such as {lost[0]!r}, where the tokenizer splits texts, "
+            "so that it never finds them",
+            stacklevel=3,
+        )
+    return WordTokenizer.from_words(ordinary)
 
 
 def save_word2vec_format(self: Word2VecModel, path: _Path, tokenizer: Any, binary: bool = True) -> None:
