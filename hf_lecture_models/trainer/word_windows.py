@@ -158,7 +158,7 @@ class WordBlocks:
         for offset in range(1, width + 1):
             wide = (sizes >= offset) & (middle != NO_WORD)
             for start in (width - offset, width + offset):
-                total += np.count_nonzero(wide & (texts[:, start : start + length] == middle))
+                total += int(np.count_nonzero(wide & (texts[:, start : start + length] == middle)))
         return total
 
     def _lay_out(self) -> None:

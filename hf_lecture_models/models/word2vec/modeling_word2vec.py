@@ -217,9 +217,10 @@ class Word2VecForPreTraining(ModelHead, Word2VecPreTrainedModel):
             words: (batch, seq) bool, the positions of words; all others are passed over.
             drawn: whether the sizes of windows are drawn; else they are all `window_size`.
         """
-        size: Tensor | int = self.config.window_size
+        largest = self.config.window_size
+        size: Tensor | int = largest
         if drawn:
-            size = torch.randint(1, size + 1, (*words.shape, 1), generator=generator, device=words.device)
+            size = torch.randint(1, largest + 1, (*words.shape, 1), generator=generator, device=words.device)
         number = words.cumsum(1)
         distance = (number[:, :, None] - number[:, None, :]).abs()
         return (distance > 0) & (distance <= size) & words[:, :, None] & words[:, None, :]
