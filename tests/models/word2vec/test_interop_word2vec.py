@@ -78,5 +78,5 @@ def test_the_card_of_a_trained_folder(
     assert capsys.readouterr().out.startswith("<s> [0.0, 0.0, 0.0]\n")
     (tmp_path / "texts.txt").write_text("the king of the land\nthe cat sleeps\n")
     measured = measure_file(tmp_path / "texts.txt", model, tokenizer, facts)["results"]
-    assert measured["words"] == 7
+    assert measured["words"] == 8
     assert measured["pair_loss"] > 0
