@@ -608,20 +608,24 @@ def surprisal(
     _run("see surprisal", "see_surprisal", name=model, text=text, beside=beside or [], output=output, json=json)
 
 
-@app.command(short_help="N-gram models from and to ARPA files; other models to ONNX.")
+@app.command(short_help="ARPA and word2vec files to models and back; other models to ONNX.")
 def convert(
     source: Annotated[
-        str, typer.Argument(help="An ARPA file (.arpa, .arpa.gz), or a model's folder or Hub name.", metavar="SOURCE")
+        str,
+        typer.Argument(
+            help="An ARPA file (.arpa), a word2vec file (.bin, .vec, .txt), also .gz, or a model's folder or Hub name.",
+            metavar="SOURCE",
+        ),
     ],
     target: Annotated[
         Path,
         typer.Argument(
-            help="A new folder, for an ARPA file; a new ARPA file, for an n-gram model; else NAME.onnx.",
+            help="A new folder, for a file; a new file, for an n-gram model or word vectors; else NAME.onnx.",
             metavar="TARGET",
         ),
     ],
 ) -> None:
-    """Convert an ARPA file (of KenLM, SRILM) into the folder of an n-gram model, or back; other models into ONNX."""
+    """Convert ARPA files (of KenLM, SRILM) and word2vec files into models' folders, or back; other models into ONNX."""
     _run("convert", source=source, target=target)
 
 

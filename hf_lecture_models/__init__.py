@@ -46,6 +46,7 @@ from hf_lecture_models.models.recurrent import (
     RecurrentModel,
 )
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
+from hf_lecture_models.models.word2vec import Word2VecConfig, Word2VecForPreTraining, Word2VecModel
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
@@ -98,6 +99,9 @@ __all__ = [
     "SelfAttentionForCausalLM",
     "SelfAttentionModel",
     "SentenceRankingPipeline",
+    "Word2VecConfig",
+    "Word2VecForPreTraining",
+    "Word2VecModel",
     "WordPieceTokenizer",
     "WordTokenizer",
     "__version__",

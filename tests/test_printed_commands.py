@@ -32,6 +32,8 @@ from hf_lecture_models import (
     NGramForCausalLM,
     RecurrentConfig,
     RecurrentForCausalLM,
+    Word2VecConfig,
+    Word2VecModel,
     WordTokenizer,
 )
 from hf_lecture_models.comparison.baselines import make_baselines
@@ -49,11 +51,12 @@ STANDS_FOR = [
     (r"--dataset_name FOLDER", "--dataset_name rows"),
     (r"--data FOLDER", "--data pairs"),
     (r"convert MODEL model.arpa", "convert trigram again.arpa"),
-    (r"(convert model.arpa|--output_dir) FOLDER", r"\1 new"),
+    (r"(convert model.arpa|convert vectors.bin|--output_dir) FOLDER", r"\1 new"),
     (r"SCRIPT.py training/recipes/NAME.yaml", CAUSAL_LM.removeprefix("training/")),
     (r"(fit_ngram.py) RECIPE.yaml", rf"\1 {RECIPE.format('ngram')}"),
     (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
     (r"(train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
+    (r"(train_word2vec.py) RECIPE.yaml", rf"\1 {RECIPE.format('word2vec_tiny')}"),
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
@@ -239,6 +242,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tokenizer.save_pretrained(place / name)
     BpeTokenizer.train(texts, vocab_size=60, progress=False).save_pretrained(place / "bpe")
     models["trigram"].save_arpa(place / "model.arpa", tokenizer)
+    vectors = Word2VecModel(Word2VecConfig(vocab_size=len(tokenizer), hidden_size=4, unk_token_id=0, **ids))
+    vectors.save_word2vec_format(place / "vectors.bin", tokenizer)
     pair = {"sentence_good": texts[0], "sentence_bad": texts[1], "UID": "x", "field": "syntax"}
     rated = [{"sentence": text, "label3": number % 3 - 1} for number, text in enumerate(texts)]
     tsv = "sentence\tlabel\n" + "".join(f"{text}\t{number % 2}\n" for number, text in enumerate(texts))

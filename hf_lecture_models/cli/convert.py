@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture convert`: ARPA file to model folder and back, and any other model to ONNX."""
+"""`hf-lecture convert`: ARPA and word2vec files to model folders and back, and any other model to ONNX."""
 
 from pathlib import Path
 
@@ -8,30 +8,55 @@ from transformers import AutoConfig
 from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, load_model
 from hf_lecture_models.models.ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
+from hf_lecture_models.models.word2vec import Word2VecConfig
+from hf_lecture_models.models.word2vec.conversion_word2vec import (
+    convert_from_word2vec,
+    convert_to_word2vec,
+    is_word2vec_name,
+)
 
 
 def run(source: str, target: Path) -> None:
-    """ARPA file -> folder, the folder of an n-gram model -> ARPA file, or any other model -> ONNX file.
+    """A file to a model's folder, a folder to a file; files are of n-grams (ARPA), of word vectors (word2vec), or ONNX.
 
     Raises:
         FileExistsError: the target is there already.
         FileNotFoundError: there is no such source.
         ImportError: an ONNX file, and what writes it is not installed.
-        ValueError: neither side, or both, is an ARPA file; the ARPA file is damaged; or the model is no n-gram, or for
-            ONNX is one.
+        ValueError: neither side, or both, is a file of a known kind; it is damaged; or the folder's model is of another
+            kind, or for ONNX is an n-gram.
     """
     if target.suffix == ".onnx":
         _convert_to_onnx(source, target)
         return
-    if is_arpa_name(source) == is_arpa_name(target):
-        raise ValueError(f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz), the other a folder")
+    files = [name for name in (source, str(target)) if is_arpa_name(name) or is_word2vec_name(name)]
+    if len(files) != 1:
+        raise ValueError(
+            f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz) or a word2vec file (.bin, .vec, "
+            ".txt or these with .gz), the other a folder"
+        )
     _refuse_existing(target)
     be_quiet()
+    (_convert_arpa if is_arpa_name(files[0]) else _convert_word2vec)(source, target)
+
+
+def _convert_arpa(source: str, target: Path) -> None:
     local_only = check_location(source)
     if is_arpa_name(target):
-        _refuse_other_models(source, local_only)
+        _refuse_other_models(source, local_only, NGramConfig, "n-grams are written as ARPA files")
     counts = convert_to_arpa(source, target) if is_arpa_name(target) else convert_from_arpa(source, target)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
+
+
+def _convert_word2vec(source: str, target: Path) -> None:
+    if is_word2vec_name(target):
+        _refuse_other_models(
+            source, check_location(source), Word2VecConfig, "word vectors of word2vec are written as its files"
+        )
+        count, width = convert_to_word2vec(source, target)
+    else:
+        count, width = convert_from_word2vec(source, target)
+    print(f"{target}: {count:,} words of width {width}")
 
 
 def _convert_to_onnx(source: str, target: Path) -> None:
@@ -46,13 +71,11 @@ def _convert_to_onnx(source: str, target: Path) -> None:
     print(f"{target}: {target.stat().st_size:,} bytes; {checked}")
 
 
-def _refuse_other_models(source: str, local_only: bool) -> None:
+def _refuse_other_models(source: str, local_only: bool, config_class: type, rule: str) -> None:
     config = AutoConfig.from_pretrained(source, local_files_only=local_only)
-    if not isinstance(config, NGramConfig):
+    if not isinstance(config, config_class):
         saved = ", ".join(config.architectures or [config.model_type])
-        raise ValueError(
-            f"{source} holds {saved}, and only n-grams are written as ARPA files; name a file .onnx for this model"
-        )
+        raise ValueError(f"{source} holds {saved}, and only {rule}; name a file .onnx for this model")
 
 
 def _refuse_existing(target: Path) -> None:

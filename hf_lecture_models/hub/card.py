@@ -95,12 +95,13 @@ def usage_code(facts: Mapping[str, Any], remote: bool = False) -> str:
 
 
 def _template(task: Mapping[str, Any]) -> Any:
-    """The template of the task's pipeline, of the task where it has none, or else the one that they all extend."""
+    """The task's own template, that of its pipeline, or else the one that they all extend."""
     from jinja2 import Environment, FileSystemLoader
 
     # The Markdown of a card is no page: nothing is escaped.
     templates = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=False)
-    return templates.select_template([f"{_kind(task).replace('-', '_')}.md.jinja", "model_card.md.jinja"])
+    names = [str(task.get("name")), _kind(task).replace("-", "_"), "model_card"]
+    return templates.select_template([f"{name}.md.jinja" for name in names])
 
 
 def _kind(task: Mapping[str, Any]) -> str:

@@ -38,6 +38,7 @@ _PLACES = (
     "predict_files",
     "from_pretrained",
     "pseudo_labels",
+    "word_vectors",
     "unlabelled_files",
 )
 

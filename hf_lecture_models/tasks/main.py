@@ -19,6 +19,7 @@ from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.tasks.command_line import parse_command
+from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.trainer.loop import TrainingResult
 
@@ -97,6 +98,8 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     validation_data, test_data, unlabelled = (task.read(recipe, part) for part in ("validation", "test", "predict"))
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
+    if recipe.word_vectors:
+        start_from_word_vectors(model, processor, recipe.word_vectors)
     # Data that cannot be measured or predicted are refused before training.
     task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:

@@ -13,10 +13,19 @@ from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.token_classification import TokenClassification
+from hf_lecture_models.tasks.word_vectors import WordVectors
 
 TASKS: dict[str, Task[Any]] = {
     task.name: task
-    for task in (CausalLM(), MaskedLM(), Glue(), TokenClassification(), QuestionAnswering(), MultipleChoice())
+    for task in (
+        CausalLM(),
+        MaskedLM(),
+        Glue(),
+        TokenClassification(),
+        QuestionAnswering(),
+        MultipleChoice(),
+        WordVectors(),
+    )
 }
 
 

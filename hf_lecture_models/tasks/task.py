@@ -54,6 +54,9 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
         [], "run once with each of these in place of `seed`, into output_dir/seed-0 and so on: 0,1,2", free=True
     )
     from_pretrained: str = setting("", "folder or Hub name of a model to start from, in place of tokenizer and model")
+    word_vectors: str = setting(
+        "", "word2vec file, or model's folder or Hub name: the words of a new model start with its input vectors"
+    )
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
     model: dict[str, Any] = setting({}, "model_type and the fields of its config")
 
@@ -65,6 +68,8 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
             raise ValueError(f"recipe: seeds must be different numbers of at least 0, not {self.seeds}")
         if self.seeds and self.seed:
             raise ValueError("recipe: seed and seeds are both given; keep one of them")
+        if self.word_vectors and self.from_pretrained:
+            raise ValueError("recipe: from_pretrained brings its own word vectors; leave word_vectors out")
         for name in ("tokenizer", "model") if self.from_pretrained else ():
             if getattr(self, name) not in ({}, default_of(type(self).__dataclass_fields__[name])):
                 raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
@@ -216,6 +221,10 @@ class Task(ABC, Generic[RecipeType]):
         """Keyword arguments of the model in training, beside those of a batch."""
         return {}
 
+    def training_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
+        """Further arguments of `trainer.loop.train`; a model that is trained in a way of its own has others."""
+        return {"forward_options": self.forward_options(model, recipe)}
+
     def fingerprint(self, recipe: RecipeType, part: str, data: Any) -> str:
         """A checksum of the "train" or "validation" data, by which a resumed run knows them."""
         return fingerprint_data(data)
@@ -257,7 +266,7 @@ class Task(ABC, Generic[RecipeType]):
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=self.evaluation(model, processor, validation_data, recipe),
                 save_with=(with_input_limit(processor, model), task_file),
-                forward_options=self.forward_options(model, recipe),
+                **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=fingerprints,
                 resume=resume,

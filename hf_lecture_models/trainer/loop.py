@@ -48,6 +48,10 @@ from hf_lecture_models.trainer.tracking import start_tracker
 
 ParameterGroups = Callable[[nn.Module, TrainingRecipe], list[dict[str, Any]]]
 OptimizerFactory = Callable[[list[dict[str, Any]], TrainingRecipe], torch.optim.Optimizer]
+Update = Callable[[Any, Batch], torch.Tensor]
+"""For a model whose steps are too small for a pass through the loop each: changes the weights, given the optimizer and
+a batch, in place of forward and backward pass, clipping and `optimizer.step()`; returns the mean loss over the items.
+In one process only."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ def train(
     save_with: Sequence[Any] = (),
     groups: ParameterGroups = parameter_groups,
     optimizer_factory: OptimizerFactory = make_optimizer,
+    update: Update | None = None,
     forward_options: Mapping[str, Any] = MappingProxyType({}),
     items_name: str = "items",
     fingerprints: Mapping[str, str] = MappingProxyType({}),
@@ -125,11 +130,10 @@ def train(
     folder = _folder(output_dir)
     accelerator = make_accelerator(recipe, folder)
     with ExitStack() as stack:
-        if accelerator.is_main_process:
-            stack.enter_context(saved.run_lock(folder))
+        stack.enter_context(saved.run_lock(folder) if accelerator.is_main_process else nullcontext())
         steps = _total_steps(recipe, batches.steps_per_epoch)
         reporter = stack.enter_context(closing(Reporter(accelerator, folder, steps, quiet, items_name)))
-        given = (batches, recipe, folder, evaluation, save_with, forward_options, fingerprints)
+        given = (batches, recipe, folder, evaluation, save_with, update, forward_options, fingerprints)
         run = _Run(accelerator, model, *given, reporter)
         run.prepare(groups, optimizer_factory, resume)
         stack.enter_context(_flushed_denormals(accelerator.device))
@@ -153,6 +157,7 @@ class _Run:
     folder: Path
     evaluation: Evaluation | None
     save_with: Sequence[Any]
+    update: Update | None
     forward_options: Mapping[str, Any]
     fingerprints: Mapping[str, str]
     reporter: Reporter
@@ -270,11 +275,27 @@ class _Run:
 
     def _step(self, signals: StopSignals) -> str:
         """One optimizer step over all its micro-batches; the name of a signal that came meanwhile, in any process."""
-        progress, accelerator = self.progress, self.accelerator
+        progress = self.progress
         begin, cpu_begin = time.perf_counter(), time.process_time()
         micro_batches = self.batches.next_step()
         items, others = self._count(micro_batches)
         self.schedule.apply(self.optimizer, progress.step)
+        learn = self._learn if self.update is None else self._update
+        loss_value, noted = learn(micro_batches, items, others, signals)
+        progress.step += 1
+        progress.items += items
+        progress.interval_loss += loss_value * items
+        progress.interval_items += items
+        progress.step_seconds += time.perf_counter() - begin
+        progress.step_cpu_seconds += time.process_time() - cpu_begin
+        self.reporter.advance(progress, loss_value)
+        return next((name for name, count in zip(signals.names, noted, strict=True) if count), "")
+
+    def _learn(
+        self, micro_batches: Sequence[Batch], items: int, others: int, signals: StopSignals
+    ) -> tuple[float, list[float]]:
+        """Change the weights by the step's gradient; its loss, and in how many processes each signal came."""
+        accelerator = self.accelerator
         loss = torch.zeros((), device=accelerator.device)
         for index, batch in enumerate(micro_batches):
             is_last = index == len(micro_batches) - 1
@@ -286,14 +307,21 @@ class _Run:
         self._refuse_divergence(loss_value, norm_sum / accelerator.num_processes)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        progress.step += 1
-        progress.items += items
-        progress.interval_loss += loss_value * items
-        progress.interval_items += items
-        progress.step_seconds += time.perf_counter() - begin
-        progress.step_cpu_seconds += time.process_time() - cpu_begin
-        self.reporter.advance(progress, loss_value)
-        return next((name for name, count in zip(signals.names, noted, strict=True) if count), "")
+        return loss_value, noted
+
+    def _update(
+        self, micro_batches: Sequence[Batch], items: int, others: int, signals: StopSignals
+    ) -> tuple[float, list[float]]:
+        """As `_learn`, by the model's own way to change its weights."""
+        assert self.update is not None
+        optimizer = self.optimizer.optimizer  # accelerate's wrapper has none of its methods but `step`
+        loss = sum(float(self.update(optimizer, batch)) * batch.num_items / max(items, 1) for batch in micro_batches)
+        if not math.isfinite(loss):
+            raise FloatingPointError(
+                f"step {self.progress.step + 1}: the loss is {loss}; these weights are not kept, earlier checkpoints "
+                f"are in {self.folder / 'checkpoints'}. Lower learning_rate"
+            )
+        return loss, [float(came) for came in signals.noted()]
 
     def _count(self, micro_batches: Sequence[Batch]) -> tuple[int, int]:
         """The items of the whole step in all processes, and those of the loss's second term."""

@@ -19,13 +19,22 @@ from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.token_classification import TokenClassification
+from hf_lecture_models.tasks.word_vectors import WordVectors
 from hf_lecture_models.trainer.recipe import load_recipe
 from training.fit_ngram import NGramRecipe
 
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
 TASKS: dict[str, Task[Any]] = {
     task.script: task
-    for task in (CausalLM(), Glue(), MaskedLM(), MultipleChoice(), QuestionAnswering(), TokenClassification())
+    for task in (
+        CausalLM(),
+        Glue(),
+        MaskedLM(),
+        MultipleChoice(),
+        QuestionAnswering(),
+        TokenClassification(),
+        WordVectors(),
+    )
 }
 
 

@@ -1,0 +1,190 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""word2vec's training data: texts without most of their frequent words, in blocks of neighbouring words.
+
+A word of relative frequency f is kept with a probability, at most 1, that depends on a threshold t:
+
+    program    √(t/f) + t/f        word2vec.c, and gensim
+    paper      √(t/f)              Mikolov et al., "Distributed representations ...", NeurIPS 2013, equation 5
+
+The words of an epoch are kept anew each time and stand in one line, those that the vocabulary lacks left out; a window
+ends where its text ends. The line is cut into blocks of a few words in the middle of their windows; an update of the
+weights takes some random blocks, and one step of the training loop holds many updates.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from hf_lecture_models.trainer.batches import Batch, RowShard
+
+SUBSAMPLING = {
+    "program": "keep a word of frequency f with probability sqrt(t/f) + t/f, as word2vec.c and gensim do",
+    "paper": "keep it with probability sqrt(t/f)",
+}
+
+NO_WORD = -1
+"""What stands in a block where there is no word."""
+
+
+@dataclass(frozen=True)
+class WordLine:
+    """The words of all texts, one after the other.
+
+    Attributes:
+        ids: (words,) int64, words only.
+        texts: (words,) int64, the number of each word's text.
+    """
+
+    ids: np.ndarray
+    texts: np.ndarray
+
+    @classmethod
+    def of(cls, ids: np.ndarray, lengths: np.ndarray, special_ids: list[int]) -> "WordLine":
+        """The words of a corpus of `ids` (tokens,), in texts of these lengths; special ids are no words.
+
+        >>> WordLine.of(np.array([5, 0, 6, 7]), np.array([3, 1]), special_ids=[0])
+        WordLine(ids=array([5, 6, 7]), texts=array([0, 0, 1]))
+        """
+        is_word = ~np.isin(ids, special_ids)
+        texts = np.repeat(np.arange(len(lengths)), lengths)
+        return cls(ids[is_word].astype(np.int64), texts[is_word])
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def subsampled(self, keep: np.ndarray, generator: np.random.Generator) -> "WordLine":
+        """The line with each word w kept with probability `keep[w]`."""
+        kept = generator.random(len(self), dtype=np.float32) < keep[self.ids]
+        return WordLine(self.ids[kept], self.texts[kept])
+
+
+def keep_probabilities(counts: np.ndarray, threshold: float, formula: str = "program") -> np.ndarray:
+    """(vocab,) float32: the probability with which each word is kept.
+
+    >>> keep_probabilities(np.array([64, 32, 4]), threshold=0.01, formula="paper")[[0, 2]].tolist()
+    [0.125, 0.5]
+
+    Args:
+        counts: (vocab,), how often each word occurs.
+        threshold: t; 0 keeps all words.
+        formula: one of `SUBSAMPLING`.
+    """
+    if threshold == 0:
+        return np.ones(len(counts), np.float32)
+    ratio = threshold * counts.sum() / np.maximum(counts, 1)
+    kept = np.sqrt(ratio) + (ratio if formula == "program" else 0)
+    return np.minimum(kept, 1).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class WindowOptions:
+    """How blocks are made.
+
+    Attributes:
+        window_size: the largest window.
+        block_words: words in the middle of a block; as many as `window_size` stand on either side of them.
+        blocks: in one update.
+        updates: in one step of the training loop, about.
+        noise: words of noise that all of an update share; 0: none.
+    """
+
+    window_size: int
+    block_words: int
+    blocks: int
+    updates: int
+    noise: int
+
+
+class WordBlocks:
+    """The `Batches` of word vectors: everything that is drawn follows from seed, epoch and step.
+
+    Args:
+        line: of the training texts.
+        keep: (vocab,), the probability with which each word is kept.
+        cumulative_noise: (vocab,), the sums of the distribution of noise.
+
+    Raises:
+        ValueError: there are not two words in one text.
+    """
+
+    def __init__(
+        self, line: WordLine, keep: np.ndarray, cumulative_noise: np.ndarray, options: WindowOptions, seed: int
+    ) -> None:
+        if not (line.texts[1:] == line.texts[:-1]).any():
+            raise ValueError("there are no two words of the vocabulary in one text: nothing to learn from")
+        self.line, self.keep, self.options, self.seed = line, keep, options, seed
+        self.cumulative_noise = cumulative_noise
+        kept = float(keep[line.ids].sum(dtype=np.float64))
+        self.steps_per_epoch = max(1, round(kept / (options.block_words * options.blocks * options.updates)))
+        self.epoch = self.position = 0
+        self.device: torch.device | str = "cpu"
+        self._lay_out()
+
+    def set_shard(self, shard: RowShard) -> None:
+        """Take all: an update must see the one before it, so there is one process.
+
+        Raises:
+            ValueError: there are several processes or micro-batches.
+        """
+        if shard.micro_batches != [slice(0, shard.batch_size)]:
+            raise ValueError(
+                "word vectors are trained in one process and without accumulation_steps: each update must see the one "
+                "before it"
+            )
+        self.device = shard.device
+
+    def next_step(self) -> list[Batch]:
+        """The blocks of the next step."""
+        if self.position == self.steps_per_epoch:
+            self.epoch, self.position = self.epoch + 1, 0
+            self._lay_out()
+        self.position += 1
+        generator = np.random.default_rng((self.seed, self.epoch, self.position))
+        rows = self.parts[self.position - 1]
+        words, texts = self.words[rows], self.texts[rows]
+        width = self.options.window_size
+        sizes = generator.integers(1, width + 1, (len(rows), self.options.block_words))
+        updates = -(-len(rows) // self.options.blocks)
+        noise = self.cumulative_noise.searchsorted(generator.random((updates, self.options.noise)), side="right")
+        inputs = {"words": words, "texts": texts, "sizes": sizes, "noise": noise}
+        tensors = {name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()}
+        return [Batch(tensors, self._neighbours(texts, sizes))]
+
+    def _neighbours(self, texts: np.ndarray, sizes: np.ndarray) -> int:
+        """The number of words in all windows."""
+        width, length = self.options.window_size, self.options.block_words
+        middle, total = texts[:, width : width + length], 0
+        for offset in range(1, width + 1):
+            wide = (sizes >= offset) & (middle != NO_WORD)
+            for start in (width - offset, width + offset):
+                total += int(np.count_nonzero(wide & (texts[:, start : start + length] == middle)))
+        return total
+
+    def _lay_out(self) -> None:
+        """Draw the words of the epoch, and put its blocks into a random order."""
+        # Two numbers and not three, as each step's generator has them.
+        generator = np.random.default_rng((self.seed, self.epoch))
+        line, length = self.line.subsampled(self.keep, generator), self.options.block_words
+        blocks = max(1, -(-len(line) // length))
+        self.words, self.texts = (self._blocks_of(values, blocks) for values in (line.ids, line.texts))
+        self.parts = np.array_split(generator.permutation(blocks), self.steps_per_epoch)
+
+    def _blocks_of(self, values: np.ndarray, blocks: int) -> np.ndarray:
+        """(blocks, middle + 2 window), the values of each block and of the windows on either side."""
+        width, length = self.options.window_size, self.options.block_words
+        behind = blocks * length - len(values) + width
+        padded = np.concatenate((np.full(width, NO_WORD), values, np.full(behind, NO_WORD)))
+        return np.lib.stride_tricks.sliding_window_view(padded, length + 2 * width)[::length]
+
+    def on_step_outputs(self, index: int, outputs: object) -> None:
+        """Nothing is carried."""
+
+    def state_dict(self) -> dict[str, int]:
+        """The position in the data."""
+        return {"epoch": self.epoch, "position": self.position}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go to a position that `state_dict` gave."""
+        self.epoch, self.position = state["epoch"], state["position"]
+        self._lay_out()

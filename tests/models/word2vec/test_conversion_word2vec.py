@@ -1,0 +1,190 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""word2vec files: as gensim writes and reads them, and every way in which one may be damaged."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from hf_lecture_models import Word2VecConfig, Word2VecModel, WordTokenizer
+from hf_lecture_models.cli.convert import run
+from hf_lecture_models.models.word2vec.reader_word2vec import MAX_WORD_BYTES, read_word2vec
+
+WORDS = ["the", "cat", "zoë", "人", "</s>", "New_York"]
+VECTORS = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
+KINDS = {"binary": True, "text": False}
+
+
+def file_of(
+    path: Path, binary: bool, words: list[Any] = WORDS, vectors: np.ndarray = VECTORS, newline: bool = False
+) -> Path:
+    rows = [f"{len(words)} {vectors.shape[1]}\n".encode()]
+    for word, vector in zip(words, vectors, strict=True):
+        word = word if isinstance(word, bytes) else word.encode()
+        numbers = vector.tobytes() + b"\n" * newline if binary else " ".join(map(str, vector)).encode() + b"\n"
+        rows.append(word + b" " + numbers)
+    path.write_bytes(b"".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("binary", KINDS.values(), ids=KINDS)
+def test_what_was_written_is_read(binary: bool, tmp_path: Path) -> None:
+    """As word2vec.c and gensim end a vector, gzip or not; `<unk>` and what else the file lacks are zeros."""
+    path = file_of(tmp_path / "vectors", binary)
+    for number, data in enumerate((path.read_bytes(), file_of(tmp_path / "c", binary, newline=True).read_bytes())):
+        for packed in (False, True):
+            (tmp_path / f"{number}{packed}").write_bytes(gzip.compress(data) if packed else data)
+            model, tokenizer = Word2VecModel.from_word2vec_format(tmp_path / f"{number}{packed}", binary=binary)
+            rows = model.embed_tokens.weight.detach().numpy()
+            assert (rows[tokenizer.convert_tokens_to_ids(WORDS)] == VECTORS).all()
+            assert tokenizer.tokenize("the cat of zoë") == ["the", "cat", "<unk>", "zoë"]
+            assert not rows[[tokenizer.unk_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id]].any()
+            assert model.config.special_ids == [0, 6, 7, 8]
+
+
+@pytest.mark.parametrize("binary", KINDS.values(), ids=KINDS)
+def test_gensim_loads_ours_and_we_gensims(binary: bool, tmp_path: Path) -> None:
+    """Bit for bit."""
+    keyed = pytest.importorskip("gensim.models").KeyedVectors
+    model, tokenizer = Word2VecModel.from_word2vec_format(file_of(tmp_path / "a", binary), binary=binary)
+    for name in ("ours", "ours.gz"):
+        model.save_word2vec_format(tmp_path / name, tokenizer, binary=binary)
+        theirs = keyed.load_word2vec_format(str(tmp_path / name), binary=binary)
+        assert sorted(theirs.index_to_key) == sorted(WORDS)
+        for word, vector in zip(WORDS, VECTORS, strict=True):
+            assert theirs[word].tobytes() == vector.tobytes()
+    theirs.save_word2vec_format(str(tmp_path / "theirs"), binary=binary)
+    again, its_tokenizer = Word2VecModel.from_word2vec_format(tmp_path / "theirs", binary=binary)
+    assert its_tokenizer.get_vocab() == tokenizer.get_vocab()
+    assert torch.equal(again.embed_tokens.weight, model.embed_tokens.weight)
+
+
+@pytest.mark.parametrize("binary", KINDS.values(), ids=KINDS)
+def test_a_file_that_is_cut_off_anywhere_is_refused(binary: bool, tmp_path: Path) -> None:
+    whole = file_of(tmp_path / "whole", binary).read_bytes()
+    for name, data in {"cut": whole, "cut.gz": gzip.compress(whole)}.items():
+        for size in range(len(data)):
+            (tmp_path / name).write_bytes(data[:size])
+            with pytest.raises(ValueError, match=str(tmp_path)):
+                read_word2vec(tmp_path / name, binary)
+
+
+def test_sizes_that_the_file_cannot_hold_take_no_memory(tmp_path: Path) -> None:
+    for header in (b"10000000 300\n", b"999999999999999999 1\n", b"1 65536\n"):
+        for binary in (True, False):
+            (tmp_path / "huge").write_bytes(header + b"a 1 2 3\n")
+            tracemalloc.start()
+            with pytest.raises(ValueError, match=r"can hold \d+ only; it is cut off, or not of the kind"):
+                read_word2vec(tmp_path / "huge", binary)
+            assert tracemalloc.get_traced_memory()[1] < 10**6
+            tracemalloc.stop()
+
+
+BAD = {
+    "no_header": (b"the 0.1 0.2\ncat 0.3 0.4\n", "begins with b'the 0.1 0.2"),
+    "empty": (b"", "begins with b''"),
+    "negative": (b"-1 5\n", "begins with"),
+    "no_words": (b"0 5\n", "0 words of width 5"),
+    "no_width": (b"5 0\n" + b" " * 99, "5 words of width 0"),
+    "wide": (b"1 70000\n" + b" " * 300_000, "widths are from 1 to 65536"),
+    "gensim": (b"\x80\x04\x95" + b" " * 99, "a pickle, as gensim's own `save`"),
+    "fasttext": (b"\xba\x16\x4f\x2f" + b" " * 99, "a fastText model"),
+    "zip": (b"PK\x03\x04" + b" " * 99, "a zip archive"),
+    "gzip": (b"\x1f\x8b" + b" " * 99, "damaged gzip file"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_word2vec_file_is_named(name: str, tmp_path: Path) -> None:
+    data, message = BAD[name]
+    (tmp_path / "file").write_bytes(data)
+    for binary in (True, False):
+        with pytest.raises(ValueError, match=message):
+            read_word2vec(tmp_path / "file", binary)
+
+
+@pytest.mark.parametrize("binary", KINDS.values(), ids=KINDS)
+def test_damage_is_named_with_its_place(binary: bool, tmp_path: Path) -> None:
+    nan = VECTORS.copy()
+    nan[3, 2] = np.nan
+    infinite = VECTORS.copy()
+    infinite[1, 0] = -np.inf
+    cases = [
+        (WORDS, nan, r"the vector of '人' holds NaN"),
+        (WORDS, infinite, r"the vector of 'cat' holds NaN or infinity"),
+        (["the", "cat", "the", "a", "b", "c"], VECTORS, r"byte \d+: the word 'the' is there twice"),
+        (["the", "", "c", "a", "b", "d"], VECTORS, r"byte \d+: the word '' is empty"),
+        (["the", b"\xff\xfe", "c", "a", "b", "d"], VECTORS, r"byte \d+: the word .* is not utf-8"),
+        (["the", "x" * (MAX_WORD_BYTES + 2000), "c", "a", "b", "d"], VECTORS, "longer than"),
+    ]
+    for words, vectors, message in cases:
+        with pytest.raises(ValueError, match=message):
+            read_word2vec(file_of(tmp_path / "bad", binary, words, vectors), binary)
+    data = file_of(tmp_path / "bad", binary).read_bytes()
+    (tmp_path / "bad").write_bytes(data.replace(b"6 5", b"5 5", 1))
+    with pytest.raises(ValueError, match="follows the last of 5 words"):
+        read_word2vec(tmp_path / "bad", binary)
+    (tmp_path / "bad").write_bytes(data.replace(b"6 5", b"6 4", 1))
+    with pytest.raises(ValueError, match=r"byte \d+"):
+        read_word2vec(tmp_path / "bad", binary)
+
+
+def test_encodings(tmp_path: Path) -> None:
+    words = [word.encode("latin-1") for word in ("naïve", "café")]
+    path = file_of(tmp_path / "latin", True, words, VECTORS[:2])
+    assert Word2VecModel.from_word2vec_format(path, encoding="latin-1")[1].tokenize("café") == ["café"]
+    assert read_word2vec(path, errors="ignore")[0] == ["nave", "caf"]
+    with pytest.raises(LookupError, match="klingon"):
+        read_word2vec(path, encoding="klingon")
+
+
+def test_text_lines_are_checked(tmp_path: Path) -> None:
+    for line, message in (("cat 1 2", "2 numbers follow the word, where 3"), ("cat 1 x 2", "could not convert")):
+        (tmp_path / "bad").write_text(f"2 3\nthe 1 2 3\n{line}\n")
+        with pytest.raises(ValueError, match=f"line 3, word 2 of 2: {message}"):
+            read_word2vec(tmp_path / "bad", binary=False)
+
+
+def test_words_with_white_space_are_kept_with_a_warning_and_not_written(tmp_path: Path) -> None:
+    path = file_of(tmp_path / "spaces", True, ["a\tb", "c"], VECTORS[:2])
+    with pytest.warns(UserWarning, match="1 words hold white space"):
+        model, tokenizer = Word2VecModel.from_word2vec_format(path)
+    with pytest.raises(ValueError, match="white space, which word2vec files cannot have"):
+        model.save_word2vec_format(tmp_path / "out", tokenizer)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    tokenizer = WordTokenizer.from_words(["a", "b"])
+    model = Word2VecModel(Word2VecConfig(vocab_size=len(tokenizer), hidden_size=3, unk_token_id=0))
+    with pytest.raises(ValueError, match="token"):
+        model.save_word2vec_format(tmp_path / "out", WordTokenizer.from_words(list("abcdefgh")))
+    with torch.no_grad():
+        model.embed_tokens.weight[1, 1] = torch.inf
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        model.save_word2vec_format(tmp_path / "out", tokenizer)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["v.bin", "v.bin.gz", "v.vec", "v.txt.gz"])
+def test_the_terminal_converts_there_and_back(name: str, tmp_path: Path, capsys: Any) -> None:
+    words = ["the", "cat", "zoë"]
+    plain = file_of(tmp_path / "plain", ".bin" in name, words, VECTORS[:3]).read_bytes()
+    (tmp_path / name).write_bytes(gzip.compress(plain) if name.endswith(".gz") else plain)
+    run(str(tmp_path / name), tmp_path / "folder")
+    model, tokenizer = (auto.from_pretrained(tmp_path / "folder") for auto in (AutoModel, AutoTokenizer))
+    assert isinstance(model, Word2VecModel)
+    ids = tokenizer("the zoë", add_special_tokens=False, return_tensors="pt")["input_ids"]
+    assert (model(ids).last_hidden_state[0].detach().numpy() == VECTORS[[0, 2]]).all()
+    (tmp_path / "back").mkdir()
+    run(str(tmp_path / "folder"), tmp_path / "back" / name)
+    back = (tmp_path / "back" / name).read_bytes()
+    assert (gzip.decompress(back) if name.endswith(".gz") else back) == plain
+    assert "words of width 5" in capsys.readouterr().out

@@ -1,0 +1,16 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Train word vectors by a recipe: word2vec's skip-gram or CBOW, by negative sampling or hierarchical softmax.
+
+    python training/train_word2vec.py RECIPE.yaml [--name value ...] [--resume]
+    python training/train_word2vec.py training/recipes/word2vec_tiny.yaml --output_dir tiny --model.architecture cbow
+
+Killed at any moment, the same command with --resume goes on to the same weights.
+"""
+
+import sys
+
+from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.word_vectors import WordVectors
+
+if __name__ == "__main__":
+    run_task(WordVectors(), sys.argv[1:], __doc__)
