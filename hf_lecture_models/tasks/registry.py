@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.masked_lm import MaskedLM
@@ -16,7 +17,15 @@ from hf_lecture_models.tasks.token_classification import TokenClassification
 
 TASKS: dict[str, Task[Any]] = {
     task.name: task
-    for task in (CausalLM(), MaskedLM(), Glue(), TokenClassification(), QuestionAnswering(), MultipleChoice())
+    for task in (
+        CausalLM(),
+        MaskedLM(),
+        BidirectionalLM(),
+        Glue(),
+        TokenClassification(),
+        QuestionAnswering(),
+        MultipleChoice(),
+    )
 }
 
 

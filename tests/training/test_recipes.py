@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from transformers import CONFIG_MAPPING
 
+from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.glue import Glue
@@ -25,7 +26,15 @@ from training.fit_ngram import NGramRecipe
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
 TASKS: dict[str, Task[Any]] = {
     task.script: task
-    for task in (CausalLM(), Glue(), MaskedLM(), MultipleChoice(), QuestionAnswering(), TokenClassification())
+    for task in (
+        BidirectionalLM(),
+        CausalLM(),
+        Glue(),
+        MaskedLM(),
+        MultipleChoice(),
+        QuestionAnswering(),
+        TokenClassification(),
+    )
 }
 
 
