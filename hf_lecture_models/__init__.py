@@ -21,6 +21,14 @@ from hf_lecture_models.models.bert import (
     LectureBertForTokenClassification,
     LectureBertModel,
 )
+from hf_lecture_models.models.elmo import (
+    ElmoConfig,
+    ElmoForPreTraining,
+    ElmoForQuestionAnswering,
+    ElmoForSequenceClassification,
+    ElmoForTokenClassification,
+    ElmoModel,
+)
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
 from hf_lecture_models.models.gpt1 import (
     Gpt1Config,
@@ -50,7 +58,14 @@ from hf_lecture_models.models.word2vec import Word2VecConfig, Word2VecForPreTrai
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
-from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordPieceTokenizer, WordTokenizer
+from hf_lecture_models.tokenization import (
+    BpeTokenizer,
+    ByteTokenizer,
+    CharTokenizer,
+    ElmoTokenizer,
+    WordPieceTokenizer,
+    WordTokenizer,
+)
 from hf_lecture_models.version import __version__
 
 register_pipelines()
@@ -62,6 +77,13 @@ __all__ = [
     "BpeTokenizer",
     "ByteTokenizer",
     "CharTokenizer",
+    "ElmoConfig",
+    "ElmoForPreTraining",
+    "ElmoForQuestionAnswering",
+    "ElmoForSequenceClassification",
+    "ElmoForTokenClassification",
+    "ElmoModel",
+    "ElmoTokenizer",
     "ExtractiveQuestionAnsweringPipeline",
     "FeedForwardConfig",
     "FeedForwardForCausalLM",

@@ -99,8 +99,10 @@ def left_padded(inputs: Tensors, names: Sequence[str], lengths: Sequence[int]) -
     """The same rows with their padding moved from the right to the left."""
     moved = dict(inputs)
     for name in names:
-        width = inputs[name].shape[-1]
-        rows = [row.roll(width - length, -1) for row, length in zip(inputs[name], lengths, strict=True)]
+        # Words may be rows of characters; the axis of words is the mask's last one.
+        axis = inputs.get("attention_mask", inputs[name]).dim() - 1
+        width = inputs[name].shape[axis]
+        rows = [row.roll(width - length, axis - 1) for row, length in zip(inputs[name], lengths, strict=True)]
         moved[name] = torch.stack(rows)
     return moved
 
@@ -1735,7 +1737,8 @@ class HeadTests(TokenTests):
         model, inputs = self.build(), self.make_inputs(2, (5, 3))
         for name in ("hidden_states", "attentions"):
             assert model(**inputs).get(name) is None
-            flat = {key: value.flatten(0, -2) for key, value in inputs.items()}
+            texts = inputs[self.mask_input].dim() - 2  # axis 1, where each has several choices
+            flat = {key: value.flatten(0, texts) for key, value in inputs.items()}
             expected = model.base_model(**flat, **{f"output_{name}": True}).get(name)
             found = model(**inputs, **{f"output_{name}": True}).get(name)
             if expected is None:

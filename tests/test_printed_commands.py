@@ -57,6 +57,7 @@ STANDS_FOR = [
     (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
     (r"(train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
     (r"(train_word2vec.py) RECIPE.yaml", rf"\1 {RECIPE.format('word2vec_tiny')}"),
+    (r"(train_bilm.py) RECIPE.yaml", rf"\1 {RECIPE.format('elmo_tiny')}"),
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
@@ -103,7 +104,7 @@ NOT_RUN = {
     r"python training/finetune_squad.py --.*": (
         "it needs a model and files of questions; tests/training/test_finetune_squad.py runs the script on such files"
     ),
-    r"python training/finetune_glue.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm).yaml": (
+    r"python training/finetune_\w+.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm|elmo_ewt).yaml": (
         "it needs the model of the command before"
     ),
     r"hf-lecture see \w+ (?!MODEL).*": (

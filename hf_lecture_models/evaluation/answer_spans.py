@@ -80,7 +80,7 @@ def cut_windows(
     [[6, 9], [10, 12], [13, 14], [15, 18]]
 
     Args:
-        tokenizer: any of the Rust library.
+        tokenizer: any of the Rust library, or one that has `gives_offsets`.
         max_length: the most tokens of a window, with the question and special tokens.
         doc_stride: tokens that neighbouring windows share; at most half of those that the question leaves for the text.
         max_question_length: tokens of a question, longer ones are cut there; at most half of a window.
@@ -102,7 +102,7 @@ def cut_windows(
 
 def _room(tokenizer: Any, max_length: int) -> int:
     """The tokens of a window that are no special ones."""
-    if not getattr(tokenizer, "is_fast", False):
+    if not getattr(tokenizer, "gives_offsets", getattr(tokenizer, "is_fast", False)):
         raise ValueError(
             f"{type(tokenizer).__name__} does not say where its tokens stand in a text (it is no fast tokenizer), so "
             "no answer can be found in one; use a tokenizer with a tokenizer.json"
@@ -161,7 +161,7 @@ def _no_answer_token(tokenizer: Any, ids: np.ndarray) -> int:
     """The place of [CLS], or else of the beginning of the text, or else the first one."""
     for special in (tokenizer.cls_token_id, tokenizer.bos_token_id):
         if special is not None and special in ids:
-            return int((ids == special).argmax())
+            return int((ids == special).reshape(len(ids), -1).any(1).argmax())
     return 0
 
 
@@ -205,7 +205,9 @@ def batch_windows(inputs: Sequence[dict[str, np.ndarray]], names: set[str], toke
     batch = {}
     for name in dict.fromkeys([*inputs[0], "attention_mask"]):
         if name in names:
-            filled = torch.full((len(inputs), max(lengths)), filling.get(name, 0))
+            # Words may be rows of characters.
+            shape = (len(inputs), max(lengths), *np.shape(inputs[0].get(name, ()))[1:])
+            filled = torch.full(shape, filling.get(name, 0))
             for row, each in enumerate(inputs):
                 ids = np.ones(lengths[row], np.int64) if name == "attention_mask" else each[name]
                 filled[row, : lengths[row]] = torch.from_numpy(ids)

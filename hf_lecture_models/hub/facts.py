@@ -201,6 +201,9 @@ def vocabulary_policy(tokenizer: Any) -> str:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     kind = f"{type(tokenizer).__name__} {type(getattr(backend, 'model', None)).__name__}".lower()
     unknown_words = getattr(tokenizer, "unknown_words", None)
+    if hasattr(tokenizer, "max_characters_per_token"):
+        predicted = f"; {len(tokenizer.words):,} words are predicted, others as `<UNK>`" if tokenizer.words else ""
+        return f"open; a word is its first {tokenizer.max_characters_per_token - 2} bytes" + predicted
     if unknown_words == "spelled":
         return "open; a word outside the vocabulary is spelled in letters, and letters outside it in bytes"
     if unknown_words == "classes":

@@ -31,7 +31,8 @@ class _Tensors(nn.Module):
     """The model with tensors in and tensors out, and no cache.
 
     Attributes:
-        inputs: names of the tensors that it reads, each (batch, seq); of multiple choice (batch, choices, seq).
+        inputs: names of the tensors that it reads, each (batch, seq); of multiple choice (batch, choices, seq); the ids
+            of ELMo have the characters of each word as a last axis.
         outputs: names of those that it returns.
         per_token: those with the axes (batch, seq) in front, which padding has a part of.
         shortest: the least length of an `example`: beside padding, a model that reads pairs alone wants two tokens.
@@ -60,8 +61,11 @@ class _Tensors(nn.Module):
     def example(self, rows: int, length: int) -> list[Tensor]:
         """Inputs: padding on the left of the first row, on the right of the second, and two types of tokens."""
         shape = (rows, 3, length) if self.has_choices else (rows, length)
-        ids = torch.arange(math.prod(shape)).view(shape) % self.model.config.vocab_size
-        mask = torch.ones_like(ids)
+        # ELMo's words are rows of characters.
+        characters = getattr(self.model.config, "max_characters_per_token", None)
+        of_words = shape if characters is None else (*shape, characters)
+        ids = torch.arange(math.prod(of_words)).view(of_words) % self.model.config.vocab_size
+        mask = torch.ones(shape, dtype=torch.long)
         mask[0, ..., : length // 2] = mask[1:2, ..., length - length // 3 :] = 0
         return [ids, mask, (torch.arange(length) % 2).expand(shape).contiguous()][: len(self.inputs)]
 
@@ -133,8 +137,8 @@ def _export(tensors: _Tensors, path: Path) -> None:
         torch.export.Dim(name) for name in (("batch", "choices", "seq") if tensors.has_choices else ("batch", "seq"))
     ]
     shapes = {name: dict(enumerate(axes)) for name in tensors.inputs}
-    ids = tensors.example(2, 5)[0]
-    example = (ids, torch.ones_like(ids), torch.zeros_like(ids))[: len(shapes)]
+    ids, mask, *_ = tensors.example(2, 5)
+    example = (ids, torch.ones_like(mask), torch.zeros_like(mask))[: len(shapes)]
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A learned mix of all layers, for prediction (slide Y:563)."""
+"""A learned mix of all layers, for prediction (slide Y:563) and as the input of another model (slide R:728)."""
 
 from __future__ import annotations
 
@@ -33,3 +33,35 @@ class LayerMix(nn.Module):
         for theta, layer in zip(self.theta[1:], layers[1:], strict=True):
             mixed = mixed + layer * theta
         return mixed
+
+
+class SoftmaxLayerMix(nn.Module):
+    """γ Σ_k s_k h_k over the layers k, with s = softmax(w) (Peters et al. 2018, equation 1).
+
+    It starts with γ = 1 and w = 0: as the mean of the layers.
+
+    >>> mix = SoftmaxLayerMix(2)
+    >>> mix([torch.tensor([1.0]), torch.tensor([3.0])])
+    tensor([2.], grad_fn=<MulBackward0>)
+
+    Args:
+        num_layers: how many h_k there are.
+    """
+
+    def __init__(self, num_layers: int):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(num_layers))
+        self.gamma = nn.Parameter(torch.ones(()))
+
+    @property
+    def shares(self) -> Tensor:
+        """s: (num_layers,), positive, with the sum 1."""
+        return self.w.softmax(0)
+
+    def forward(self, layers: Sequence[Tensor]) -> Tensor:
+        """As many tensors of one shape as there are layers, to γ times their sum weighted by s."""
+        s = self.shares
+        mixed = layers[0] * s[0]
+        for share, layer in zip(s[1:], layers[1:], strict=True):
+            mixed = mixed + layer * share
+        return mixed * self.gamma

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import PackedSequence
 from transformers import initialization as init
 
 from hf_lecture_models.layers.offloading import with_weights
-from hf_lecture_models.layers.recurrent_cells import cell_from_kernel
+from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
 
 State = tuple[Tensor, ...]
 
@@ -61,7 +61,7 @@ class RecurrentLayer(nn.Module):
 
     def _read(self, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
         if torch.compiler.is_exporting():
-            return _run_traced(self.rnn, hidden, state, mask)
+            return run_traced(cell_from_kernel(self.rnn), hidden, state, mask)
         if mask is not None:
             return _run_packed(self.rnn, hidden, state, mask)
         if hidden.shape[1] == 1 and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
@@ -164,7 +164,7 @@ def _nothing_read(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tu
     return zeros, state or tuple(torch.zeros_like(tensor) for tensor in after)
 
 
-def _run_traced(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
+def run_traced(cell: Cell, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
     """The written-out cell as a loop that `torch.export` and ONNX keep a loop, free in length and batch.
 
     Traced, torch's kernels would be taken apart into as many steps as the example has.
@@ -172,7 +172,6 @@ def _run_traced(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: T
     # Not yet public in torch: nothing but export may depend on it.
     from torch._higher_order_ops.scan import scan
 
-    cell = cell_from_kernel(kernel)
     if mask is None:
         mask = torch.ones_like(hidden[..., 0], dtype=torch.bool)
 

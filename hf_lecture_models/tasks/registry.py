@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.masked_lm import MaskedLM
@@ -20,6 +21,7 @@ TASKS: dict[str, Task[Any]] = {
     for task in (
         CausalLM(),
         MaskedLM(),
+        BidirectionalLM(),
         Glue(),
         TokenClassification(),
         QuestionAnswering(),

@@ -57,7 +57,7 @@ def encode_sentences(model: Any, tokenizer: Any, data: Rows, max_length: int | N
         ValueError: a sentence is too long for the model, and `max_length` cuts none, or is itself too long; or the
             tokenizer belongs to another model, or pads nothing, or does not say where its tokens stand.
     """
-    if not tokenizer.is_fast:
+    if not getattr(tokenizer, "gives_offsets", tokenizer.is_fast):
         raise ValueError(
             f"{type(tokenizer).__name__} does not say where its tokens stand in a text (it is no fast tokenizer), so "
             "nothing tells which word they are of; use one with a tokenizer.json"
@@ -175,7 +175,7 @@ class SentenceCollator:
         """The sentences, padded on the tokenizer's side; empty places (-1) are left out, but for one where all are."""
         real = [int(row) for row in rows if row >= 0]
         batch = self.tokenizer.pad([self.inputs[row] for row in real or [0]], return_tensors="pt")
-        labels = torch.full_like(batch["input_ids"], NOT_COUNTED)
+        labels = torch.full(batch["input_ids"].shape[:2], NOT_COUNTED)
         for index, row in enumerate(real):
             skipped = _padding_in_front(self.tokenizer, self.inputs[row], labels.shape[1])
             labels[index, skipped : skipped + len(self.labels[row])] = torch.tensor(self.labels[row])

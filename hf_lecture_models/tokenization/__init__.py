@@ -6,6 +6,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.corpus import EncodedCorpus, encode_corpus, read_texts
+from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.templates import TEMPLATES, Template, require_template
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
@@ -16,6 +17,7 @@ __all__ = [
     "BpeTokenizer",
     "ByteTokenizer",
     "CharTokenizer",
+    "ElmoTokenizer",
     "EncodedCorpus",
     "Template",
     "UnknownWordError",

@@ -6,6 +6,7 @@ from typing import Any
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
@@ -15,4 +16,5 @@ TOKENIZERS: dict[str, Any] = {
     "char": CharTokenizer,
     "byte": ByteTokenizer,
     "wordpiece": WordPieceTokenizer,
+    "elmo": ElmoTokenizer,
 }

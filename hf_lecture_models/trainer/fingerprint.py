@@ -48,7 +48,10 @@ def fingerprint_tokenizer(tokenizer: Any) -> str:
     rules = {} if backend is None else json.loads(backend.to_str())
     for name in ("truncation", "padding"):  # the options of its latest call
         rules.pop(name, None)
-    return fingerprint([sorted(tokenizer.get_vocab().items()), sorted(tokenizer.special_tokens_map.items()), rules])
+    known = [sorted(tokenizer.get_vocab().items()), sorted(tokenizer.special_tokens_map.items()), rules]
+    # What ElmoTokenizer has beside its characters.
+    words = getattr(tokenizer, "words", None)
+    return fingerprint(known if words is None else [*known, words, tokenizer.max_characters_per_token])
 
 
 def refuse_other_data(found: Mapping[str, str], saved: Mapping[str, str]) -> None:

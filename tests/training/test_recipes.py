@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from transformers import CONFIG_MAPPING
 
+from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.glue import Glue
@@ -27,6 +28,7 @@ RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.ya
 TASKS: dict[str, Task[Any]] = {
     task.script: task
     for task in (
+        BidirectionalLM(),
         CausalLM(),
         Glue(),
         MaskedLM(),

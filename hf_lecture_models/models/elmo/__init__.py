@@ -1,0 +1,45 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""ELMo, its pre-training and heads; AllenNLP's files load by `ElmoModel.from_allennlp`."""
+
+from transformers import (
+    AutoModel,
+    AutoModelForPreTraining,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+)
+
+from hf_lecture_models.io.registration import register
+from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
+from hf_lecture_models.models.elmo.conversion_elmo import from_allennlp
+from hf_lecture_models.models.elmo.modeling_elmo import ElmoForPreTraining, ElmoModel, ElmoPreTrainedModel
+from hf_lecture_models.models.elmo.modeling_elmo_tasks import (
+    ElmoForQuestionAnswering,
+    ElmoForSequenceClassification,
+    ElmoForTokenClassification,
+)
+
+# What only the package can do does not travel with the model's code to the Hub. By setattr: a type checker keeps the
+# signatures that the class declares.
+setattr(ElmoModel, "from_allennlp", classmethod(from_allennlp))  # noqa: B010
+
+register(
+    ElmoConfig,
+    [
+        (AutoModel, ElmoModel),
+        (AutoModelForPreTraining, ElmoForPreTraining),
+        (AutoModelForSequenceClassification, ElmoForSequenceClassification),
+        (AutoModelForTokenClassification, ElmoForTokenClassification),
+        (AutoModelForQuestionAnswering, ElmoForQuestionAnswering),
+    ],
+)
+
+__all__ = [
+    "ElmoConfig",
+    "ElmoForPreTraining",
+    "ElmoForQuestionAnswering",
+    "ElmoForSequenceClassification",
+    "ElmoForTokenClassification",
+    "ElmoModel",
+    "ElmoPreTrainedModel",
+]

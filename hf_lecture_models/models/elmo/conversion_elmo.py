@@ -1,0 +1,206 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""ELMo's official files, `options.json` and `weights.hdf5`: `ElmoModel.from_allennlp`, bound by `__init__.py`.
+
+The files are bilm-tf's. Their LSTM orders its gates i, j, f, o (torch: i, f, g, o), multiplies by rows [u; h], and adds
+1 to the forget gate's bias when it runs; the gate of their highway layers is called carry, and opens for what is
+changed; their first character is our id 1, since 0 is padding.
+
+Nothing of a file is believed: each array must be in the file itself, of numbers, and of the shape that the options ask
+for, before it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
+from hf_lecture_models.models.elmo.modeling_elmo import ElmoModel
+
+_Path = str | os.PathLike[str]
+_LARGEST_OPTIONS = 2**20
+# Where an option stands, and the field that it fills.
+_OPTIONS = {
+    ("lstm", "dim"): "hidden_size",
+    ("lstm", "projection_dim"): "projection_size",
+    ("lstm", "n_layers"): "num_hidden_layers",
+    ("lstm", "cell_clip"): "cell_clip",
+    ("lstm", "proj_clip"): "projection_clip",
+    ("lstm", "use_skip_connections"): "use_skip_connections",
+    ("char_cnn", "embedding", "dim"): "char_embedding_size",
+    ("char_cnn", "filters"): "char_filters",
+    ("char_cnn", "max_characters_per_token"): "max_characters_per_token",
+    ("char_cnn", "n_highway"): "num_highway_layers",
+    ("char_cnn", "activation"): "char_activation",
+}
+_MAY_LACK = {"cell_clip": None, "projection_clip": None, "use_skip_connections": False, "char_activation": "relu"}
+
+
+def from_allennlp(cls: type[ElmoModel], options_json: _Path, weights_hdf5: _Path) -> ElmoModel:
+    """Read an official model: `ElmoModel.from_allennlp(options_json, weights_hdf5)`, which needs h5py.
+
+    Its words are those of `ElmoTokenizer()`. The files hold no softmax, and no words to predict.
+
+    Args:
+        cls: ElmoModel.
+        options_json: the shape of the model.
+        weights_hdf5: its weights.
+
+    Returns:
+        The model in evaluation mode, in float32.
+
+    Raises:
+        ImportError: h5py is not installed.
+        OSError: a file cannot be read.
+        ValueError: the options are no such options, or name another shape than the weights have; an array is missing,
+            links to another file, or holds no numbers, or a value that is NaN or infinite.
+    """
+    config = ElmoConfig(**_fields(options_json))
+    arrays = _read_arrays(weights_hdf5, _shapes(config))
+    with torch.device("meta"):
+        model = cls(config)
+    state = _state(config, arrays)
+    model.load_state_dict(
+        {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in state.items()}, assign=True
+    )
+    for parameter in model.parameters():
+        parameter.requires_grad_(True)
+    return model.eval()
+
+
+def _fields(path: _Path) -> dict[str, Any]:
+    """The fields of the configuration that the options name."""
+    if (size := Path(path).stat().st_size) > _LARGEST_OPTIONS:
+        raise ValueError(f"{path} has {size} bytes; the options of an ELMo model are a few hundred")
+    try:
+        options = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not whole JSON ({error}); copy it again") from None
+    fields: dict[str, Any] = {}
+    for keys, name in _OPTIONS.items():
+        value: Any = options
+        for key in keys:
+            value = value.get(key, _Missing) if isinstance(value, Mapping) else _Missing
+        if value is _Missing and name not in _MAY_LACK:
+            raise ValueError(f"{path} has no {'.'.join(keys)}; name the options.json of an ELMo model with characters")
+        fields[name] = _MAY_LACK[name] if value is _Missing else value
+    _check_types(path, fields)
+    # A bound of 0 is none.
+    return fields | {name: fields[name] or None for name in ("cell_clip", "projection_clip")}
+
+
+class _Missing:
+    pass
+
+
+def _check_types(path: _Path, fields: Mapping[str, Any]) -> None:
+    pairs = fields["char_filters"]
+    integers = [fields[name] for name in fields if name not in (*_MAY_LACK, "char_filters")]
+    integers += [number for pair in pairs for number in pair] if _are_pairs(pairs) else [None]
+    if not all(type(number) is int for number in integers):
+        raise ValueError(f"{path}: sizes are integers, and char_cnn.filters pairs of them; copy the file again")
+
+
+def _are_pairs(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(pair, list) for pair in value)
+
+
+def _shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
+    """The arrays that the file must hold."""
+    embedding, filters, size = config.char_embedding_size, config.num_filters, config.projection_size
+    shapes: dict[str, tuple[int, ...]] = {"char_embed": (config.vocab_size - 1, embedding)}
+    for index, (width, number) in enumerate(config.char_filters):
+        shapes |= {f"CNN/W_cnn_{index}": (1, width, embedding, number), f"CNN/b_cnn_{index}": (number,)}
+    for index in range(config.num_highway_layers):
+        for gate in ("carry", "transform"):
+            shapes |= {f"CNN_high_{index}/W_{gate}": (filters, filters), f"CNN_high_{index}/b_{gate}": (filters,)}
+    shapes |= {"CNN_proj/W_proj": (filters, size), "CNN_proj/b_proj": (size,)}
+    for direction in range(2):
+        for layer in range(config.num_hidden_layers):
+            cell, gates = _cell(direction, layer), 4 * config.hidden_size
+            shapes |= {f"{cell}/W_0": (2 * size, gates), f"{cell}/B": (gates,)}
+            shapes[f"{cell}/W_P_0"] = (config.hidden_size, size)
+    return shapes
+
+
+def _cell(direction: int, layer: int) -> str:
+    return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+
+
+def _read_arrays(path: _Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    try:
+        import h5py
+    except ImportError:
+        raise ImportError("weights.hdf5 needs h5py: pip install -e '.[train]', or pip install h5py") from None
+    Path(path).stat()  # its own error, where there is no file
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise ValueError(f"{path} is no whole HDF5 file ({error}); copy it again") from None
+    with file:
+        return {name: _read_array(h5py, file, path, name, shape) for name, shape in shapes.items()}
+
+
+def _read_array(h5py: Any, file: Any, path: _Path, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    parts, place = name.split("/"), file
+    for index, part in enumerate(parts):
+        link = place.get(part, getlink=True) if isinstance(place, h5py.Group) else None
+        where = "/".join(parts[: index + 1])
+        if link is None:
+            raise ValueError(f"{path} has no {where}; the options and the weights are of different models")
+        if not isinstance(link, h5py.HardLink):
+            raise ValueError(f"{path}: {where} is a link to elsewhere, which is not followed; restore the file")
+        place = place[part]
+    if not isinstance(place, h5py.Dataset) or place.dtype.kind != "f":
+        raise ValueError(f"{path}: {name} is no array of floating-point numbers; restore the file")
+    if place.shape != shape:
+        raise ValueError(f"{path}: {name} has the shape {place.shape}, but the options ask for {shape}")
+    if place.is_virtual or place.external:
+        raise ValueError(f"{path}: {name} has its numbers in other files, which are not read; restore the file")
+    try:
+        values = place[...].astype(np.float32)
+    except OSError as error:
+        raise ValueError(f"{path}: {name} is damaged ({error}); copy the file again") from None
+    if not np.isfinite(values).all():
+        raise ValueError(f"{path}: {name} holds a value that is NaN or infinite; restore the file")
+    return values
+
+
+def _state(config: ElmoConfig, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays under our names, in our orders."""
+    state = {"characters.embed.weight": np.pad(arrays["char_embed"], ((1, 0), (0, 0)))}
+    for index in range(len(config.char_filters)):
+        name = f"characters.convolutions.{index}"
+        state[f"{name}.weight"] = arrays[f"CNN/W_cnn_{index}"][0].transpose(2, 1, 0)
+        state[f"{name}.bias"] = arrays[f"CNN/b_cnn_{index}"]
+    linear = {"projection": ("CNN_proj", "proj")}
+    for index in range(config.num_highway_layers):
+        for ours, theirs in (("gate", "carry"), ("transform", "transform")):
+            linear[f"highways.{index}.{ours}"] = (f"CNN_high_{index}", theirs)
+    for ours, (group, theirs) in linear.items():
+        state |= {f"{ours}.weight": arrays[f"{group}/W_{theirs}"].T, f"{ours}.bias": arrays[f"{group}/b_{theirs}"]}
+    for direction, ours in enumerate(("forwards", "backwards")):
+        for layer in range(config.num_hidden_layers):
+            own = {part: arrays[f"{_cell(direction, layer)}/{part}"] for part in ("W_0", "B", "W_P_0")}
+            state |= {f"layers.{layer}.{ours}.rnn.{name}": array for name, array in _lstm(**own).items()}
+    return state
+
+
+def _lstm(W_0: np.ndarray, B: np.ndarray, W_P_0: np.ndarray) -> dict[str, np.ndarray]:
+    i, j, f, o = np.split(np.vstack((W_0, B[None])).T, 4)  # (hidden, inputs + outputs + 1) each
+    f = f.copy()
+    f[:, -1] += 1
+    gates, width = np.concatenate((i, f, j, o)), len(W_0) // 2
+    return {
+        "weight_ih_l0": gates[:, :width],
+        "weight_hh_l0": gates[:, width:-1],
+        "weight_hr_l0": W_P_0.T,
+        "bias_ih_l0": gates[:, -1],
+        "bias_hh_l0": np.zeros_like(gates[:, -1]),
+    }

@@ -1,0 +1,225 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Language models of both directions (ELMo): each word predicted from those before it, and from those behind it.
+
+A text is `<S> words </S>`. One that is longer than a row is cut, and neighbouring rows share a word, so that each word
+is predicted once from the left and once from the right, but what stands in another row is not seen.
+"""
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForPreTraining
+
+from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
+from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts
+from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.trainer.tokens import text_spans
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
+
+_EVALUATION_ROWS = 32
+
+
+@dataclass(kw_only=True)
+class BidirectionalLMRecipe(TaskRecipe, TextsRecipe):
+    """The recipe of a language model of both directions."""
+
+    sequence_length: int = setting(64, "words of the longest row, <S> and </S> included", least=2)
+    tokenizer: dict[str, Any] = setting({"type": "elmo"}, "type elmo; options of its train()")
+    model: dict[str, Any] = setting({"model_type": "lecture_elmo"}, "model_type and the fields of its config")
+
+    def effective_batch(self) -> str:
+        """Rows and words of one optimizer step."""
+        words = self.batch_size * self.sequence_length
+        return f"{self.batch_size} rows x {self.sequence_length} = at most {words:,} words, in both directions"
+
+
+class BidirectionalLM(Task[BidirectionalLMRecipe]):
+    """The task of predicting each word from both sides, one by one; its data are a list of texts.
+
+    >>> [measure.key for measure in BidirectionalLM().measures(BidirectionalLMRecipe())]
+    ['perplexity', 'forward_perplexity', 'backward_perplexity']
+    """
+
+    name = "bidirectional_lm"
+    auto_class = AutoModelForPreTraining
+    pipeline_tag = "feature-extraction"
+    items = "predictions"
+    script = "train_bilm.py"
+    recipe_class = BidirectionalLMRecipe
+
+    def is_for(self, model: Any) -> bool:
+        """Of all models for pre-training, those with the head of this task."""
+        return isinstance(model, BidirectionalLMHead)
+
+    def measures(self, recipe: BidirectionalLMRecipe) -> tuple[Measure, ...]:
+        """Over the whole vocabulary, however the softmax was trained."""
+        return (
+            Measure("perplexity", "perplexity per word, both directions' geometric mean", lower_is_better=True),
+            Measure("forward_perplexity", "perplexity per word, from the words before it", lower_is_better=True),
+            Measure("backward_perplexity", "perplexity per word, from the words behind it", lower_is_better=True),
+        )
+
+    def read(self, recipe: BidirectionalLMRecipe, part: str) -> list[str] | None:
+        """A list of texts."""
+        return read_part_texts(recipe, part)
+
+    def read_file(self, path: str, recipe: BidirectionalLMRecipe) -> list[str]:
+        """The texts of one file; one of no known kind holds a text in each line."""
+        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
+
+    def processor(self, recipe: BidirectionalLMRecipe, data: Sequence[str]) -> Any:
+        """The tokenizer, with the words to predict."""
+        return tokenizer_for(recipe, data)
+
+    def model(self, recipe: BidirectionalLMRecipe, processor: Any, data: Sequence[str]) -> Any:
+        """The model, of as many words as the tokenizer has; a checkpoint without a softmax gets a new one."""
+        _refuse_other_tokenizer(processor)
+        shape = {
+            "num_words": len(processor.words),
+            "max_characters_per_token": processor.max_characters_per_token,
+        }
+        if not recipe.from_pretrained:
+            return make_model(self.auto_class, shape | dict(recipe.model), processor, recipe.seed)
+        return load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)[0]
+
+    def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: BidirectionalLMRecipe) -> Batches:
+        """Rows in a new order each epoch, each padded to the longest of its micro-batch."""
+        rows = NumberedRows(model, processor, data, recipe.sequence_length)
+        if model.needs_token_counts:
+            counts = np.bincount(rows.numbers[rows.stream], minlength=model.config.num_words)
+            model.set_token_counts(torch.from_numpy(counts))
+        return ShuffledBatches(len(rows), rows, recipe.batch_size, recipe.seed)
+
+    def evaluate(
+        self, model: Any, processor: Any, data: Sequence[str], recipe: BidirectionalLMRecipe
+    ) -> dict[str, Any]:
+        """The perplexities, and what they depend on."""
+        return measure_directions(model, NumberedRows(model, processor, data, recipe.sequence_length))
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Sequence[str] | None, recipe: BidirectionalLMRecipe
+    ) -> "Evaluation | None":
+        """As of any task; the texts are encoded once."""
+        from hf_lecture_models.trainer.loop import Evaluation
+
+        if data is None:
+            return None
+        rows = NumberedRows(model, processor, data, recipe.sequence_length)
+        return Evaluation(partial(measure_directions, rows=rows), "perplexity", lower_is_better=True)
+
+
+class NumberedRows:
+    """Texts as rows of words, each word by the number that it has among the different words of all texts.
+
+    Called with numbers of rows it gives their batch, padded on the right.
+
+    Attributes:
+        characters: (different words, characters) int16, what the model reads of each.
+        numbers: (different words,) int64, what it predicts of each.
+        stream: (words,) int32, `<S> ... </S>` of every text one after the other.
+
+    Raises:
+        ValueError: there is no text, or the tokenizer does not belong to the model.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, texts: Iterable[str], sequence_length: int) -> None:
+        _refuse_other_tokenizer(tokenizer)
+        check_tokenizer(model, tokenizer)
+        if (own := len(tokenizer.words)) != model.config.num_words:
+            raise ValueError(
+                f"the tokenizer has {own} words to predict, but the model num_words={model.config.num_words}; load the "
+                "tokenizer that was saved with the model"
+            )
+        index: dict[str, int] = {}
+        rows = [
+            [index.setdefault(word, len(index)) for word in tokenizer.tokenize(text, add_special_tokens=True)]
+            for text in texts
+        ]
+        if not rows:
+            raise ValueError("there is no text; check files and columns")
+        words = list(index)
+        self.characters = np.array(tokenizer.convert_tokens_to_ids(words), dtype=np.int16)
+        self.numbers = np.array(tokenizer.word_numbers(words), dtype=np.int64)
+        self.unknown = int(tokenizer.word_numbers([""])[0])
+        self.stream = np.array([word for row in rows for word in row], dtype=np.int32)
+        starts = np.cumsum([0, *map(len, rows[:-1])])
+        # A span of n words has the next one behind it, from which backwards it is read.
+        self.starts, spans = text_spans(starts, len(self.stream), sequence_length - 1)
+        self.lengths = spans + 1
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """The batch of some rows; -1 is a row in which nothing counts."""
+        lengths = np.where(rows < 0, 0, self.lengths[rows])
+        steps = np.arange(max(2, lengths.max()))
+        real = steps < lengths[:, None]
+        places = np.minimum(self.starts[rows][:, None] + steps, len(self.stream) - 1)
+        words = self.stream[places]
+        inputs = {
+            "input_ids": np.where(real[..., None], self.characters[words], 0).astype(np.int64),
+            "labels": np.where(real, self.numbers[words], NOT_COUNTED),
+        }
+        if not real.all():
+            inputs["attention_mask"] = real.astype(np.int64)
+        tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
+        return Batch(tensors, int(2 * (lengths - 1).clip(min=0).sum()))
+
+
+@torch.no_grad()
+def measure_directions(model: Any, rows: NumberedRows) -> dict[str, Any]:
+    """The perplexities of a model on rows.
+
+    Returns:
+        `forward_perplexity` and `backward_perplexity`, exp of the mean -ln P(word) of each direction, and `perplexity`,
+        that of both together; `predictions`, how many there are in each; `unknown`, how many of the words that are
+        predicted from the left are none of the model's.
+    """
+    training, sums, predictions, unknown = model.training, np.zeros(2), 0, 0
+    model.eval()
+    # Rows of like length together.
+    order = rows.lengths.argsort(kind="stable")
+    for start in range(0, len(order), _EVALUATION_ROWS):
+        batch = rows(order[start : start + _EVALUATION_ROWS])
+        outputs = model(**{name: tensor.to(model.device) for name, tensor in batch.inputs.items()})
+        count = batch.num_items // 2
+        sums += count * np.array([float(outputs.forward_loss), float(outputs.backward_loss)])
+        predictions += count
+        unknown += int((batch.inputs["labels"][:, 1:] == rows.unknown).sum())
+    model.train(training)
+    ahead, back = (sums / predictions).tolist()
+    return {
+        "perplexity": _exp((ahead + back) / 2),
+        "forward_perplexity": _exp(ahead),
+        "backward_perplexity": _exp(back),
+        "predictions": predictions,
+        "unknown": unknown,
+    }
+
+
+def _exp(nats: float) -> float:
+    return math.exp(nats) if nats < math.log(sys.float_info.max) else math.inf
+
+
+def _refuse_other_tokenizer(tokenizer: Any) -> None:
+    if not getattr(tokenizer, "words", None):
+        raise ValueError(
+            f"{type(tokenizer).__name__} has no words to predict; a language model of both directions needs an "
+            "ElmoTokenizer that was made of texts: --tokenizer.type elmo"
+        )
