@@ -44,7 +44,9 @@ def save_learning_curve(
         axes.set_xlabel("optimiser steps")
         axes.set_ylabel("loss (nats per token)" if in_nats else "loss")
         axes.grid(alpha=0.3)
-        place = {} if other is axes else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "frameon": False}
+        place = (
+            {} if other is axes else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "frameon": False}
+        )
         axes.legend(handles=lines, **place)
 
 
