@@ -80,10 +80,9 @@ def measure_gradient_flow(model: Any, tokenizer: Any, text: str) -> GradientFlow
     with evaluating(model):
         jacobians = input_jacobians(model, read.inputs)
         steps = _step_jacobians(model, read)
-    singular = torch.linalg.svdvals(jacobians)
-    if not singular.isfinite().all():
+    if not all(part.isfinite().all() for part in (jacobians, steps) if part is not None):
         raise ValueError("the gradients hold NaN or infinity; the weights are damaged or training diverged")
-    return GradientFlow(read, singular, None if steps is None else torch.linalg.svdvals(steps))
+    return GradientFlow(read, torch.linalg.svdvals(jacobians), None if steps is None else torch.linalg.svdvals(steps))
 
 
 def input_jacobians(model: Any, inputs: Mapping[str, Tensor]) -> Tensor:

@@ -146,7 +146,9 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
             if causal:
                 with gradio.Tab(name):
                     tab(gradio, causal)
-        inside_tabs(gradio, models)
+        # A row of tabs of their own: on a telephone one row has no room for all.
+        with gradio.Tab("Inside"):
+            inside_tabs(gradio, models)
     return page
 
 

@@ -204,6 +204,7 @@ def test_two_models_are_compared(view, models):
 def test_the_inside_is_seen(view):
     """Each tab answers with its table or picture, or says what the model cannot show."""
     pytest.importorskip("matplotlib")
+    view.get_by_role("tab", name="Inside").click()
     view.get_by_role("tab", name="Surprisal").click()
     view.fill("#weighed textarea", f"the cat ran\nthe {EVIL}")
     view.click("#button-see-surprisal")
