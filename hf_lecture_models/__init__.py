@@ -46,6 +46,13 @@ from hf_lecture_models.models.recurrent import (
     RecurrentModel,
 )
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
+from hf_lecture_models.models.vit import (
+    LectureViTConfig,
+    LectureViTForImageClassification,
+    LectureViTForMaskedImageModeling,
+    LectureViTForMaskedPatchPrediction,
+    LectureViTModel,
+)
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
@@ -82,6 +89,11 @@ __all__ = [
     "LectureBertForSequenceClassification",
     "LectureBertForTokenClassification",
     "LectureBertModel",
+    "LectureViTConfig",
+    "LectureViTForImageClassification",
+    "LectureViTForMaskedImageModeling",
+    "LectureViTForMaskedPatchPrediction",
+    "LectureViTModel",
     "NGramConfig",
     "NGramForCausalLM",
     "NGramLogitsProcessor",
