@@ -8,6 +8,8 @@ from typing import Any
 
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.glue import Glue
+from hf_lecture_models.tasks.image_classification import ImageClassification
+from hf_lecture_models.tasks.masked_images import MaskedImagesTask
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
@@ -16,7 +18,16 @@ from hf_lecture_models.tasks.token_classification import TokenClassification
 
 TASKS: dict[str, Task[Any]] = {
     task.name: task
-    for task in (CausalLM(), MaskedLM(), Glue(), TokenClassification(), QuestionAnswering(), MultipleChoice())
+    for task in (
+        CausalLM(),
+        MaskedLM(),
+        Glue(),
+        TokenClassification(),
+        QuestionAnswering(),
+        MultipleChoice(),
+        ImageClassification(),
+        MaskedImagesTask(),
+    )
 }
 
 

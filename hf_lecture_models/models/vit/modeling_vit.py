@@ -80,7 +80,7 @@ class ViTEmbeddings(nn.Module):
         x = x.flatten(2).transpose(1, 2)
         if masked is not None:
             x = torch.where(self._checked(masked, x)[..., None], self.mask_token.to(x.dtype), x)  # type: ignore[union-attr]
-        h = torch.cat((self.cls_token.to(x.dtype).expand(len(x), -1, -1), x), dim=1)
+        h = torch.cat((self.cls_token.to(x.dtype).expand(x.shape[0], -1, -1), x), dim=1)
         return self.dropout(h + positions)
 
     def _positions(self, height: int, width: int, grid: torch.Size, interpolate: bool) -> Tensor:
@@ -117,10 +117,10 @@ class ViTBlock(GradientCheckpointingLayer):
         self.ffn = PositionWise(width, config.intermediate_size, ACTIVATIONS[config.hidden_act]())
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, hidden: Tensor, attention: AttentionKernel) -> Tensor:
-        """The next state, (batch, 1 + patches, hidden)."""
-        attended, _ = self.self_attn(self.attention_norm(hidden), attention)
-        h = hidden + self.dropout(attended)
+    def forward(self, hidden: Tensor, attention: AttentionKernel, num_states: int | None = None) -> Tensor:
+        """The next state, (batch, 1 + patches, hidden), or its first `num_states` positions alone."""
+        attended, _ = self.self_attn(self.attention_norm(hidden), attention, num_states)
+        h = hidden[:, :num_states] + self.dropout(attended)
         return h + self.dropout(self.ffn(self.ffn_norm(h)))
 
 
@@ -161,7 +161,8 @@ class LectureViTModel(LectureViTPreTrainedModel):
 
     `forward` reads images (batch, num_channels, height, width) of `image_size`, as an image processor makes them; of
     another size, in multiples of `patch_size`, with `interpolate_pos_encoding=True`. In `bool_masked_pos` (batch,
-    patches) True is a patch of which the model sees the mask, if it was built with `use_mask_token=True`.
+    patches) True is a patch of which the model sees the mask, if it was built with `use_mask_token=True`. With
+    `num_states` the last block computes so many first states alone: 1 for [CLS], which is all that a classifier reads.
 
     It returns `last_hidden_state` (batch, 1 + patches, hidden_size), which is y, `pooler_output` (batch, hidden_size),
     which is c, and on request `hidden_states` (the input of the first block, each block's output) and `attentions`
@@ -188,6 +189,7 @@ class LectureViTModel(LectureViTPreTrainedModel):
         pixel_values: Tensor,
         bool_masked_pos: Tensor | None = None,
         interpolate_pos_encoding: bool | None = None,
+        num_states: int | None = None,
         output_attentions: bool | None = None,
         **kwargs: bool,
     ) -> BaseModelOutputWithPooling:
@@ -199,9 +201,9 @@ class LectureViTModel(LectureViTPreTrainedModel):
             self.attention_implementation(output_attentions),
             hidden,
             dropout=block.self_attn.dropout.p if self.training else 0.0,
-        )
-        for layer in self.layers:
-            hidden = layer(hidden, attention)
+        )._replace(mask=None)  # all patches are real, and flex attention's own mask has a fixed size
+        for index, layer in enumerate(self.layers, start=1):
+            hidden = layer(hidden, attention, num_states if index == len(self.layers) else None)
         y = self.norm(hidden)
         pooled = None if self.pooler is None else torch.tanh(self.pooler(y[:, 0]))
         return BaseModelOutputWithPooling(last_hidden_state=y, pooler_output=pooled)
@@ -226,6 +228,14 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
     def pool(self, outputs: Any) -> Tensor:
         """y_0, (batch, hidden_size)."""
         return outputs.last_hidden_state[:, 0]
+
+    def base_model_outputs(self, **inputs: Any) -> Any:
+        """As of any head; the last block computes y_0 alone, unless its states or weights are to be shown."""
+        names = ("output_hidden_states", "output_attentions")
+        shown = any(getattr(self.config, name) if inputs.get(name) is None else inputs[name] for name in names)
+        if inputs.get("num_states") is None and not shown:
+            inputs["num_states"] = 1
+        return super().base_model_outputs(**inputs)
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:

@@ -293,6 +293,22 @@ def test_masked_patches_are_not_seen() -> None:
         build(LectureViTModel)(images, bool_masked_pos=masked)
 
 
+@torch.no_grad()
+def test_a_classifier_computes_the_class_state_alone() -> None:
+    """Of its last block; shown states are all there, and the answer is the same."""
+    model = build(LectureViTForImageClassification)
+    images = torch.randn(2, 3, 12, 12)
+    shapes: list[torch.Size] = []
+    hook = model.model.layers[-1].register_forward_hook(lambda module, args, output: shapes.append(output.shape))
+    alone = model(images).logits
+    for options in ({"output_hidden_states": True}, {"output_attentions": True}, {"num_states": 10}):
+        assert_close(model(images, **options).logits, alone, rtol=0, atol=1e-5)
+    assert [shape[1] for shape in shapes] == [1, 10, 10, 10]
+    hook.remove()
+    all_states = model.model(images).last_hidden_state
+    assert_close(model.model(images, num_states=3).last_hidden_state, all_states[:, :3], rtol=0, atol=1e-5)
+
+
 def test_an_untrained_classifier_finds_all_classes_equally_probable() -> None:
     logits = LectureViTForImageClassification(small())(torch.randn(2, 3, 12, 12)).logits
     assert (logits == 0).all()
