@@ -388,7 +388,10 @@ def predict(
     _run("predict", name=model, files=files or ["-"], json=json, batch_size=batch_size, **options)
 
 
-@app.command(short_help="Measures of a model on a task: GLUE, tagging, multiple choice, ...")
+@app.command(
+    short_help="Measures of a model on a task: GLUE, tagging, multiple choice, ...",
+    context_settings={"ignore_unknown_options": True},  # they are words of FILE then, and _split_data_options looks
+)
 def evaluate(
     model: Model,
     task: Annotated[
@@ -418,9 +421,32 @@ def evaluate(
 ) -> None:
     """Print the measures of any model with a head on a task, the task's official one first.
 
-    The classes of the data and of the model are matched by their names.
+    The classes of the data and of the model are matched by their names. How the files are to be read can be said as in
+    a recipe: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme tags|entities.
     """
-    _run("evaluate", name=model, task=task, files=files or [], split=split, max_length=max_length, json=json)
+    paths, fields = _split_data_options(files or [])
+    options: dict[str, Any] = {"split": split, "max_length": max_length, "fields": fields, "json": json}
+    _run("evaluate", name=model, task=task, files=paths, **options)
+
+
+def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Files, and the fields of a recipe by their dotted names.
+
+    >>> _split_data_options(["a.tsv", "--label_names.1", "good", "--columns.text=review"])
+    (['a.tsv'], {'label_names.1': 'good', 'columns.text': 'review'})
+    """
+    files, fields, rest = [], {}, list(words)
+    while rest:
+        name, equals, value = rest.pop(0).partition("=")
+        if not name.startswith("--"):
+            files.append(f"{name}{equals}{value}")
+            continue
+        if name[2:].partition(".")[0] not in ("columns", "label_names", "scheme"):
+            raise typer.BadParameter(f"there is no option {name}")
+        if not equals and not rest:
+            raise typer.BadParameter(f"{name} needs a value: {name} VALUE")
+        fields[name[2:]] = value if equals else rest.pop(0)
+    return files, fields
 
 
 @app.command(short_help="Grammar: accuracy on the minimal pairs of BLiMP.")

@@ -6,8 +6,9 @@
 FOLDER: where gpt1_wikitext2.yaml and bert_wikitext2.yaml were trained, and a copy of sentence-transformers' model
 all-MiniLM-L6-v2. A cell of the table is a model on a task. All cells of a column have one budget, CPU seconds of
 training that none exceeds. Three seeds where a run takes less than five minutes, else one. Nothing is selected on what
-is measured: the weights after the last step are those that count. A run that was cut off goes on behind the last model
-that it finished; cells that --only leaves out stay as they were.
+is measured: the weights after the last step are those that count. A run that was cut off goes on from its newest
+checkpoint; cells that --only leaves out stay as they were. The runs of seed 0 are those of the recipes
+bert_minilm_*.yaml; `python -m benchmarks.model_cards NAME FOLDER/MiniLM_TASK_0` makes their cards.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from benchmarks.common import (
 from hf_lecture_models import LectureBertModel
 from hf_lecture_models.analysis.figures import figure
 from hf_lecture_models.hub.card import WATTS_PER_CORE
+from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
@@ -77,20 +79,20 @@ def _glue(task: str, train: str, test: str, **more: Any) -> dict[str, Any]:
 SST5 = "sst5/train.jsonl", "sst5/test.jsonl"
 COLUMNS = {
     "SST, three-way": Column(Glue(), TEXT, _glue("sst3", *SST5), 600, "test"),
-    "SST-2": Column(Glue(), TEXT, _glue("sst2", "glue/sst2/train.tsv", "glue/sst2/dev.tsv"), 900, "dev"),
+    "SST-2": Column(Glue(), TEXT, _glue("sst2", "glue/sst2/train.tsv", "glue/sst2/dev.tsv"), 1200, "dev"),
     "CoLA": Column(
         Glue(),
         TEXT,
         _glue("cola", "glue/cola/in_domain_train.tsv", "glue/cola/in_domain_dev.tsv glue/cola/out_of_domain_dev.tsv"),
-        300,
+        600,
         "dev",
     ),
-    "RTE": Column(Glue(), PAIR, _glue("rte", "glue/rte/train.tsv", "glue/rte/dev.tsv", max_length=128), 600, "dev"),
+    "RTE": Column(Glue(), PAIR, _glue("rte", "glue/rte/train.tsv", "glue/rte/dev.tsv", max_length=128), 900, "dev"),
     "MRPC": Column(
-        Glue(), PAIR, _glue("mrpc", "glue/mrpc/train.jsonl", "glue/mrpc/test.jsonl", max_length=128), 600, "test"
+        Glue(), PAIR, _glue("mrpc", "glue/mrpc/train.jsonl", "glue/mrpc/test.jsonl", max_length=128), 900, "test"
     ),
     "STS-B": Column(
-        Glue(), PAIR, _glue("stsb", "glue/stsb/train.jsonl", "glue/stsb/test.jsonl", max_length=128), 600, "test"
+        Glue(), PAIR, _glue("stsb", "glue/stsb/train.jsonl", "glue/stsb/test.jsonl", max_length=128), 900, "test"
     ),
     "EWT": Column(
         TokenClassification(),
@@ -101,7 +103,7 @@ COLUMNS = {
             "test_files": ["ud_english_ewt/en_ewt-ud-test.conllu.gz"],
             "max_length": 128,
         },
-        900,
+        1200,
         "test",
     ),
     "WNUT-17": Column(
@@ -121,7 +123,7 @@ COLUMNS = {
         QuestionAnswering(),
         QUESTIONS,
         {"train_files": ["squad/train-subset.json.gz"], "test_files": ["xquad/xquad.en.json"]},
-        1800,
+        2400,
         "XQuAD's questions of dev",
     ),
 }
@@ -214,22 +216,29 @@ def recipe_of(row: Row, title: str, seed: int, start: str) -> Any:
 def run(row: Row, title: str, seed: int, start: str, folder: Path) -> dict[str, Any]:
     """Train one model and measure it, or read what an earlier run of committed code found.
 
+    A training that was cut off goes on from its newest checkpoint.
+
     Raises:
         RuntimeError: the training took longer than the column's budget.
     """
     record = folder / "run.json"
     if record.is_file():
         return json.loads(record.read_text(encoding="utf-8"))
-    shutil.rmtree(folder, ignore_errors=True)  # a run that was cut off
+    cut_off = any((folder / "checkpoints").glob("step-*"))
+    if not cut_off:
+        shutil.rmtree(folder, ignore_errors=True)
     column, recipe = COLUMNS[title], recipe_of(row, title, seed, start)
     data, test_data = column.task.read(recipe, "train"), column.task.read(recipe, "test")
     tokenizer = column.task.processor(recipe, data)
     model = column.task.model(recipe, tokenizer, data)
-    refuse_stopped(column.task.train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True))
+    refuse_stopped(
+        column.task.train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True, resume=cut_off)
+    )
     seconds = json.loads((folder / "training.json").read_text(encoding="utf-8"))["step_cpu_seconds"]
     if seconds > column.budget_s:
         raise RuntimeError(f"{folder} took {seconds:.0f} CPU seconds, more than the budget of {title}")
     measured = column.task.evaluate(model, tokenizer, test_data, recipe)
+    write_facts(folder, facts_of_training(folder, model, tokenizer, "test") | {"results": measured})
     found = {
         "commit": commit(),
         "measured": measured,

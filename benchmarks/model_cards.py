@@ -43,7 +43,7 @@ def gather(name: str, folder: Path) -> None:
         "licence": "apache-2.0",
         "command": f"python training/{task['script']} training/recipes/{name}.yaml",
     }
-    facts["data"] = {**recipe["data"], "split": facts["data"]["split"]}
+    facts["data"] = facts["data"] | recipe["data"]
     facts |= measured(name, facts)
     with staged_file(CARDS / "facts" / f"{name}.json") as path:
         path.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -15,7 +15,7 @@ def save_learning_curve(
     """Draw the training loss and what the validation measured against optimiser steps.
 
     A perplexity is drawn as its logarithm, which has the unit of a language model's loss, nats per token; any other
-    first measure (accuracy, say) has an axis of its own.
+    first measure (accuracy, say) has an axis of its own. Without any, the unit of the loss is not known.
 
         history = [{"step": 10, "loss": 5.1}, {"step": 20, "loss": 4.2}, {"step": 20, "validation_perplexity": 81.0}]
         save_learning_curve(history, "learning_curve.png")
@@ -29,22 +29,22 @@ def save_learning_curve(
         ImportError: matplotlib is not installed.
         ValueError: the history holds nothing to draw.
     """
-    measure = next((key for row in history for key in row if key.startswith("validation_")), "validation_perplexity")
+    measure = next((key for row in history for key in row if key.startswith("validation_")), "")
     in_nats = measure == "validation_perplexity"
     training, validation = _curve(history, "loss", float), _curve(history, measure, math.log if in_nats else float)
     if not training and not validation:
         raise ValueError(f"nothing to draw in {path}: no row of the history holds loss or a measure of validation")
     with figure(path, width, height) as axes:
-        other = axes if in_nats else axes.twinx()
+        other = axes if in_nats or not validation else axes.twinx()
         lines = axes.plot(*zip(*training, strict=True), "-", label="training") if training else []
         if validation:
             lines += other.plot(*zip(*validation, strict=True), "o-", color="C1", label="validation", markersize=4)
-        if not in_nats:
+        if other is not axes:
             other.set_ylabel(f"validation {measure.removeprefix('validation_').replace('_', ' ')}")
         axes.set_xlabel("optimiser steps")
         axes.set_ylabel("loss (nats per token)" if in_nats else "loss")
         axes.grid(alpha=0.3)
-        place = {} if in_nats else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "frameon": False}
+        place = {} if other is axes else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "frameon": False}
         axes.legend(handles=lines, **place)
 
 

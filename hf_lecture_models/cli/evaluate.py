@@ -2,7 +2,7 @@
 """`hf-lecture evaluate`: the measures of a model on a task."""
 
 import difflib
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,18 @@ from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.registry import BENCHMARKS, TASKS
 from hf_lecture_models.tasks.task import Task
+from hf_lecture_models.trainer.recipe import load_recipe
 
 
-def run(name: str, task: str, files: list[str], split: str | None, max_length: int | None, json: bool) -> None:
+def run(
+    name: str,
+    task: str,
+    files: list[str],
+    split: str | None,
+    max_length: int | None,
+    fields: Mapping[str, str],
+    json: bool,
+) -> None:
     """Print the measures of a model, the official one of the task first.
 
     Args:
@@ -21,6 +30,8 @@ def run(name: str, task: str, files: list[str], split: str | None, max_length: i
         files: their data; none: those that the Hub has of a benchmark.
         split: of the data on the Hub; None: those for validation.
         max_length: the tokens that are kept of an input; None: one that is too long for the model is an error.
+        fields: how the data are to be read, where the task or the model's recipe says otherwise or nothing: fields of
+            the recipe by their dotted names, such as "label_names.1".
 
     Raises:
         ValueError: there is no such task, the model is none of it, or the data cannot be used.
@@ -35,7 +46,7 @@ def run(name: str, task: str, files: list[str], split: str | None, max_length: i
     data_fields: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
     if max_length is not None:
         data_fields["max_length"] = max_length
-    recipe = _recipe(found, task, name, model, processor, data_fields)
+    recipe = _recipe(found, task, name, model, processor, data_fields | dict(fields))
     data = found.read(recipe, "test")
     if data is None:
         raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
@@ -60,11 +71,13 @@ def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any,
     """The recipe that says how data are read: the benchmark's, or that by which the model was trained.
 
     Args:
-        fields: in place of its own.
+        fields: in place of its own, by their dotted names.
     """
-    if unknown := fields.keys() - task.recipe_class.__dataclass_fields__.keys():
-        raise ValueError(f"{name} has no {unknown.pop()}: leave that option out")
+    known = task.recipe_class.__dataclass_fields__.keys()
+    if unknown := [field for field in fields if field.partition(".")[0] not in known]:
+        raise ValueError(f"{name} has no {unknown[0]}: leave that option out")
     if name in BENCHMARKS:
-        return task.recipe_class(**{"task": name, "output_dir": "unused", **fields})
+        return load_recipe(None, {"task": name, "output_dir": "unused", **fields}, recipe_class=task.recipe_class)
     facts = facts_of(folder, model, processor) if Path(folder).is_dir() else {}
-    return replace(task.recipe_of(facts), dataset_name="", **fields)
+    own = vars(task.recipe_of(facts)) | {"dataset_name": ""}
+    return load_recipe(None, own | fields, recipe_class=task.recipe_class)

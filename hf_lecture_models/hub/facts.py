@@ -291,14 +291,16 @@ def _best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
 def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
     """The data that were measured: what the recipe calls them, with the part that was; or else the files of that part.
 
+    A recipe that calls its test data otherwise, as GLUE's is the split for validation, has a "split" of its own.
+
     >>> _data_of({"train_files": ["sst2/train.tsv"], "validation_files": ["sst2/dev.tsv"]}, "validation")
     {'name': 'dev.tsv'}
     >>> _data_of({"validation_files": ["dev.tsv"], "data": {"name": "SST-2", "language": "en"}}, "validation")
-    {'name': 'SST-2', 'language': 'en', 'split': 'validation'}
+    {'split': 'validation', 'name': 'SST-2', 'language': 'en'}
     """
     said = recipe.get("data") or {}
     if said.get("name"):
-        return {**said, "split": part}
+        return {"split": part} | said
     if recipe.get("dataset_name"):
         return {**said, "name": recipe["dataset_name"], "split": recipe.get(f"{part}_split") or part}
     files = recipe.get(f"{part}_files") or recipe.get("train_files") or ()

@@ -33,6 +33,14 @@ def test_another_measure_has_an_axis_of_its_own(tmp_path):
     assert "nats" not in picture
 
 
+def test_without_validation_the_loss_has_no_unit(tmp_path):
+    save_learning_curve([{"step": 10, "loss": 0.7}, {"step": 20, "loss": 0.4}], tmp_path / "curve.svg")
+    picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    assert "<!-- loss -->" in picture
+    assert "nats" not in picture
+    assert "validation" not in picture
+
+
 def test_pictures_are_png_and_replaced_whole(tmp_path):
     path = tmp_path / "curve.png"
     path.write_text("old", encoding="utf-8")

@@ -74,6 +74,27 @@ def test_a_benchmarks_data_on_the_hub(run: Any, classifier: Path, monkeypatch: p
     assert asked == [("nyu-mll/glue", "sst2", "validation"), ("nyu-mll/glue", "sst2", "train")]
 
 
+def test_columns_and_labels_are_named_as_in_a_recipe(run: Any, classifier: Path, tmp_path: Path) -> None:
+    rows = [{"review": row["text"], "label": "good" if row["label"] == 0 else "bad"} for row in ROWS]
+    path = tmp_path / "reviews.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    status, _, err = run("evaluate", classifier, "text_classification", path, "--columns.text=review")
+    assert status == 1
+    assert "--label_names.good NAME" in err
+    named = ["--columns.text", "review", "--label_names.good", "positive", "--label_names.bad=negative"]
+    status, out, err = run("evaluate", classifier, "text_classification", *named, path, "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["accuracy"] == pytest.approx(expected_accuracy(classifier))
+    for words, message in {
+        ("--colums.text", "review"): "there is no option --colums.text",
+        ("--columns.text",): "--columns.text needs a value",
+        ("--scheme", "tags"): "text_classification has no scheme: leave that option out",
+    }.items():
+        status, _, err = run("evaluate", classifier, "text_classification", path, *words)
+        assert status != 0
+        assert message in err
+
+
 def test_texts_that_are_too_long_are_cut_on_demand(run: Any, classifier: Path, sst2: Path) -> None:
     longest = AutoModelForSequenceClassification.from_pretrained(classifier).config.max_position_embeddings
     sst2.write_text(f"sentence\tlabel\n{'fine ' * longest}\t1\n", encoding="utf-8")
