@@ -54,6 +54,13 @@ from hf_lecture_models.models.recurrent import (
     RecurrentModel,
 )
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
+from hf_lecture_models.models.vit import (
+    LectureViTConfig,
+    LectureViTForImageClassification,
+    LectureViTForMaskedImageModeling,
+    LectureViTForMaskedPatchPrediction,
+    LectureViTModel,
+)
 from hf_lecture_models.models.word2vec import Word2VecConfig, Word2VecForPreTraining, Word2VecModel
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from hf_lecture_models.pipelines.registration import register_pipelines
@@ -105,6 +112,11 @@ __all__ = [
     "LectureBertForSequenceClassification",
     "LectureBertForTokenClassification",
     "LectureBertModel",
+    "LectureViTConfig",
+    "LectureViTForImageClassification",
+    "LectureViTForMaskedImageModeling",
+    "LectureViTForMaskedPatchPrediction",
+    "LectureViTModel",
     "NGramConfig",
     "NGramForCausalLM",
     "NGramLogitsProcessor",

@@ -13,13 +13,15 @@ A model joins by a test class that declares a tiny configuration, its inputs and
 `ModelTests` holds what is true of any model; it knows no vocabulary and no generation. `CausalLMTests` adds what is
 true of language models that predict the next token; `CausalLMHeadTests` beside it, what is true of those with the head
 of base/heads/causal_lm.py, and `RecurrentCacheTests` of those that carry a state of constant size. `HeadTests` holds
-what is true of the other heads of base/heads, with a subclass for each. A feature that a model lacks is told by
+what is true of the other heads of base/heads, `TokenHeadTests` of those on ids, with a subclass for each; `ImageTests`
+has the inputs of models that read images. A feature that a model lacks is told by
 overriding the check with `@pytest.mark.xfail(strict=True, reason=...)`; there are no lists of exclusions. The checks
 themselves are checked, by models that are broken on purpose, in test_model_tests.py.
 """
 
 from __future__ import annotations
 
+import base64
 import copy
 import functools
 import inspect
@@ -28,13 +30,16 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
+from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.attention import flex_attention
@@ -44,6 +49,7 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
+    AutoModelForImageClassification,
     AutoModelForMaskedLM,
     AutoModelForMultipleChoice,
     AutoModelForNextSentencePrediction,
@@ -1564,12 +1570,8 @@ class RecurrentCacheTests(CausalLMHeadTests):
         assert model(ids, past_key_values=empty, use_cache=True).past_key_values.get_seq_length() == 3
 
 
-class HeadTests(TokenTests):
+class HeadTests(ModelTests):
     """What a model with a head must do beside; `CausalLMTests` holds what that head must do."""
-
-    sequence_inputs = ("input_ids", "attention_mask")
-    outputs_per_token: ClassVar[bool] = True
-    """Whether the outputs have an axis of tokens, so that some stand at padding."""
 
     # What a head declares
 
@@ -1591,18 +1593,8 @@ class HeadTests(TokenTests):
 
     # How the checks use it
 
-    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
-        assert batch == len(lengths)
-        return token_inputs(self.config(), lengths)
-
     def training_loss(self, model: PreTrainedModel, inputs: Tensors) -> Tensor:
         return model(**inputs, **self.make_labels(inputs)).loss
-
-    def at_real(self, outputs: Tensors, inputs: Tensors) -> Tensors:
-        return super().at_real(outputs, inputs) if self.outputs_per_token else outputs
-
-    def real_part(self, tensor: Tensor, begin: int, length: int, width: int) -> Tensor:
-        return super().real_part(tensor, begin, length, width) if self.outputs_per_token else tensor
 
     def run_everything(self, model: PreTrainedModel) -> None:
         super().run_everything(model)
@@ -1661,6 +1653,68 @@ class HeadTests(TokenTests):
             for name, gradient in gradients(model, loss).items():
                 assert (gradient == 0).all(), f"the gradient of {name} is not zero"
 
+    def test_bad_labels_are_refused(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
+        for labels in self.bad_labels(inputs):
+            with pytest.raises(ValueError, match="|".join(labels)):
+                model(**inputs, **labels)
+
+    @torch.no_grad()
+    def test_labels_of_any_integer_type(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
+        labels = self.make_labels(inputs)
+        expected = model(**inputs, **labels).loss
+        small = {name: values.to(torch.int32) for name, values in labels.items()}
+        assert_close(model(**inputs, **small).loss, expected, rtol=0, atol=0)
+
+    # Arguments
+
+    def test_base_model_is_the_one_whose_arguments_the_head_names(self) -> None:
+        model = self.build()
+        assert type(model.base_model) is model.base_model_class
+
+    def test_forward_leaves_the_configuration_alone(self) -> None:
+        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
+        before = model.config.to_dict()
+        self.training_loss(model, inputs)
+        assert model.config.to_dict() == before
+
+    # Files
+
+    @pytest.mark.once_per_model
+    @torch.no_grad()
+    def test_new_head_on_a_saved_base_model(self, tmp_path: Path) -> None:
+        """What fine-tuning starts from: the base model's weights load, the head's are new."""
+        model = self.build()
+        inner = model.base_model
+        inner.save_pretrained(tmp_path)
+        loaded, info = self.auto_class.from_pretrained(tmp_path, output_loading_info=True)
+        assert not info["unexpected_keys"]
+        prefix = f"{model.base_model_prefix}."
+        head = {name for name, _ in model.named_parameters() if not name.startswith(prefix)}
+        assert set(info["missing_keys"]) == head
+        assert_initialised(loaded)
+        for name, tensor in inner.state_dict().items():
+            assert torch.equal(loaded.state_dict()[prefix + name], tensor), name
+
+
+class TokenHeadTests(HeadTests, TokenTests):
+    """A head of a model that reads ids."""
+
+    sequence_inputs = ("input_ids", "attention_mask")
+    outputs_per_token: ClassVar[bool] = True
+    """Whether the outputs have an axis of tokens, so that some stand at padding."""
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        assert batch == len(lengths)
+        return token_inputs(self.config(), lengths)
+
+    def at_real(self, outputs: Tensors, inputs: Tensors) -> Tensors:
+        return super().at_real(outputs, inputs) if self.outputs_per_token else outputs
+
+    def real_part(self, tensor: Tensor, begin: int, length: int, width: int) -> Tensor:
+        return super().real_part(tensor, begin, length, width) if self.outputs_per_token else tensor
+
     @torch.no_grad()
     def test_loss_with_padding(self) -> None:
         """The same rows have the same losses alone and in a batch, wherever padding stands."""
@@ -1685,26 +1739,6 @@ class HeadTests(TokenTests):
     def moved_labels(self, labels: Tensors, lengths: Sequence[int]) -> Tensors:
         """Labels that are positions, for rows whose padding is moved to the left."""
         return {}
-
-    def test_bad_labels_are_refused(self) -> None:
-        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
-        for labels in self.bad_labels(inputs):
-            with pytest.raises(ValueError, match="|".join(labels)):
-                model(**inputs, **labels)
-
-    @torch.no_grad()
-    def test_labels_of_any_integer_type(self) -> None:
-        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
-        labels = self.make_labels(inputs)
-        expected = model(**inputs, **labels).loss
-        small = {name: values.to(torch.int32) for name, values in labels.items()}
-        assert_close(model(**inputs, **small).loss, expected, rtol=0, atol=0)
-
-    # Arguments
-
-    def test_base_model_is_the_one_whose_arguments_the_head_names(self) -> None:
-        model = self.build()
-        assert type(model.base_model) is model.base_model_class
 
     @torch.no_grad()
     def test_inputs_are_read_or_refused(self) -> None:
@@ -1746,30 +1780,6 @@ class HeadTests(TokenTests):
             else:
                 assert_close(found, expected, rtol=0, atol=0)
 
-    def test_forward_leaves_the_configuration_alone(self) -> None:
-        model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
-        before = model.config.to_dict()
-        self.training_loss(model, inputs)
-        assert model.config.to_dict() == before
-
-    # Files
-
-    @pytest.mark.once_per_model
-    @torch.no_grad()
-    def test_new_head_on_a_saved_base_model(self, tmp_path: Path) -> None:
-        """What fine-tuning starts from: the base model's weights load, the head's are new."""
-        model = self.build()
-        inner = model.base_model
-        inner.save_pretrained(tmp_path)
-        loaded, info = self.auto_class.from_pretrained(tmp_path, output_loading_info=True)
-        assert not info["unexpected_keys"]
-        prefix = f"{model.base_model_prefix}."
-        head = {name for name, _ in model.named_parameters() if not name.startswith(prefix)}
-        assert set(info["missing_keys"]) == head
-        assert_initialised(loaded)
-        for name, tensor in inner.state_dict().items():
-            assert torch.equal(loaded.state_dict()[prefix + name], tensor), name
-
 
 class _LabelledTests(HeadTests):
     """Heads whose classes have names."""
@@ -1801,7 +1811,7 @@ class _LabelledTests(HeadTests):
         assert_initialised(loaded)
 
 
-class ClassifierTests(_LabelledTests):
+class ClassifierTests(_LabelledTests, TokenHeadTests):
     """Texts to classes. `config()` has `num_labels` > 1 and no `problem_type`."""
 
     auto_class = AutoModelForSequenceClassification
@@ -1856,7 +1866,7 @@ class ClassifierTests(_LabelledTests):
             model(**inputs, labels=torch.zeros(3, num_labels + 1))
 
 
-class TaggerTests(_LabelledTests):
+class TaggerTests(_LabelledTests, TokenHeadTests):
     """Tokens to classes. The processing class knows where in a text each of its tokens stands."""
 
     auto_class = AutoModelForTokenClassification
@@ -2005,7 +2015,7 @@ class TaggerTests(_LabelledTests):
         self.assert_equal(self.outputs(merged, inputs), expected, "merged", 1e-4)
 
 
-class QuestionAnsweringTests(HeadTests):
+class QuestionAnsweringTests(TokenHeadTests):
     """Tokens to the first and the last token of an answer."""
 
     auto_class = AutoModelForQuestionAnswering
@@ -2052,7 +2062,7 @@ class QuestionAnsweringTests(HeadTests):
         return torch.stack(found) if found else torch.zeros(0)
 
 
-class MultipleChoiceTests(HeadTests):
+class MultipleChoiceTests(TokenHeadTests):
     """Texts in sets of choices, (batch, choices, seq), to the right choice."""
 
     auto_class = AutoModelForMultipleChoice
@@ -2170,7 +2180,7 @@ class MultipleChoiceTests(HeadTests):
             model(**{name: tensor[:, 0] for name, tensor in inputs.items()})
 
 
-class MaskedLMTests(HeadTests):
+class MaskedLMTests(TokenHeadTests):
     """Masked tokens to what they were."""
 
     auto_class = AutoModelForMaskedLM
@@ -2285,7 +2295,7 @@ class MatrixProducts(TorchDispatchMode):
         return result
 
 
-class NextSentenceTests(HeadTests):
+class NextSentenceTests(TokenHeadTests):
     """Pairs of texts to whether the second follows the first."""
 
     auto_class = AutoModelForNextSentencePrediction
@@ -2370,3 +2380,80 @@ def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:
     """-ln softmax(logits)[label] for each label but -100, flat, in float64."""
     counted = labels != -100
     return -logits.double().log_softmax(dim=-1)[counted].gather(1, labels[counted, None])[:, 0]
+
+
+class ImageTests(ModelTests):
+    """What a model that reads images must do beside."""
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        """An image keeps its pixels when others join the batch; the lengths only count them."""
+        assert batch == len(lengths)
+        config = self.config()
+        shape = (config.num_channels, config.image_size, config.image_size)
+        generators = (torch.Generator().manual_seed(row) for row in range(batch))
+        return {"pixel_values": torch.stack([torch.randn(shape, generator=generator) for generator in generators])}
+
+    @torch.no_grad()
+    def test_what_is_no_image_is_refused(self) -> None:
+        """By a ValueError that says what to give."""
+        model, images = self.build(), self.make_inputs(2, (1, 1))["pixel_values"]
+        channels, size = images.shape[1:3]
+        wrong: list[tuple[Any, str]] = [
+            (images[0], r"pixel_values: \(batch, .* image processor"),
+            (images.tolist(), "is needed, not list"),
+            ((images * 9).byte(), "pixel_values are of type torch.uint8"),
+            (torch.cat((images, images), 1), f"have {2 * channels} channels, .* num_channels={channels}"),
+            (images[..., 1:], f"images of {size} x {size - 1} pixels cannot be cut into patches"),
+            (images[..., :0], "cannot be cut into patches"),
+            (torch.cat((images, images), 3), "interpolate_pos_encoding=True"),
+        ]
+        for given, message in wrong:
+            with pytest.raises(ValueError, match=message):
+                model(pixel_values=given)
+
+    @torch.no_grad()
+    def test_images_of_another_size(self) -> None:
+        model, size = self.build(), self.config().image_size
+        images = torch.randn(2, self.config().num_channels, 2 * size, size)
+        for tensor in model(pixel_values=images, interpolate_pos_encoding=True).values():
+            assert tensor.isfinite().all()
+
+    @torch.no_grad()
+    def test_states_on_request(self) -> None:
+        model, inputs = self.build(), self.make_inputs(2, (1, 1))
+        outputs = model(**inputs, output_hidden_states=True, output_attentions=True)
+        tokens, layers = self.config().num_patches + 1, self.config().num_hidden_layers
+        assert [len(outputs.hidden_states), len(outputs.attentions)] == [layers + 1, layers]
+        assert {state.shape[:2] for state in outputs.hidden_states} == {(2, tokens)}
+        assert {weights.shape[2:] for weights in outputs.attentions} == {(tokens, tokens)}
+        assert model(**inputs).hidden_states is None
+
+
+class ImageClassifierTests(ImageTests, _LabelledTests):
+    """Images to classes. `config()` has `num_labels` > 1 and no `problem_type`."""
+
+    auto_class = AutoModelForImageClassification
+    pipeline_task = "image-classification"
+    pipeline_arguments: ClassVar[Mapping[str, Any]] = {"top_k": 3}
+
+    def pipeline_inputs(self) -> list[str]:
+        """PNG files, written out as text."""
+        found = []
+        for seed in range(2):
+            buffer = BytesIO()
+            pixels = np.random.default_rng(seed).integers(0, 256, (11, 7, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(buffer, "PNG")
+            found.append(base64.b64encode(buffer.getvalue()).decode())
+        return found
+
+    def make_labels(self, inputs: Tensors) -> Tensors:
+        labels = torch.arange(len(inputs["pixel_values"])) % self.config().num_labels
+        labels[2:3] = -100
+        return {"labels": labels}
+
+    def bad_labels(self, inputs: Tensors) -> list[Tensors]:
+        classes = self.config().num_labels
+        return [{"labels": torch.tensor(values)} for values in ([0, classes, 0], [0, -1, 0], [0, 1])]
+
+    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
+        return cross_entropies(model(**inputs).logits, labels["labels"])

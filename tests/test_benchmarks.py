@@ -81,6 +81,7 @@ def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, caps
         "large_vocabulary": ["throughput"],
         "minilm_parity": ["folder"],
         "pseudo_labels": ["folder"],
+        "vit": ["speed"],
     }
     arguments = needed.get(name, [])
     monkeypatch.setattr("sys.argv", [name, *arguments])

@@ -507,6 +507,7 @@ def page(name: str) -> Callable[[], Iterator[str]]:
         "recurrent": recurrent_page,
         "self_attention": self_attention_page,
         "gpt1": gpt1_page,
+        "vit": vit_page,
     }[name]
 
 
@@ -523,6 +524,11 @@ def bert_page() -> Iterator[str]:
     parity = record("minilm_parity")
     difference = f"{parity['largest_difference']:.1e}"
     yield f"for {parity['steps']} steps, MiniLM's losses by both classes differ by {difference} at most"
+
+
+def vit_page() -> Iterator[str]:
+    """Its figures are the paper's."""
+    yield from ()
 
 
 def bag_of_words_page() -> Iterator[str]:
@@ -724,6 +730,10 @@ OTHERS: dict[str, dict[str, str]] = {
         "the first 10,000 texts": "a constant of the code",
         "at 33,280 words": "size of the vocabulary",
     },
+}
+
+OTHERS[PAGES.format("vit")] = {
+    "80 % are masked, 10 % are another patch, and 10 % stay": "the paper's",
 }
 
 _UNITS = r"(?:CPU |tokens |of the |)(?:seconds|minutes|times|per second)\b"

@@ -11,11 +11,13 @@ scripts in `benchmarks/` are parsed by their own parsers and go no further. What
 from __future__ import annotations
 
 import argparse
+import gzip
 import importlib
 import json
 import re
 import shlex
 import signal
+import struct
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,7 @@ STANDS_FOR = [
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
+    (r"(train_image_classifier.py|train_masked_images.py) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
     (r"training/\{\} training/recipes/\{\}.yaml", CAUSAL_LM),
@@ -80,7 +83,11 @@ STANDS_FOR = [
     (r"ladder FILE\b", "ladder CORPUS.txt"),
     (r"\bOUT\b", "out"),
 ]
-SHORTER = {"hf-lecture quickstart": "--tiny", "hf-lecture ladder": "--tiny --minutes 0.02"}
+SHORTER = {
+    "hf-lecture quickstart": "--tiny",
+    "hf-lecture ladder": "--tiny --minutes 0.02",
+    "python training/train_image_classifier.py training/recipes/vit_digits.yaml": "--max_steps 4",
+}
 
 NOT_RUN = {
     r"pip install .*": "it changes the environment in which the tests run; .ci/run begins with the README's two",
@@ -103,6 +110,9 @@ NOT_RUN = {
     ),
     r"python training/finetune_squad.py --.*": (
         "it needs a model and files of questions; tests/training/test_finetune_squad.py runs the script on such files"
+    ),
+    r"python training/train_image_classifier.py --train_files .*": (
+        "it needs a folder of images and a model; tests/tasks/test_image_classification.py trains on such folders"
     ),
     r"python training/finetune_\w+.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm|elmo_ewt).yaml": (
         "it needs the model of the command before"
@@ -273,6 +283,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, content in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(content, encoding="utf-8")
+    for part in ("train", "t10k"):
+        images = place / "data" / "fashion_mnist" / f"{part}-images-idx3-ubyte.gz"
+        images.parent.mkdir(parents=True, exist_ok=True)
+        images.write_bytes(gzip.compress(struct.pack(">4I", 0x803, 20, 28, 28) + bytes(range(245)) * 64))
+        labels = images.with_name(f"{part}-labels-idx1-ubyte.gz")
+        labels.write_bytes(gzip.compress(struct.pack(">2I", 0x801, 20) + bytes(range(10)) * 2))
     (place / "training").symlink_to(ROOT / "training")
     return place
 

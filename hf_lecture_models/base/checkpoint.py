@@ -2,6 +2,7 @@
 """Whether a checkpoint's weights are those that its configuration asks for; asked before they are read."""
 
 import copy
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -113,10 +114,15 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
 
 
 def _refuse_other_names(model: nn.Module, asked: nn.Module) -> None:
-    """Raise a ValueError unless all that `asked` holds is in `model`, and nothing else; what is tied counts once."""
+    """Raise a ValueError unless all that `asked` holds is in `model`, and nothing else; what is tied counts once.
+
+    What loading passes over may be there.
+    """
     lacking = set(dict(asked.named_parameters()).keys() - dict(model.named_parameters()).keys())
     lacking -= _absent_modules(model, asked.state_dict().keys(), lacking)
+    ignored = getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ()
     unknown = model.state_dict().keys() - asked.state_dict().keys()
+    unknown = {name for name in unknown if not any(re.search(pattern, name) for pattern in ignored)}
     for name in sorted(lacking) or sorted(unknown):
         raise ValueError(
             f"the configuration asks for {'a' if lacking else 'no'} weight {name}, which the model "
@@ -153,7 +159,7 @@ def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
 
 def _absent_modules(model: Any, names: Iterable[str], missing: Iterable[str]) -> set[str]:
     """Of the base model's `names`, those of the modules in `_may_start_anew` of which all are missing."""
-    parts = [{name for name in names if name.startswith(f"{module}.")} for module in model._may_start_anew]
+    parts = [{name for name in names if f"{name}.".startswith(f"{module}.")} for module in model._may_start_anew]
     return set().union(*(part for part in parts if part <= set(missing)))
 
 

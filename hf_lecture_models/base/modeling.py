@@ -37,18 +37,25 @@ from hf_lecture_models.layers.growing_cache import let_grow
 _PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer"})
 
 
-def model_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
+def model_forward(
+    forward: Callable[..., Any] | None = None, *, tie_last_hidden_states: bool = True
+) -> Callable[..., Any]:
     """Decorate the `forward` of a model without a head; an argument of None counts as left out.
 
     `use_cache` is the configuration's unless given. `output_hidden_states` and `output_attentions`, given or of the
     configuration, add what the modules named in `_can_record_outputs` return. `return_dict=False` makes a tuple of all.
 
+    Args:
+        tie_last_hidden_states: the last of `hidden_states` is `last_hidden_state`; False: what the last block returns.
+
     Raises:
         TypeError: at a call, for an argument that `forward` does not name.
     """
+    if forward is None:
+        return partial(model_forward, tie_last_hidden_states=tie_last_hidden_states)
     parameters = list(signature(forward).parameters.values())[1:]  # without self
     known = frozenset(parameter.name for parameter in parameters if parameter.kind is not Parameter.VAR_KEYWORD)
-    recorded = merge_with_config_defaults(capture_outputs(forward))
+    recorded = merge_with_config_defaults(capture_outputs(forward, tie_last_hidden_states=tie_last_hidden_states))
 
     @wraps(forward)
     def checked_forward(self: Any, *args: Any, **kwargs: Any) -> Any:

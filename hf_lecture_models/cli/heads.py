@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import torch
 from transformers import (
     AutoModelForCausalLM,
+    AutoModelForImageClassification,
     AutoModelForMaskedLM,
     AutoModelForMultipleChoice,
     AutoModelForQuestionAnswering,
@@ -27,6 +28,8 @@ from transformers import pipeline as make_pipeline
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
 from hf_lecture_models.loading import check_location, load_model
 from hf_lecture_models.tasks.choice_rows import check_choices
+from hf_lecture_models.tasks.image_classification import predict as predict_images
+from hf_lecture_models.tasks.images import pixels_for
 from hf_lecture_models.tasks.inputs import encode_inputs
 from hf_lecture_models.tasks.labels import classes_of
 from hf_lecture_models.tasks.multiple_choice import encode_choices
@@ -35,6 +38,7 @@ from hf_lecture_models.tasks.tagged_sentences import UNREAD, encode_sentences, p
 from hf_lecture_models.tasks.text_classification import TextClassificationRecipe, encode_examples
 from hf_lecture_models.tasks.text_classification import predict as predict_classes
 from hf_lecture_models.trainer.data import Rows
+from hf_lecture_models.trainer.images import Normalization
 
 Result = dict[str, Any]
 
@@ -342,6 +346,33 @@ class QuestionAnswering(Head):
         return result["question"]
 
 
+class ImageClassification(Head):
+    """Classes of images, with their probabilities."""
+
+    auto_class = AutoModelForImageClassification
+    form = "paths of images"
+    fields = {"image": str}
+
+    def __init__(self, model: Any, processor: Any, options: Options) -> None:
+        super().__init__(model, processor, options)
+        if options.max_length is not None:
+            raise ValueError(f"{type(model).__name__} reads no tokens: leave --max-length out")
+
+    def read_text(self, line: Line) -> Result:
+        """The path of a file."""
+        return {"image": line.text.strip()}
+
+    def predict_rows(self, rows: Rows) -> list[list[Result]]:
+        """The most probable classes."""
+        pixels = pixels_for(self.model, self.tokenizer, rows)
+        logits = predict_images(self.model, Normalization(self.tokenizer), pixels, self.options.batch_size)
+        return [_best(scores, classes_of(self.model.config), self.top_k) for scores in logits.softmax(-1)]
+
+    def text_of(self, result: Result, prediction: Result) -> str:
+        """The path."""
+        return result["image"]
+
+
 def _best(scores: torch.Tensor, labels: Sequence[Any], top_k: int) -> list[Result]:
     order = scores.argsort(descending=True, stable=True)[:top_k].tolist()
     return [{"label": labels[index], "score": scores[index].item()} for index in order]
@@ -353,6 +384,7 @@ HEADS: tuple[type[Head], ...] = (
     MaskedLM,
     MultipleChoice,
     QuestionAnswering,
+    ImageClassification,
 )
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from transformers import PreTrainedModel, PythonBackend
+from transformers.image_processing_base import ImageProcessingMixin
 from transformers.pipelines import PIPELINE_REGISTRY
+from transformers.utils import IMAGE_PROCESSOR_NAME
 
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import write_card
@@ -35,7 +37,8 @@ def export(
 
     Args:
         model: an instance of a registered class.
-        processing_class: its tokenizer or image processor, or None. A tokenizer written in Python travels as code.
+        processing_class: its tokenizer or image processor, or None. A tokenizer written in Python and an
+            image processor of the package's own travel as code.
         folder: replaced file by file, or created; untouched when anything fails.
         facts: what `hub.facts.collect_facts` gathered; a card is written when given.
 
@@ -44,16 +47,16 @@ def export(
         OSError: the folder cannot be written.
     """
     classes = _classes_with_code(model)
-    # A tokenizer written in Python is code, too; `tokenizer.json` alone reproduces all others.
-    is_python = isinstance(processing_class, PythonBackend) and not _is_transformers_own(type(processing_class))
-    python_tokenizer = type(processing_class) if is_python else None
+    # A tokenizer written in Python is code, too, and an image processor; `tokenizer.json` alone reproduces all others.
+    is_code = isinstance(processing_class, PythonBackend | ImageProcessingMixin)
+    processor = type(processing_class) if is_code and not _is_transformers_own(type(processing_class)) else None
     pipelines = own_pipelines([auto for auto, cls in classes.items() if cls is type(model)])
-    code = flatten([*classes.values(), *filter(None, [python_tokenizer]), *(cls for cls, _ in pipelines.values())])
+    code = flatten([*classes.values(), *filter(None, [processor]), *(cls for cls, _ in pipelines.values())])
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)
         if processing_class is not None:
             with_input_limit(processing_class, model).save_pretrained(stage)
-        _write_code(stage, code, classes, python_tokenizer)
+        _write_code(stage, code, classes, processor)
         if pipelines:
             entries = {task: {**entry, "impl": _reference(cls)} for task, (cls, entry) in pipelines.items()}
             _add_to_config(stage / "config.json", {"custom_pipelines": entries})
@@ -93,16 +96,18 @@ def own_pipelines(auto_classes: Sequence[str]) -> dict[str, tuple[type, dict[str
     return found
 
 
-def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], tokenizer: type | None) -> None:
+def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], processor: type | None) -> None:
     """The modules, and in the configurations where each class stands among them."""
     for name, source in code.items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
     if classes:
         auto_map = {auto: _reference(cls) for auto, cls in classes.items()}
         _add_to_config(folder / "config.json", {"auto_map": auto_map})
-    if tokenizer is not None:
+    if processor is not None and issubclass(processor, ImageProcessingMixin):
+        _add_to_config(folder / IMAGE_PROCESSOR_NAME, {"auto_map": {"AutoImageProcessor": _reference(processor)}})
+    elif processor is not None:
         # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
-        _add_to_config(folder / "tokenizer_config.json", {"auto_map": {"AutoTokenizer": [_reference(tokenizer), None]}})
+        _add_to_config(folder / "tokenizer_config.json", {"auto_map": {"AutoTokenizer": [_reference(processor), None]}})
 
 
 def _is_transformers_own(cls: type) -> bool:

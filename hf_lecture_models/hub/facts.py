@@ -24,6 +24,7 @@ FACTS = "facts.json"
 TASK_FILE = "task.json"
 # What the Hub calls tasks for which transformers 5 has no pipeline; None where it has no name either.
 _WITHOUT_PIPELINE: dict[str, tuple[str, str | None]] = {
+    "AutoModelForMaskedImageModeling": ("masked-image-modeling", None),
     "AutoModelForMultipleChoice": ("multiple-choice", "multiple-choice"),
     "AutoModelForNextSentencePrediction": ("next-sentence-prediction", None),
     "AutoModelForQuestionAnswering": ("question-answering", "question-answering"),
@@ -151,6 +152,9 @@ def plain_task(model: Any) -> dict[str, Any]:
     pipelines = PIPELINE_REGISTRY.supported_tasks.items()
     found = (tag for tag, entry in pipelines if loader in (cls.__name__ for cls in entry["pt"]))
     name, tag = _WITHOUT_PIPELINE.get(auto) or (next(found, "feature-extraction"),) * 2
+    if tag == "feature-extraction" and model.main_input_name == "pixel_values":
+        # Of images, with or without a head that no pipeline runs.
+        name, tag = ("image-feature-extraction",) * 2
     return {"name": name, "auto_class": auto, "pipeline_tag": tag}
 
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Write a model of texts, with any head, as one ONNX file, which other runtimes and languages run."""
+"""Write a model of texts or of images, with any head, as one ONNX file, which other runtimes and languages run."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class _Tensors(nn.Module):
             of ELMo have the characters of each word as a last axis.
         outputs: names of those that it returns.
         per_token: those with the axes (batch, seq) in front, which padding has a part of.
+        axes: the free ones of each input.
         shortest: the least length of an `example`: beside padding, a model that reads pairs alone wants two tokens.
     """
 
@@ -49,6 +50,8 @@ class _Tensors(nn.Module):
         self.inputs += ["token_type_ids"] if "token_type_ids" in known and types > 1 else []
         self.has_choices = type(model) in model_classes(AutoModelForMultipleChoice, type(model.config))
         self.shortest = 1 if getattr(model.config, "pair_combination", None) is None else 3
+        axes = ("batch", "choices", "seq") if self.has_choices else ("batch", "seq")
+        self.axes = dict(enumerate(torch.export.Dim(name) for name in axes))
         short, long = (self._outputs(*self.example(2, length)) for length in self._two_lengths())
         self.outputs = list(long)
         self.per_token = [name for name in long if short[name].shape[1] != long[name].shape[1]]
@@ -69,12 +72,48 @@ class _Tensors(nn.Module):
         mask[0, ..., : length // 2] = mask[1:2, ..., length - length // 3 :] = 0
         return [ids, mask, (torch.arange(length) % 2).expand(shape).contiguous()][: len(self.inputs)]
 
+    def unpadded_example(self) -> tuple[Tensor, ...]:
+        """Inputs to trace the model with."""
+        ids, mask, *_ = self.example(2, 5)
+        return (ids, torch.ones_like(mask), torch.zeros_like(mask))[: len(self.inputs)]
+
     def _outputs(self, *tensors: Tensor | None) -> dict[str, Tensor]:
         found = self.model(**dict(zip(self.inputs, tensors, strict=False)), **self.options)
         return {name: value for name, value in found.items() if isinstance(value, Tensor)}
 
     def _two_lengths(self) -> tuple[int, int]:
         return self.shortest, min(5, input_limit(self.model) or 5)
+
+
+class _Images(nn.Module):
+    """As `_Tensors`, of a model that reads images of one size."""
+
+    inputs = ["pixel_values"]
+    per_token: list[str] = []
+    shortest = 1
+
+    def __init__(self, model: Any):
+        super().__init__()
+        self.model = model
+        self.axes = {0: torch.export.Dim("batch")}
+        self.outputs = list(self._outputs(*self.example(2, 1)))
+
+    def forward(self, pixel_values: Tensor) -> tuple[Tensor, ...]:
+        return tuple(self._outputs(pixel_values).values())
+
+    def example(self, rows: int, length: int) -> list[Tensor]:
+        """So many images; the length says nothing."""
+        config = self.model.config
+        shape = (rows, config.num_channels, config.image_size, config.image_size)
+        return [torch.linspace(-1, 1, math.prod(shape)).view(shape)]
+
+    def unpadded_example(self) -> tuple[Tensor, ...]:
+        """Inputs to trace the model with."""
+        return tuple(self.example(2, 1))
+
+    def _outputs(self, pixel_values: Tensor) -> dict[str, Tensor]:
+        found = self.model(pixel_values=pixel_values)
+        return {name: value for name, value in found.items() if isinstance(value, Tensor)}
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
@@ -85,11 +124,12 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
     model's own, by name: `logits`, of a language model (batch, seq, vocab_size; the adaptive softmax gives
     log-probabilities), of a classifier (batch, num_labels), of a tagger (batch, seq, num_labels), of multiple choice
     (batch, choices); `start_logits` and `end_logits` (batch, seq) of question answering; `last_hidden_state` of a model
-    without a head. Where onnxruntime is installed, the file is run at three other shapes, with padding, before it gets
-    its name.
+    without a head. A model of images reads `pixel_values` (batch, channels, height, width), float32, of its own size,
+    as its image processor makes them. Where onnxruntime is installed, the file is run at three other shapes, with
+    padding, before it gets its name.
 
     Args:
-        model: a model that reads one text or pair, ours or transformers', but not an n-gram.
+        model: a model that reads one text or pair, or images, ours or transformers', but not an n-gram.
         path: the file; replaced whole, or untouched when anything fails.
 
     Returns:
@@ -98,13 +138,14 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
 
     Raises:
         ImportError: onnx or onnxscript is not installed.
-        ValueError: a model of counts, of images or with a decoder beside an encoder; one of over 2 GiB; or the file
+        ValueError: a model of counts, or with a decoder beside an encoder; one of over 2 GiB; or the file
             gives other outputs than the model.
         OSError: the file cannot be written.
     """
     _refuse(model)
     with torch.no_grad():
-        tensors = _Tensors(copy.deepcopy(model).float().eval())
+        kind = _Images if model.main_input_name == "pixel_values" else _Tensors
+        tensors = kind(copy.deepcopy(model).float().eval())
     with staged_file(path) as stage:
         _export(tensors, stage)
         if find_spec("onnxruntime") is None:
@@ -125,20 +166,20 @@ def _refuse(model: Any) -> None:
         raise ValueError(f"{type(model).__name__} holds tables of counts, no neural network: write an ARPA file")
     if size > _LARGEST:
         raise ValueError(f"the model takes {size / 2**30:.1f} GiB in float32; one ONNX file holds less than 2 GiB")
-    if model.main_input_name != "input_ids" or getattr(model.config, "is_encoder_decoder", False):
-        raise ValueError(f"{type(model).__name__} does not read one text; only models that do are written as ONNX")
+    if model.main_input_name == "pixel_values" and not isinstance(getattr(model.config, "image_size", None), int):
+        raise ValueError(f"{type(model).__name__} has no image_size, so that it is not known which images it reads")
+    if model.main_input_name not in ("input_ids", "pixel_values") or getattr(model.config, "is_encoder_decoder", False):
+        raise ValueError(
+            f"{type(model).__name__} does not read one text or image; only models that do are written as ONNX"
+        )
 
 
-def _export(tensors: _Tensors, path: Path) -> None:
+def _export(tensors: _Tensors | _Images, path: Path) -> None:
     # It tells of packages that have nothing to do with these models, and of names that it does not use.
     for name in ("torch.onnx", "onnxscript", "onnx_ir"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    axes = [
-        torch.export.Dim(name) for name in (("batch", "choices", "seq") if tensors.has_choices else ("batch", "seq"))
-    ]
-    shapes = {name: dict(enumerate(axes)) for name in tensors.inputs}
-    ids, mask, *_ = tensors.example(2, 5)
-    example = (ids, torch.ones_like(mask), torch.zeros_like(mask))[: len(shapes)]
+    shapes = dict.fromkeys(tensors.inputs, tensors.axes)
+    example = tensors.unpadded_example()
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
@@ -148,7 +189,7 @@ def _export(tensors: _Tensors, path: Path) -> None:
     program.save(str(path), external_data=False)
 
 
-def _largest_differences(tensors: _Tensors, path: Path) -> dict[str, float]:
+def _largest_differences(tensors: _Tensors | _Images, path: Path) -> dict[str, float]:
     """By output."""
     from onnxruntime import InferenceSession
 

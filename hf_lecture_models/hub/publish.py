@@ -34,6 +34,7 @@ MANAGED_FILES = (
     "modeling_*.py",
     "configuration_*.py",
     "tokenization_*.py",
+    "image_processing_*.py",
     "base_*.py",
     "io_*.py",
     "layers_*.py",

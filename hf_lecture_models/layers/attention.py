@@ -129,15 +129,19 @@ class BidirectionalSelfAttention(SelfAttention):
 
     is_causal = False
 
-    def forward(self, hidden: Tensor, attention: AttentionKernel) -> tuple[Tensor, Tensor | None]:
+    def forward(
+        self, hidden: Tensor, attention: AttentionKernel, num_queries: int | None = None
+    ) -> tuple[Tensor, Tensor | None]:
         """Multi-head self-attention.
 
         Args:
             hidden: (batch, seq, hidden).
             attention: from `bidirectional_attention`.
+            num_queries: only so many first positions attend, without a mask; None: all.
 
         Returns:
-            (batch, seq, hidden), and the weights (batch, heads, seq, seq) if the kernel shows them.
+            (batch, num_queries or seq, hidden), and the weights (batch, heads, num_queries or seq, seq) if the kernel
+            shows them.
         """
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
-        return self.attend(q, k, v, attention)
+        return self.attend(q[:, :, :num_queries], k, v, attention)

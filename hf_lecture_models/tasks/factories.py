@@ -69,6 +69,7 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
     Args:
         auto_class: an Auto class, which says what the model is for.
         fields: `model_type` and fields of its configuration.
+        tokenizer: None for a model that reads no tokens.
 
     Raises:
         ValueError: the Auto class has no such model type, that type has no such field, or fields contradict each other.
@@ -79,17 +80,23 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
     _refuse_unknown_model(str(fields["model_type"]), auto_class)
     config_class = CONFIG_MAPPING[fields["model_type"]]
     _refuse_unknown_fields(config_class, fields)
-    fields = _ids_of_template(text_template(auto_class, config_class), config_class, tokenizer) | fields
-    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
-        # BERT begins and ends no text.
-        if name in _field_names(config_class):
-            fields.setdefault(name, getattr(tokenizer, name))
-    fields.setdefault("vocab_size", len(tokenizer))
+    if tokenizer is not None:
+        fields = _vocabulary_fields(auto_class, config_class, tokenizer) | fields
     torch.manual_seed(seed)
     try:
         return auto_class.from_config(AutoConfig.for_model(**fields))
     except (StrictDataclassError, TypeError, ArithmeticError, RuntimeError, MemoryError) as error:
         raise ValueError(f"recipe: model cannot be built: {' '.join(str(error).split())}") from error
+
+
+def _vocabulary_fields(auto_class: Any, config_class: Any, tokenizer: Any) -> dict[str, Any]:
+    """Fields of the configuration that follow from the tokenizer."""
+    found = _ids_of_template(text_template(auto_class, config_class), config_class, tokenizer)
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+        # BERT begins and ends no text.
+        if name in _field_names(config_class):
+            found.setdefault(name, getattr(tokenizer, name))
+    return found | {"vocab_size": len(tokenizer)}
 
 
 def _refuse_unknown_model(model_type: str, auto_class: Any) -> None:

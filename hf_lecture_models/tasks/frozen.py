@@ -234,8 +234,11 @@ def _key(row: Row) -> bytes:
 
 
 def _padded(rows: Sequence[Tensor], spans: Sequence[slice], seq: int) -> Tensor:
-    """(batch, width), or (batch, seq, width) with the states of each row in their places."""
-    if rows[0].dim() == 1:
+    """(batch, width), or (batch, seq, width) with the states of each row in their places.
+
+    States of patches are as many for each image, and no part of `seq`.
+    """
+    if rows[0].dim() == 1 or len(rows[0]) != spans[0].stop - spans[0].start:
         return torch.stack(list(rows))
     states = rows[0].new_zeros(len(rows), seq, rows[0].shape[-1])
     for index, (row, span) in enumerate(zip(rows, spans, strict=True)):

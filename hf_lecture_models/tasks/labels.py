@@ -48,31 +48,60 @@ def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str,
     Raises:
         ValueError, OSError: as `make_model` and `load_checkpoint`.
     """
+    tokenizer = processor if hasattr(processor, "get_vocab") else None
     if not recipe.from_pretrained:
-        model = make_model(auto_class, recipe.model | dict(fields), processor, recipe.seed)
-        # Pipelines give a model all that its tokenizer returns; types of tokens, many models do not read.
-        readable = inspect.signature(model.forward).parameters
-        processor.model_input_names = [name for name in processor.model_input_names if name in readable]
+        model = make_model(auto_class, recipe.model | dict(fields), tokenizer, recipe.seed)
+        if tokenizer is not None:
+            # Pipelines give a model all that its tokenizer returns; types of tokens, many models do not read.
+            readable = inspect.signature(model.forward).parameters
+            tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in readable]
         return model
     # The default of a recipe is a whole model; fields without its type change the checkpoint's.
     changes = {} if "model_type" in recipe.model else recipe.model
     model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **changes, **fields)
     if new:
         tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
-    known_tokens = model.config.vocab_size
-    if getattr(model, "text_template", None):
-        take_up_tokenizer(model, processor, recipe.seed)
-    if model.config.pad_token_id is None:
-        model.config.pad_token_id = processor.pad_token_id
+    has_new_tokens = tokenizer is not None and _take_up(model, tokenizer, recipe.seed)
     if isinstance(recipe, HeadRecipe) and recipe.freeze_backbone:
         freeze_backbone(model, new)
-        if model.config.vocab_size > known_tokens:
+        if has_new_tokens:
             tell("the word vectors of the new tokens are random, and freeze_backbone leaves them so")
         if getattr(model.config, "auxiliary_lm_weight", 0):
             tell(
                 "auxiliary_lm_weight trains nothing of a frozen backbone; --model.auxiliary_lm_weight 0 saves its time"
             )
     return model
+
+
+def _take_up(model: Any, tokenizer: Any, seed: int) -> bool:
+    """Tell a checkpoint's model of its tokenizer's ids; whether there are tokens that it has not known."""
+    known_tokens = model.config.vocab_size
+    if getattr(model, "text_template", None):
+        take_up_tokenizer(model, tokenizer, seed)
+    if model.config.pad_token_id is None:
+        model.config.pad_token_id = tokenizer.pad_token_id
+    return model.config.vocab_size > known_tokens
+
+
+def in_the_order_of_checkpoint(names: list[str], recipe: Any, head: str) -> list[str]:
+    """The classes of the data in the order of a checkpoint that has a head for the same.
+
+    Args:
+        head: how its class ends, such as "ForSequenceClassification".
+
+    Raises:
+        ValueError: it has as many others, and nothing says which one becomes which.
+    """
+    tell_of_other_classes(recipe, head, names)
+    own = checkpoint_classes(recipe, head)
+    if len(own) != len(names):
+        return names
+    if {name.casefold() for name in own} != {name.casefold() for name in names}:
+        raise ValueError(
+            f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
+            "--label_names.LABEL NAME gives a label of the data the checkpoint's name"
+        )
+    return own
 
 
 def checkpoint_classes(recipe: Any, head: str) -> list[str]:

@@ -9,6 +9,8 @@ from typing import Any
 from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.glue import Glue
+from hf_lecture_models.tasks.image_classification import ImageClassification
+from hf_lecture_models.tasks.masked_images import MaskedImagesTask
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
@@ -27,6 +29,8 @@ TASKS: dict[str, Task[Any]] = {
         QuestionAnswering(),
         MultipleChoice(),
         WordVectors(),
+        ImageClassification(),
+        MaskedImagesTask(),
     )
 }
 

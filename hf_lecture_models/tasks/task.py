@@ -253,7 +253,7 @@ class Task(ABC, Generic[RecipeType]):
 
         batches = self.batches(model, processor, data, recipe)
         fingerprints = {
-            "the tokenizer": fingerprint_tokenizer(processor),
+            _processor_name(processor): fingerprint_tokenizer(processor),
             "the training data": self.fingerprint(recipe, "train", data),
             "the validation data": self.fingerprint(recipe, "validation", validation_data),
         }
@@ -294,6 +294,11 @@ class Task(ABC, Generic[RecipeType]):
     def usage(self, facts: Mapping[str, Any]) -> str:
         """The code on the card of a model with these facts."""
         return usage_code(facts)
+
+
+def _processor_name(processor: Any) -> str:
+    """What a message calls it."""
+    return "the tokenizer" if hasattr(processor, "get_vocab") else "the image processor"
 
 
 def _frozen_if_asked(model: Any, batches: Batches, recipe: TaskRecipe) -> AbstractContextManager[None]:

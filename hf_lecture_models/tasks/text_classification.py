@@ -18,14 +18,13 @@ from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
-    checkpoint_classes,
     class_fields,
     classes_of,
     has_default_names,
+    in_the_order_of_checkpoint,
     make_head,
     names_of_labels,
     tell_of_default_names,
-    tell_of_other_classes,
 )
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
@@ -105,7 +104,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         """
         names = None if recipe.problem_type == REGRESSION else self.classes(data, recipe)
         if names is not None:
-            names = _in_the_order_of_checkpoint(names, recipe)
+            names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
         return make_head(self.auto_class, recipe, processor, _head_fields(names))
 
     def classes(self, data: Rows, recipe: TextClassificationRecipe) -> list[str]:
@@ -381,17 +380,3 @@ def _head_fields(names: list[str] | None) -> dict[str, Any]:
     if names is None:
         return {"num_labels": 1, "problem_type": REGRESSION}
     return class_fields(names) | {"problem_type": SINGLE_LABEL}
-
-
-def _in_the_order_of_checkpoint(names: list[str], recipe: TextClassificationRecipe) -> list[str]:
-    """The classes in the order of a checkpoint that is a classifier of the same."""
-    tell_of_other_classes(recipe, "ForSequenceClassification", names)
-    own = checkpoint_classes(recipe, "ForSequenceClassification")
-    if len(own) != len(names):
-        return names
-    if {name.casefold() for name in own} != {name.casefold() for name in names}:
-        raise ValueError(
-            f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
-            "--label_names.LABEL NAME gives a label of the data the checkpoint's name"
-        )
-    return own

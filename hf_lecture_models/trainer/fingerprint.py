@@ -43,7 +43,12 @@ def fingerprint_files(names: Sequence[str]) -> str:
 
 
 def fingerprint_tokenizer(tokenizer: Any) -> str:
-    """A checksum of all by which texts become ids: vocabulary, merges, rules, special tokens."""
+    """A checksum of all by which texts become ids: vocabulary, merges, rules, special tokens.
+
+    Of an image processor, which has none of these, all of its settings.
+    """
+    if not hasattr(tokenizer, "get_vocab"):
+        return fingerprint(sorted(tokenizer.to_dict().items()))
     backend = getattr(tokenizer, "backend_tokenizer", None)
     rules = {} if backend is None else json.loads(backend.to_str())
     for name in ("truncation", "padding"):  # the options of its latest call

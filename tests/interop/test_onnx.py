@@ -227,12 +227,16 @@ def test_a_maximum_length_holds_in_the_file(kind: str, tmp_path: Path) -> None:
             assert_close(torch.from_numpy(session.run(None, feed)[0]), model(ids).logits, rtol=0, atol=1e-5)
 
 
-def test_what_does_not_read_one_text_is_refused(tmp_path: Path) -> None:
+def test_what_does_not_read_one_text_or_image_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("onnxscript")
-    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-    vision = transformers.ViTForImageClassification(transformers.ViTConfig(image_size=8, patch_size=4, **sizes))
-    with pytest.raises(ValueError, match="ViTForImageClassification does not read one text"):
-        export_onnx(vision, tmp_path / "model.onnx")
+    shape = {"d_model": 4, "d_ff": 8, "d_kv": 2, "num_heads": 2, "num_layers": 1, "vocab_size": 9}
+    pair = transformers.T5ForConditionalGeneration(transformers.T5Config(**shape))
+    with pytest.raises(ValueError, match="T5ForConditionalGeneration does not read one text or image"):
+        export_onnx(pair, tmp_path / "model.onnx")
+    sizes = {"hidden_sizes": [4, 4], "depths": [1, 1], "embedding_size": 4}
+    unsized = transformers.ResNetForImageClassification(transformers.ResNetConfig(**sizes))
+    with pytest.raises(ValueError, match="ResNetForImageClassification has no image_size"):
+        export_onnx(unsized, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 

@@ -14,7 +14,9 @@ from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.glue import Glue
+from hf_lecture_models.tasks.image_classification import ImageClassification
 from hf_lecture_models.tasks.main import train_from_command
+from hf_lecture_models.tasks.masked_images import MaskedImagesTask
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
@@ -31,6 +33,8 @@ TASKS: dict[str, Task[Any]] = {
         BidirectionalLM(),
         CausalLM(),
         Glue(),
+        ImageClassification(),
+        MaskedImagesTask(),
         MaskedLM(),
         MultipleChoice(),
         QuestionAnswering(),
@@ -68,7 +72,9 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
     else:
         recipe = load_recipe(path, recipe_class=TASKS[script].recipe_class)
         model, auto_class = recipe.model, TASKS[script].auto_class_of(recipe)
-        make_model(auto_class, model, make_tokenizer({"type": "byte"}, []), seed=0)  # knows the fields
+        reads_images = TASKS[script].items in ("images", "patches")
+        tokenizer = None if reads_images else make_tokenizer({"type": "byte"}, [])
+        make_model(auto_class, model, tokenizer, seed=0)  # knows the fields
     # A folder may hold two model types, of which one has its name.
     folder = CONFIG_MAPPING[model["model_type"]].__module__.split(".")[2]
     assert path.stem.startswith(folder)
@@ -96,7 +102,7 @@ def test_a_tiny_recipe_gives_the_promised_number(path: Path, tmp_path: Path) -> 
     promised = re.search(
         rf"Expected: validation (\w+) ([\d.]*\d).* (\d+)(?: steps)? \(([\d,]+) {task.items}", comment(path)
     )
-    assert promised, "Expected: validation MEASURE VALUE after STEPS steps (ITEMS tokens or examples), ..."
+    assert promised, "Expected: validation MEASURE VALUE after STEPS steps (ITEMS tokens, examples or images), ..."
     measure, value, steps, items = promised.groups()
     result, *_ = train_from_command(task, [str(path), "--output_dir", str(tmp_path / "run")])
     assert (result.metric_name, result.step, result.items) == (measure, int(steps), int(items.replace(",", "")))

@@ -24,7 +24,7 @@ from hf_lecture_models import (
     WordTokenizer,
 )
 from hf_lecture_models.layers.recurrent_cells import cell_from_kernel, unroll
-from tests.model_tests import ClassifierTests, HeadTests, TaggerTests, Tensors, left_padded, token_inputs
+from tests.model_tests import ClassifierTests, TaggerTests, Tensors, TokenHeadTests, left_padded, token_inputs
 from tests.models.recurrent.test_modeling_recurrent import WORDS, reference_states, small
 
 LENGTHS = (5, 2, 7, 1)
@@ -46,7 +46,7 @@ def affine(layer: Any, vectors: Tensor) -> Tensor:
     return vectors @ layer.weight.T + layer.bias
 
 
-class RecurrentHeadTests(HeadTests):
+class RecurrentHeadTests(TokenHeadTests):
     """Not collected by itself: what the heads declare in common."""
 
     fields: ClassVar[dict[str, Any]] = {}

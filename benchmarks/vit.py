@@ -1,0 +1,201 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The Vision Transformer: training steps beside transformers' of equal shape, and what masked pre-training is worth.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.vit speed [--steps 8] [--hidden_size 192 ...]
+    python -m benchmarks.vit speed --hidden_size 768 --layers 12 --heads 12 --image_size 224 --patch_size 16 \
+        --batch 64 --steps 30                                              # ViT-B/16's own shape, on a GPU
+    OMP_NUM_THREADS=1 HF_LECTURE_DATA=... python -m benchmarks.vit accuracy --folder RUNS
+
+speed: both read the same images in turns: forward, backward, AdamW. A ratio is the median over steps of the peer's
+seconds over ours: above 1, ours is faster. Seconds are CPU seconds of one thread, on a GPU wall seconds. "freed memory
+kept": once more in a process that keeps what it frees.
+
+accuracy: digits and Fashion-MNIST (10,000 of the 60,000 training images, a tenth of them for validation), each by its
+recipe: trained on classes alone; and pre-trained on masked patches of the same images, without classes, both ways, for
+as many epochs, then trained by the same recipe. Test images are looked at once, by the weights that validation chose.
+What is finished in RUNS is not trained again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import ViTConfig, ViTForImageClassification
+
+from benchmarks.common import (
+    ROOT,
+    check_trained_on_committed_code,
+    data_folder,
+    keep_freed_memory,
+    read_options,
+    refuse_stopped,
+    write_results,
+)
+from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification
+from hf_lecture_models.tasks.image_classification import ImageClassification
+from hf_lecture_models.tasks.main import train_and_test
+from hf_lecture_models.tasks.masked_images import MaskedImagesRecipe, MaskedImagesTask
+from hf_lecture_models.trainer.recipe import load_recipe
+
+PEER, OURS = "transformers", "ours"
+CLASSES = 10
+DATA = ("digits", "fashion_mnist")
+TARGETS = ("pixels", "mean_color")
+
+
+def build(name: str, shape: argparse.Namespace) -> nn.Module:
+    """A model in training mode, without dropout, as both have it by default."""
+    fields: dict[str, Any] = {
+        "image_size": shape.image_size,
+        "patch_size": shape.patch_size,
+        "num_channels": 3,
+        "hidden_size": shape.hidden_size,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": 4 * shape.hidden_size,
+        "num_labels": CLASSES,
+    }
+    model: nn.Module
+    if name.startswith(PEER):
+        model = ViTForImageClassification(ViTConfig(**fields))
+    else:
+        model = LectureViTForImageClassification(LectureViTConfig(**fields))
+    return model.train().to(shape.device)
+
+
+class Run:
+    """One model, its optimizer, and the seconds that its steps took."""
+
+    def __init__(self, name: str, shape: argparse.Namespace, bf16: bool):
+        self.device, self.bf16 = shape.device, bf16
+        self.model = build(name, shape)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=shape.device == "cuda")
+        self.call: Any = torch.compile(self.model) if "compiled" in name else self.model
+        self.seconds: list[float] = []
+
+    def step(self, images: torch.Tensor, labels: torch.Tensor) -> float:
+        """Train on one batch; returns the loss."""
+        begin = self._now()
+        self.optimizer.zero_grad()
+        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.bf16):
+            loss = self.call(pixel_values=images, labels=labels).loss
+        loss.backward()
+        self.optimizer.step()
+        self.seconds.append(self._now() - begin)
+        return loss.item()
+
+    def _now(self) -> float:
+        if self.device == "cpu":
+            return time.process_time()
+        torch.cuda.synchronize()
+        return time.perf_counter()
+
+
+def measure_speed(shape: argparse.Namespace, bf16: bool) -> dict[str, Any]:
+    names = [PEER, OURS]
+    if shape.device == "cuda":
+        names += [f"{PEER}, compiled", f"{OURS}, compiled"]
+    torch.manual_seed(0)
+    runs = {name: Run(name, shape, bf16) for name in names}
+    warm_up = 1 if shape.device == "cpu" else 5
+    for seed in range(warm_up + shape.steps):
+        generator = torch.Generator().manual_seed(seed)
+        images = torch.randn(shape.batch, 3, shape.image_size, shape.image_size, generator=generator)
+        labels = torch.randint(CLASSES, (shape.batch,), generator=generator)
+        for run in runs.values():
+            run.step(images.to(shape.device), labels.to(shape.device))
+    seconds = {name: run.seconds[warm_up:] for name, run in runs.items()}
+    results: dict[str, Any] = {
+        f"{name}: images per second": round(shape.batch / statistics.median(seconds[name]), 1) for name in names
+    }
+    for name in names[1:]:
+        ratios = [theirs / ours for theirs, ours in zip(seconds[PEER], seconds[name], strict=True)]
+        results[f"{PEER} / {name}"] = round(statistics.median(ratios), 3)
+    return results
+
+
+def speed(shape: argparse.Namespace, sizes: dict[str, int]) -> None:
+    if shape.device == "cpu":
+        torch.set_num_threads(1)
+    results: dict[str, Any] = {"shape": {name: getattr(shape, name) for name in (*sizes, "device")}}
+    for kept in (False, True) if shape.device == "cpu" else (False,):
+        if kept:
+            keep_freed_memory()
+        for precision in shape.precision:
+            key = precision + (", freed memory kept" if kept else "")
+            results[key] = measure_speed(shape, precision != "float32")
+            print(key, *(f"  {name}: {value}" for name, value in results[key].items()), sep="\n", flush=True)
+    write_results("vit_speed", results)
+
+
+def accuracy(options: argparse.Namespace) -> None:
+    data_folder()
+    torch.set_num_threads(1)
+    results = {}
+    for data in DATA:
+        for start in ("classes alone", *TARGETS):
+            results[f"{data}, {start}"] = _accuracy_of(data, start, options)
+            print(f"{data}, {start}: {results[f'{data}, {start}']}", flush=True)
+    write_results("vit_accuracy", results)
+
+
+def _accuracy_of(data: str, start: str, options: argparse.Namespace) -> dict[str, Any]:
+    """The test accuracy of a classifier that starts from nothing, or from masked images, and what it cost."""
+    recipe_file = ROOT / "training" / "recipes" / f"vit_{data}.yaml"
+    recipe = load_recipe(recipe_file, recipe_class=ImageClassification.recipe_class)
+    if options.max_steps:
+        recipe = replace(recipe, max_steps=options.max_steps)
+    folder = Path(options.folder) / f"{data}-{start.replace(' ', '_')}"
+    found: dict[str, Any] = {}
+    if start in TARGETS:
+        masked = Path(options.folder) / f"{data}-{start}-masked"
+        known = MaskedImagesRecipe.__dataclass_fields__.keys() & recipe.to_dict().keys()
+        fields = {name: getattr(recipe, name) for name in known}
+        fields |= {"output_dir": str(masked), "test_files": [], "test_split": "", "target": start}
+        found |= _trained(MaskedImagesTask(), MaskedImagesRecipe(**fields), masked, "pre-training: ")
+        recipe = replace(recipe, from_pretrained=str(masked))
+    found |= _trained(ImageClassification(), replace(recipe, output_dir=str(folder)), folder, "")
+    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    return {"test accuracy": round(facts["results"]["accuracy"], 4), "images": facts["results"]["images"]} | found
+
+
+def _trained(task: Any, recipe: Any, folder: Path, prefix: str) -> dict[str, Any]:
+    is_done = (folder / ("facts.json" if recipe.test_files or recipe.test_split else "training.json")).is_file()
+    if not is_done:
+        refuse_stopped(train_and_test(task, recipe, resume=folder.is_dir()).training)
+    check_trained_on_committed_code(folder)
+    record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    return {
+        f"{prefix}validation {record['metric']}": round(record["best_metric"], 4),
+        f"{prefix}steps": record["step"],
+        f"{prefix}CPU seconds of learning": round(record["step_cpu_seconds"]),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("speed", "accuracy"))
+    sizes = {"image_size": 32, "patch_size": 4, "hidden_size": 192, "layers": 6, "heads": 6, "batch": 32, "steps": 8}
+    for name, value in sizes.items():
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--precision", nargs="*", default=["float32", "bf16 autocast"])
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--folder", default="runs/vit", help="accuracy: where the trained models go")
+    parser.add_argument("--max_steps", type=int, default=0, help="accuracy: steps of each training, to try it")
+    options = read_options(parser)
+    if options.part == "speed":
+        speed(options, sizes)
+    else:
+        accuracy(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Masked patches of images: their pixels, or their mean color, predicted from the patches around them."""
+
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers.modeling_outputs import MaskedImageModelingOutput, TokenClassifierOutput
+from transformers.utils.generic import can_return_tuple
+
+from hf_lecture_models.base.heads.losses import cross_entropy, mean_over_items
+from hf_lecture_models.base.heads.model_head import ModelHead
+from hf_lecture_models.layers.patches import patch_sums
+
+
+class MaskedImageModelingHead(ModelHead):
+    """reconstruction = decoder(states of the patches), and |reconstruction - pixel_values| of the masked ones.
+
+    A model with this head has as `decoder` what makes an image (batch, channels, height, width) of a grid of states
+    (batch, hidden_size, rows, columns), and `[CLS]` as its first state.
+    """
+
+    decoder: nn.Module
+
+    @can_return_tuple
+    def forward(
+        self,
+        pixel_values: Tensor,
+        bool_masked_pos: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> MaskedImageModelingOutput:
+        """Predict the pixels of each patch.
+
+        Args:
+            pixel_values: (batch, channels, height, width), the whole images.
+            bool_masked_pos: (batch, patches), True where the model sees the mask and is to predict the pixels; None:
+                nothing is masked, and there is no loss.
+            num_items_in_batch: the masked patches of the whole training step; the loss is then the sum over this
+                batch's divided by this.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+
+        Returns:
+            `loss` (scalar, float32; the mean distance of a number in a masked patch), `reconstruction` in the shape of
+            `pixel_values`, and on request the `hidden_states` and `attentions` of the base model.
+
+        Raises:
+            ValueError: images or masks that the base model refuses.
+        """
+        outputs = self.base_model_outputs(pixel_values=pixel_values, bool_masked_pos=bool_masked_pos, **kwargs)
+        size, loss = self.config.patch_size, None
+        rows = pixel_values.shape[2] // size
+        states = outputs.last_hidden_state[:, 1:].transpose(1, 2)
+        reconstruction = self.decoder(states.unflatten(2, (rows, -1)))
+        if bool_masked_pos is not None:
+            masked = bool_masked_pos.to(states.device).bool()
+            distances = F.l1_loss(reconstruction.float(), pixel_values.float(), reduction="none")
+            total = (patch_sums(distances, size) * masked).sum() / (pixel_values.shape[1] * size**2)
+            loss = mean_over_items(total, masked.sum(), num_items_in_batch)
+        hidden_states, attentions = outputs.get("hidden_states"), outputs.get("attentions")
+        return MaskedImageModelingOutput(loss, reconstruction, hidden_states, attentions)
+
+
+class MaskedPatchPredictionHead(ModelHead):
+    """logits = color_head(states of the patches): the mean color of each, one of so many.
+
+    A model with this head has `[CLS]` as its first state.
+    """
+
+    color_head: nn.Module
+
+    @can_return_tuple
+    def forward(
+        self,
+        pixel_values: Tensor,
+        bool_masked_pos: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> TokenClassifierOutput:
+        """Predict the mean color of each patch.
+
+        Args:
+            pixel_values: (batch, channels, height, width), in which some patches may be replaced by others.
+            bool_masked_pos: (batch, patches), True where the model sees the mask; None: nowhere.
+            labels: (batch, patches), the colors that were there; -100 where none is to be predicted.
+            num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
+                this batch's divided by this.
+            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+
+        Returns:
+            `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`
+            (batch, patches, colors), and on request the `hidden_states` and `attentions` of the base model.
+
+        Raises:
+            ValueError: images or masks that the base model refuses; labels of another shape, or that are no colors.
+        """
+        outputs = self.base_model_outputs(pixel_values=pixel_values, bool_masked_pos=bool_masked_pos, **kwargs)
+        logits = self.color_head(outputs.last_hidden_state[:, 1:])
+        loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
+        return TokenClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))

@@ -1,0 +1,51 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The Vision Transformer with heads for classes and for masked patches; official `vit` checkpoints load as they are."""
+
+from transformers import (
+    AutoImageProcessor,
+    AutoModel,
+    AutoModelForImageClassification,
+    AutoModelForMaskedImageModeling,
+    AutoModelForPreTraining,
+)
+from transformers.utils import is_vision_available
+
+from hf_lecture_models.io.registration import register
+from hf_lecture_models.models.vit.configuration_vit import LectureViTConfig
+from hf_lecture_models.models.vit.conversion_vit import register_official_weights
+from hf_lecture_models.models.vit.modeling_vit import (
+    LectureViTForImageClassification,
+    LectureViTForMaskedImageModeling,
+    LectureViTForMaskedPatchPrediction,
+    LectureViTModel,
+    LectureViTPreTrainedModel,
+)
+
+_MODELS = [
+    (AutoModel, LectureViTModel),
+    (AutoModelForImageClassification, LectureViTForImageClassification),
+    (AutoModelForMaskedImageModeling, LectureViTForMaskedImageModeling),
+    # The paper's own pre-training; transformers has no Auto class of its own for it.
+    (AutoModelForPreTraining, LectureViTForMaskedPatchPrediction),
+]
+
+register(
+    LectureViTConfig,
+    _MODELS,
+    adapters={"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"},
+)
+for _, model_class in _MODELS:
+    register_official_weights(model_class)
+if is_vision_available():  # Pillow is there
+    from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
+
+    AutoImageProcessor.register(LectureViTConfig, image_processor_classes={"pil": GrayscaleImageProcessor})
+
+__all__ = [
+    "LectureViTConfig",
+    "LectureViTForImageClassification",
+    "LectureViTForMaskedImageModeling",
+    "LectureViTForMaskedPatchPrediction",
+    "LectureViTModel",
+    "LectureViTPreTrainedModel",
+]

@@ -1,0 +1,283 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The Vision Transformer: an image is a sequence of patches, and a Transformer reads it.
+
+Dosovitskiy et al., "An image is worth 16x16 words: Transformers for image recognition at scale", 2020, section 3.1
+(model), 3.2 (other resolutions) and B.1.2 (masked patches); pixels of masked patches: Xie et al., "SimMIM: a simple
+framework for masked image modeling", 2021. Slides R:906-917, R:995-1005.
+
+With the pixels x_1, ..., x_N of the patches of an image, row by row, each P x P x C numbers in a row, in K blocks:
+
+    h = [x_class; E x_1; ...; E x_N] + E_pos                         (1), b_E in E x as in all published checkpoints
+    h' = h + Attention(LN_1(h)),  h ← h' + FFN(LN_2(h'))             (2), (3), K times; the norm comes before
+    y = LN(h)                                                        (4); y_0, the state of [CLS], is the image
+
+    Attention: o_t = W_o [Σ_s a_t[s] v_s of each head] + b_o,  a_t = softmax_s(q_t · k_s / √head_dim),  all s
+    FFN(n) = W_2 GELU(W_1 n + b_1) + b_2,  GELU(x) = x Φ(x)
+    LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
+
+    P(class) = softmax(W y_0 + b)                                    W and b start at 0, as in 3.2
+    c = tanh(W_c y_0 + b_c)                                          the hidden layer of the head in pre-training
+
+E_pos is one trained vector per position. An image of another size has more or fewer patches of the same size; those
+vectors, seen as the grid that they stand for, are then interpolated in two dimensions (3.2).
+
+Masked, a patch's E x_t becomes one trained vector m, in the same place. From the states of the masked patches
+
+    x̂_t = W_d y_t + b_d,  loss: the mean of |x̂_t - x_t| over their numbers                       (SimMIM)
+    P(color of patch t) = softmax(W_k y_t + b_k),  the mean color of x_t, three bits a channel     (B.1.2)
+
+The second is what B.1.2 corrupts half of the patches for: of these, 80 % are masked, 10 % are another patch, and 10 %
+stay. E sees each patch by itself, so another patch's vector is the vector of its pixels: whoever makes the batch
+(`trainer/masked_images.py`) copies the pixels, and gives the colors as labels.
+
+Dropout acts on h before the first block, on the weights a_t, and on what Attention and FFN add; it is 0 by default.
+
+Deviations:
+- From the slides: none. R:1005 says that masked patches help less than labels; the paper compares ImageNet's.
+- From the paper: c is not used by the classifier, which is the one of fine-tuning, a single linear layer (3.1).
+- Not in the paper: the initial weights, normal with a standard deviation of 0.02, drawn again beyond 0.04; m starts
+  at 0. Interpolation is bicubic, as in transformers, where the authors' code is bilinear.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import initialization as init
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+from hf_lecture_models.base.heads.image_classification import ImageClassificationHead
+from hf_lecture_models.base.heads.masked_images import MaskedImageModelingHead, MaskedPatchPredictionHead
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.layers.activations import ACTIVATIONS
+from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention
+from hf_lecture_models.layers.patches import COLOR_LEVELS, check_images, interpolate_positions
+from hf_lecture_models.layers.position_wise import PositionWise
+from hf_lecture_models.models.vit.configuration_vit import LectureViTConfig
+
+
+class ViTEmbeddings(nn.Module):
+    """h = [x_class; E x_1; ...; E x_N] + E_pos, with m in place of E x_t where patch t is masked."""
+
+    def __init__(self, config: LectureViTConfig, use_mask_token: bool):
+        super().__init__()
+        width, size = config.hidden_size, config.patch_size
+        self.image_size, self.use_mask_token = config.image_size, use_mask_token
+        self.embed_patches = nn.Conv2d(config.num_channels, width, kernel_size=size, stride=size)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
+        self.mask_token = nn.Parameter(torch.zeros(1, 1, width)) if use_mask_token else None
+        self.position_embeddings = nn.Parameter(torch.zeros(1, config.num_patches + 1, width))
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, pixel_values: Tensor, masked: Tensor | None, interpolate: bool) -> Tensor:
+        """(batch, 1 + patches, hidden)."""
+        x = self.embed_patches(pixel_values.to(self.embed_patches.weight.dtype))  # (batch, hidden, rows, columns)
+        positions = self._positions(pixel_values.shape[2], pixel_values.shape[3], x.shape[2:], interpolate)
+        x = x.flatten(2).transpose(1, 2)
+        if masked is not None:
+            x = torch.where(self._checked(masked, x)[..., None], self.mask_token.to(x.dtype), x)  # type: ignore[union-attr]
+        h = torch.cat((self.cls_token.to(x.dtype).expand(x.shape[0], -1, -1), x), dim=1)
+        return self.dropout(h + positions)
+
+    def _positions(self, height: int, width: int, grid: torch.Size, interpolate: bool) -> Tensor:
+        if height == width == self.image_size:
+            return self.position_embeddings
+        if not interpolate:
+            raise ValueError(
+                f"images of {height} x {width} pixels: the model has positions for {self.image_size} x "
+                f"{self.image_size}; resize them (its image processor does), or give interpolate_pos_encoding=True, "
+                "which without fine-tuning costs accuracy"
+            )
+        of_class, of_patches = self.position_embeddings.split((1, self.position_embeddings.shape[1] - 1), dim=1)
+        return torch.cat((of_class, interpolate_positions(of_patches, *grid)), dim=1)
+
+    def _checked(self, masked: Tensor, x: Tensor) -> Tensor:
+        if self.mask_token is None:
+            raise ValueError("bool_masked_pos: this model was built without a mask; use_mask_token=True gives it one")
+        if masked.shape != x.shape[:2]:
+            raise ValueError(
+                f"bool_masked_pos has shape {tuple(masked.shape)}; {tuple(x.shape[:2])} is needed, one for each patch"
+            )
+        return masked.to(x.device).bool()
+
+
+class ViTBlock(GradientCheckpointingLayer):
+    """h' = h + Attention(LN_1(h)); h = h' + FFN(LN_2(h'))."""
+
+    def __init__(self, config: LectureViTConfig):
+        super().__init__()
+        width, eps, dropout = config.hidden_size, config.layer_norm_eps, config.attention_probs_dropout_prob
+        self.attention_norm = nn.LayerNorm(width, eps)
+        self.self_attn = BidirectionalSelfAttention(width, config.num_attention_heads, dropout)
+        self.ffn_norm = nn.LayerNorm(width, eps)
+        self.ffn = PositionWise(width, config.intermediate_size, ACTIVATIONS[config.hidden_act]())
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, hidden: Tensor, attention: AttentionKernel, num_states: int | None = None) -> Tensor:
+        """The next state, (batch, 1 + patches, hidden), or its first `num_states` positions alone."""
+        attended, _ = self.self_attn(self.attention_norm(hidden), attention, num_states)
+        h = hidden[:, :num_states] + self.dropout(attended)
+        return h + self.dropout(self.ffn(self.ffn_norm(h)))
+
+
+class LectureViTPreTrainedModel(LecturePreTrainedModel):
+    """What all Vision Transformers share."""
+
+    config: LectureViTConfig
+    config_class = LectureViTConfig
+    base_model_prefix = "model"
+    main_input_name = "pixel_values"
+    input_modalities = ("image",)
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    _supports_flex_attn = True
+    _can_compile_fullgraph = True
+    _no_split_modules = ["ViTEmbeddings", "ViTBlock"]
+    _can_record_outputs = {"hidden_states": ViTBlock, "attentions": BidirectionalSelfAttention}
+    _input_embed_layer = "embed_patches"
+    _may_start_anew = ("pooler", "embeddings.mask_token")
+    # Of a checkpoint of masked images, which only such heads read.
+    _keys_to_ignore_on_load_unexpected = [r"(^|\.)embeddings\.mask_token$"]
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        std = self.config.initializer_range
+        if isinstance(module, nn.Linear | nn.Conv2d):
+            init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
+        elif isinstance(module, ViTEmbeddings):
+            for parameter in (module.cls_token, module.position_embeddings):
+                init.trunc_normal_(parameter, std=std, a=-2 * std, b=2 * std)
+            if module.mask_token is not None:
+                init.zeros_(module.mask_token)
+
+
+class LectureViTModel(LectureViTPreTrainedModel):
+    """Vectors of patches and positions, a stack of blocks, the last norm, and the vector of the whole.
+
+    `forward` reads images (batch, num_channels, height, width) of `image_size`, as an image processor makes them; of
+    another size, in multiples of `patch_size`, with `interpolate_pos_encoding=True`. In `bool_masked_pos` (batch,
+    patches) True is a patch of which the model sees the mask, if it was built with `use_mask_token=True`. With
+    `num_states` the last block computes so many first states alone: 1 for [CLS], which is all that a classifier reads.
+
+    It returns `last_hidden_state` (batch, 1 + patches, hidden_size), which is y, `pooler_output` (batch, hidden_size),
+    which is c, and on request `hidden_states` (the input of the first block, each block's output) and `attentions`
+    (batch, heads, 1 + patches, 1 + patches) of each block. With `add_pooling_layer=False` there is no c.
+
+    >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2)
+    >>> outputs = LectureViTModel(config)(torch.zeros(1, 3, 8, 8))
+    >>> outputs.last_hidden_state.shape, outputs.pooler_output.shape
+    (torch.Size([1, 5, 12]), torch.Size([1, 12]))
+    """
+
+    def __init__(self, config: LectureViTConfig, add_pooling_layer: bool = True, use_mask_token: bool = False):
+        super().__init__(config)
+        self.embeddings = ViTEmbeddings(config, use_mask_token)
+        self.layers = nn.ModuleList(ViTBlock(config) for _ in range(config.num_hidden_layers))
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if add_pooling_layer else None
+        self.gradient_checkpointing = False
+        self.post_init()
+
+    @model_forward(tie_last_hidden_states=False)
+    def forward(
+        self,
+        pixel_values: Tensor,
+        bool_masked_pos: Tensor | None = None,
+        interpolate_pos_encoding: bool | None = None,
+        num_states: int | None = None,
+        output_attentions: bool | None = None,
+        **kwargs: bool,
+    ) -> BaseModelOutputWithPooling:
+        """Read images."""
+        check_images(pixel_values, self.config.num_channels, self.config.patch_size)
+        hidden = self.embeddings(pixel_values, bool_masked_pos, bool(interpolate_pos_encoding))
+        block: Any = self.layers[0]
+        attention = bidirectional_attention(
+            self.attention_implementation(output_attentions),
+            hidden,
+            dropout=block.self_attn.dropout.p if self.training else 0.0,
+        )._replace(mask=None)  # all patches are real, and flex attention's own mask has a fixed size
+        for index, layer in enumerate(self.layers, start=1):
+            hidden = layer(hidden, attention, num_states if index == len(self.layers) else None)
+        y = self.norm(hidden)
+        pooled = None if self.pooler is None else torch.tanh(self.pooler(y[:, 0]))
+        return BaseModelOutputWithPooling(last_hidden_state=y, pooler_output=pooled)
+
+
+class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTrainedModel):
+    """Classes of images, or numbers, from y_0.
+
+    >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2, num_labels=3)
+    >>> LectureViTForImageClassification(config)(torch.zeros(1, 3, 8, 8)).logits.shape
+    torch.Size([1, 3])
+    """
+
+    base_model_class = LectureViTModel
+
+    def __init__(self, config: LectureViTConfig):
+        super().__init__(config)
+        self.model = LectureViTModel(config, add_pooling_layer=False)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    def pool(self, outputs: Any) -> Tensor:
+        """y_0, (batch, hidden_size)."""
+        return outputs.last_hidden_state[:, 0]
+
+    def base_model_outputs(self, **inputs: Any) -> Any:
+        """As of any head; the last block computes y_0 alone, unless its states or weights are to be shown."""
+        names = ("output_hidden_states", "output_attentions")
+        shown = any(getattr(self.config, name) if inputs.get(name) is None else inputs[name] for name in names)
+        if inputs.get("num_states") is None and not shown:
+            inputs["num_states"] = 1
+        return super().base_model_outputs(**inputs)
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if module is self.classifier:
+            init.zeros_(module.weight)
+
+
+class LectureViTForMaskedImageModeling(MaskedImageModelingHead, LectureViTPreTrainedModel):
+    """The pixels of masked patches, as SimMIM predicts them.
+
+    >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2)
+    >>> masked = torch.tensor([[True, False, False, True]])
+    >>> LectureViTForMaskedImageModeling(config)(torch.zeros(1, 3, 8, 8), bool_masked_pos=masked).reconstruction.shape
+    torch.Size([1, 3, 8, 8])
+    """
+
+    base_model_class = LectureViTModel
+
+    def __init__(self, config: LectureViTConfig):
+        super().__init__(config)
+        self.model = LectureViTModel(config, add_pooling_layer=False, use_mask_token=True)
+        numbers = config.num_channels * config.patch_size**2
+        to_pixels = nn.Conv2d(config.hidden_size, numbers, kernel_size=1)
+        self.decoder = nn.Sequential(to_pixels, nn.PixelShuffle(config.patch_size))
+        self.post_init()
+
+
+class LectureViTForMaskedPatchPrediction(MaskedPatchPredictionHead, LectureViTPreTrainedModel):
+    """The mean color of corrupted patches, as the paper predicts it: 8 levels a channel, 512 colors, or 8 greys.
+
+    >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2)
+    >>> masked, labels = torch.tensor([[True, False, False, True]]), torch.tensor([[511, -100, 0, 7]])
+    >>> model = LectureViTForMaskedPatchPrediction(config)
+    >>> model(torch.zeros(1, 3, 8, 8), bool_masked_pos=masked, labels=labels).logits.shape
+    torch.Size([1, 4, 512])
+    """
+
+    base_model_class = LectureViTModel
+
+    def __init__(self, config: LectureViTConfig):
+        super().__init__(config)
+        self.model = LectureViTModel(config, add_pooling_layer=False, use_mask_token=True)
+        self.color_head = nn.Linear(config.hidden_size, COLOR_LEVELS**config.num_channels)
+        self.post_init()

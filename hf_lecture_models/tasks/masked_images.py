@@ -1,0 +1,187 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Masked images: the pixels of masked patches (SimMIM), or their mean color (the Vision Transformer's own paper)."""
+
+import math
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForMaskedImageModeling, AutoModelForPreTraining
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.io.auto_classes import model_classes
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tell
+from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
+from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.trainer.batches import Batches
+from hf_lecture_models.trainer.data import Rows
+from hf_lecture_models.trainer.image_batches import MEAN_COLOR, PIXELS, MaskedImageBatches, MaskedImages
+from hf_lecture_models.trainer.images import Augmentation, ImagesRecipe, Normalization, fingerprint_images, read_images
+from hf_lecture_models.trainer.recipe import setting
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
+
+MASKING_SEED = 0
+"""Of masks in every evaluation, whatever the recipe's seed, so that runs can be compared."""
+
+# Images that are drawn together: part of what the seed means.
+_EVALUATION_IMAGES = 256
+
+
+@dataclass(kw_only=True)
+class MaskedImagesRecipe(TaskRecipe, ImagesRecipe):
+    """The recipe of a model of masked images."""
+
+    target: str = setting(
+        PIXELS,
+        "what is predicted of masked patches: pixels, or their mean color in three bits",
+        choices=(PIXELS, MEAN_COLOR),
+    )
+    mask_probability: float = setting(0.5, "share of the patches of an image to predict", least=0)
+    tokenizer: dict[str, Any] = setting({}, "none: images have no tokenizer")
+    model: dict[str, Any] = setting(
+        {"model_type": "lecture_vit"},
+        "model_type and the fields of its config, image_size and num_channels (1 or 3) among them, to which all images "
+        "are brought",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_tokenizer(self)
+        if not 0 < self.mask_probability <= 1:
+            raise ValueError(f"recipe: mask_probability must be above 0 and at most 1, not {self.mask_probability}")
+
+
+class MaskedImagesTask(Task[MaskedImagesRecipe]):
+    """The task of predicting masked patches; its data are `Rows`, and classes in them are not read.
+
+    Its models are those of `AutoModelForMaskedImageModeling`, which predict pixels, or, for mean colors, those of
+    `AutoModelForPreTraining`.
+
+    >>> [measure.key for measure in MaskedImagesTask().measures(MaskedImagesRecipe(target="mean_color"))]
+    ['masked_perplexity', 'masked_accuracy']
+    """
+
+    name = "masked_images"
+    auto_class = AutoModelForMaskedImageModeling
+    pipeline_tag = ""
+    items = "patches"
+    script = "train_masked_images.py"
+    recipe_class = MaskedImagesRecipe
+
+    def auto_class_of(self, recipe: MaskedImagesRecipe) -> Any:
+        """What loads models that predict pixels, or mean colors."""
+        return AutoModelForMaskedImageModeling if recipe.target == PIXELS else AutoModelForPreTraining
+
+    def is_for(self, model: Any) -> bool:
+        """Also models for pre-training that predict colors."""
+        pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
+        return super().is_for(model) or (pretrained and hasattr(model, "color_head"))
+
+    def measures(self, recipe: MaskedImagesRecipe) -> tuple[Measure, ...]:
+        """Of pixels, their mean distance, where black and white are 2 apart; of colors, as of masked words."""
+        if recipe.target == PIXELS:
+            return (Measure("masked_distance", "mean distance of masked pixels", lower_is_better=True),)
+        return (
+            Measure("masked_perplexity", "perplexity per masked patch", lower_is_better=True),
+            Measure("masked_accuracy", "accuracy of masked patches", lower_is_better=False),
+        )
+
+    def read(self, recipe: MaskedImagesRecipe, part: str) -> Rows | None:
+        """The images of the part."""
+        return read_images(recipe, part, labels=False)
+
+    def processor(self, recipe: MaskedImagesRecipe, data: Rows) -> Any:
+        """The image processor."""
+        return image_processor_for(recipe)
+
+    def model(self, recipe: MaskedImagesRecipe, processor: Any, data: Rows) -> Any:
+        """The model; of a checkpoint without the head, the head and the mask start anew."""
+        auto_class = self.auto_class_of(recipe)
+        if not recipe.from_pretrained:
+            model = make_model(auto_class, recipe.model, None, recipe.seed)
+        else:
+            model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
+            if new:
+                tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+        if recipe.target == MEAN_COLOR and not hasattr(model, "color_head"):
+            raise ValueError(
+                f"{type(model).__name__} predicts no mean colors; set target pixels, or name another model"
+            )
+        return model
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> Batches:
+        """Images in a new order each epoch, masked anew."""
+        images = _masked_images(model, processor, data, recipe)
+        augmentation = Augmentation(recipe.crop_padding, recipe.flip)
+        return MaskedImageBatches(images, augmentation, recipe.batch_size, recipe.seed)
+
+    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> dict[str, Any]:
+        """The measures, on masks that are always the same; what is predicted, the model says."""
+        return measure_masked_images(model, _masked_images(model, processor, data, _recipe_for(model, recipe)))
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Rows | None, recipe: MaskedImagesRecipe
+    ) -> "Evaluation | None":
+        """As of any task; the images are decoded once."""
+        evaluation = super().evaluation(model, processor, data, recipe)
+        if data is None or evaluation is None:
+            return None
+        images = _masked_images(model, processor, data, recipe)
+        return replace(evaluation, measure=partial(measure_masked_images, images=images))
+
+    def fingerprint(self, recipe: MaskedImagesRecipe, part: str, data: Any) -> str:
+        """A checksum of the images."""
+        return fingerprint_images(data)
+
+    def describe(self, model: Any, recipe: MaskedImagesRecipe, data: Any = None) -> dict[str, Any]:
+        """As of any task; what is predicted, the model says."""
+        # There is no pipeline, and the Hub has no name for the task.
+        return super().describe(model, _recipe_for(model, recipe), data) | {"pipeline_tag": None}
+
+
+@torch.no_grad()
+def measure_masked_images(model: Any, images: MaskedImages) -> dict[str, Any]:
+    """The measures of a model on masked images, and what they depend on.
+
+    Returns:
+        Of pixels `masked_distance`, the mean |prediction - pixel|, normalized, over masked patches. Of mean colors
+        `masked_perplexity`, exp of the mean -ln P(color), and `masked_accuracy`, the share of patches whose color is
+        the most probable one. `patches` counts them; `mask_probability` and `masking_seed` say what was masked.
+    """
+    generator = np.random.default_rng(MASKING_SEED)
+    training = model.training
+    model.eval()
+    loss = right = patches = 0.0
+    for start in range(0, len(images), _EVALUATION_IMAGES):
+        rows = np.arange(start, min(start + _EVALUATION_IMAGES, len(images)))
+        batch = images.draw(rows, generator).to_batch(slice(None))
+        inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
+        outputs = model(**inputs)
+        loss += float(outputs.loss) * batch.num_items
+        patches += batch.num_items
+        if "labels" in inputs:
+            counted = inputs["labels"] != NOT_COUNTED
+            right += float((outputs.logits.argmax(-1) == inputs["labels"])[counted].sum())
+    model.train(training)
+    said = {"patches": int(patches), "mask_probability": images.probability, "masking_seed": MASKING_SEED}
+    if images.target == PIXELS:
+        return {"masked_distance": loss / patches, **said}
+    perplexity = math.exp(min(loss / patches, math.log(sys.float_info.max)))
+    return {"masked_perplexity": perplexity, "masked_accuracy": right / patches, **said}
+
+
+def _recipe_for(model: Any, recipe: MaskedImagesRecipe) -> MaskedImagesRecipe:
+    return replace(recipe, target=MEAN_COLOR if hasattr(model, "color_head") else PIXELS)
+
+
+def _masked_images(model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> MaskedImages:
+    pixels = pixels_for(model, processor, data)
+    return MaskedImages(
+        pixels, Normalization(processor), model.config.patch_size, recipe.target, recipe.mask_probability
+    )

@@ -1,0 +1,357 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Images and their classes, as a recipe names them: folders, IDX files, tables, data sets, or scikit-learn's digits.
+
+Rows have the columns `image`, the path of a file or pixels that are in memory, and `label`. All are decoded and resized
+once, before training, and stay in memory as bytes; what varies from step to step is computed from these.
+"""
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hf_lecture_models.trainer.data import DATA_FOLDER, DataRecipe, Rows, find_file, is_table, read_rows
+from hf_lecture_models.trainer.recipe import setting
+
+DIGITS = "scikit-learn:digits"
+"""A name of data that come with scikit-learn: 1,797 handwritten digits of 8 x 8 pixels."""
+
+_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+# Of the digits, shuffled once and for all.
+_DIGITS_PARTS = {"train": slice(0, 1297), "validation": slice(1297, 1497), "test": slice(1497, None)}
+_IDX_IMAGES, _IDX_LABELS = 0x803, 0x801
+_LARGEST_SIDE = 2**14
+_PIECE = 2**20
+# Images that are decoded and resized together.
+_TOGETHER = 256
+# Numbers of more than eight bits, which Pillow would cut off.
+_DEEP_MODES = ("I", "F")
+
+
+@dataclass(kw_only=True)
+class ImagesRecipe(DataRecipe):
+    """A recipe of a task on images; data in tables and on the Hub have the columns `image` and `label`."""
+
+    train_files: list[str] = setting(
+        [],
+        "folders with a folder of images for each class, IDX files of images beside their labels (as MNIST's), or "
+        "tables (.parquet, .jsonl, .csv, .tsv) with the columns image, a path or the file itself, and label; relative "
+        "to the "
+        f"current folder, or else to the one that the environment variable {DATA_FOLDER} names",
+    )
+    dataset_name: str = setting("", f"data set on the Hub, in place of files; or {DIGITS}, which needs no download")
+    validation_share: float = setting(
+        0.0, "share of the training images to validate on in place of validation data, drawn once and for all", least=0
+    )
+    crop_padding: int = setting(
+        0, "augmentation: each training image is shifted by up to so many pixels in both directions", least=0
+    )
+    flip: bool = setting(False, "augmentation: each training image is mirrored, left and right, with probability 1/2")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.validation_share >= 1:
+            raise ValueError(f"recipe: validation_share must be below 1, not {self.validation_share}")
+        if self.validation_share and (self.validation_files or self._has_validation_split()):
+            raise ValueError("recipe: validation_share and validation data are both given; keep one of them")
+
+    def _has_validation_split(self) -> bool:
+        # The default names a split that most data sets of images lack.
+        default = type(self).__dataclass_fields__["validation_split"].default
+        return bool(self.dataset_name) and self.validation_split not in ("", default)
+
+
+def read_images(recipe: ImagesRecipe, part: str, labels: bool = True) -> Rows | None:
+    """The images of a part of the recipe's data; None where it names none but for training.
+
+    Args:
+        labels: they must have classes, but for the part "predict"; without, folders may hold images of any kind.
+
+    Raises:
+        ValueError: there is no image, or no class, or a file is damaged; the message names it.
+        OSError: a file is missing or cannot be read.
+        ImportError: scikit-learn, datasets or Pillow is needed and not installed.
+    """
+    is_share = part == "validation" and recipe.validation_share > 0
+    labels = labels and part != "predict"
+    rows = _read_part(recipe, "train" if is_share else part, labels)
+    if rows is None or not recipe.validation_share or part not in ("train", "validation"):
+        return rows
+    order = np.random.default_rng(0).permutation(len(rows))
+    number = max(1, round(recipe.validation_share * len(rows)))
+    if number == len(rows):
+        raise ValueError(f"{rows.sources[0][0]}: of {number} image(s), validation_share leaves none to train on")
+    return _selected(rows, order[:number] if is_share else order[number:])
+
+
+def _read_part(recipe: ImagesRecipe, part: str, labels: bool) -> Rows | None:
+    files, split = getattr(recipe, f"{part}_files"), getattr(recipe, f"{part}_split")
+    if recipe.dataset_name == DIGITS and split and not files:
+        return _digits(split)
+    if not files:
+        required = ("label",) if labels else ()
+        return read_rows(recipe, part, required=("image",), labels=required, optional=() if labels else ("label",))
+    if part != "test" and recipe.dataset_name and split:
+        raise ValueError("the recipe names its data twice; keep one of files and dataset_name")
+    parts = [_read_file(name, recipe, part, labels) for name in files]
+    names = ["image", "label"] if labels else ["image"]
+    columns = {name: [value for rows in parts for value in rows.columns[name]] for name in names}
+    return Rows(columns, [source for rows in parts for source in rows.sources])
+
+
+def _read_file(name: str, recipe: ImagesRecipe, part: str, labels: bool) -> Rows:
+    if (folder := _find_folder(name)) is not None:
+        return _read_folder(name, folder, labels)
+    path = find_file(name)
+    if is_table(name):
+        own = replace(recipe, **{f"{part}_files": [name], "dataset_name": "", "validation_share": 0.0})
+        rows = read_rows(own, part, required=("image",), labels=("label",) if labels else ())
+        assert rows is not None
+        rows.columns["image"] = [_beside(path, image) for image in rows.columns["image"]]
+        return rows
+    if path.suffix.lower() in _SUFFIXES and not labels:
+        return Rows({"image": [str(path)]}, [(name, 1)])
+    return _read_idx(name, path, labels)
+
+
+def _find_folder(name: str) -> Path | None:
+    base = os.environ.get(DATA_FOLDER)
+    places = (Path(name), *([Path(base, name)] if base else []))
+    return next((path for path in places if path.is_dir()), None)
+
+
+def _beside(table: Path, image: Any) -> Any:
+    """A path in a table is relative to it."""
+    if isinstance(image, str) and (table.parent / image).is_file():
+        return str(table.parent / image)
+    return image
+
+
+def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
+    """The images in the folders of a folder, whose names are their classes; without labels, at any depth."""
+    if not labels:
+        images = [path for path in sorted(folder.rglob("*")) if _is_image(path)]
+        if not images:
+            raise ValueError(f"{name} holds no image; it needs files that end in {', '.join(sorted(_SUFFIXES))}")
+        return Rows({"image": [str(path) for path in images]}, [(name, len(images))])
+    classes = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
+    if not classes:
+        raise ValueError(
+            f"{name} holds no folder; put the images of each class into a folder with its name, {name}/cat/1.png"
+        )
+    found = [(path, own.name) for own in classes for path in sorted(own.iterdir()) if _is_image(path)]
+    for own in classes:
+        if own.name not in {label for _, label in found}:
+            raise ValueError(
+                f"{name}/{own.name} holds no image; remove the folder, or put files that end in "
+                f"{', '.join(sorted(_SUFFIXES))} into it"
+            )
+    columns = {"image": [str(path) for path, _ in found], "label": [label for _, label in found]}
+    return Rows(columns, [(name, len(found))])
+
+
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in _SUFFIXES and path.is_file() and not path.name.startswith(".")
+
+
+def _read_idx(name: str, path: Path, labels: bool) -> Rows:
+    """An IDX file of images, and with labels the one beside it whose name says so."""
+    number, *sides, values = _idx_values(name, path, _IDX_IMAGES)
+    images = list(np.frombuffer(values, np.uint8).reshape(number, *sides))
+    if not labels:
+        return Rows({"image": images}, [(name, number)])
+    other = path.with_name(path.name.replace("images", "labels").replace("idx3", "idx1"))
+    if other == path or not other.is_file():
+        raise FileNotFoundError(f"there are no labels beside {name}; put {other.name} there")
+    count, names = _idx_values(str(other), other, _IDX_LABELS)
+    if count != number:
+        raise ValueError(f"{other} holds {count:,} labels, but {name} {number:,} images; restore the files")
+    return Rows({"image": images, "label": list(names)}, [(name, number)])
+
+
+def _idx_values(name: str, path: Path, magic: int) -> tuple[Any, ...]:
+    """The sizes in the header, and as many bytes as they announce.
+
+    What the header says is never taken for memory before the file has held it.
+    """
+    num_sizes, kind = magic & 0xFF, "images" if magic == _IDX_IMAGES else "labels"
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            head = file.read(4 * (1 + num_sizes))
+            header = np.frombuffer(head[: len(head) // 4 * 4], ">u4").tolist()
+            if len(header) != 1 + num_sizes or header[0] != magic:
+                raise ValueError(f"{name} is no IDX file of {kind}, no folder, and no table; name one of these")
+            number, *sides = header[1:]
+            if not number or any(not 0 < side <= _LARGEST_SIDE for side in sides):
+                raise ValueError(
+                    f"{name} announces {number} images of {sides} pixels, which cannot be; restore the file"
+                )
+            values, rest = bytearray(), number * int(np.prod(sides, dtype=np.int64))
+            while rest and (piece := file.read(min(_PIECE, rest))):
+                values += piece
+                rest -= len(piece)
+            if rest or file.read(1):
+                raise ValueError(f"{name} is {'cut off' if rest else 'longer than its header says'}; restore the file")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{name} is damaged ({error}); restore the file") from error
+    return (number, *sides, bytes(values))
+
+
+def _digits(split: str) -> Rows:
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        raise ImportError(f"{DIGITS} needs scikit-learn: pip install 'hf-lecture-models[train]'") from error
+    if split not in _DIGITS_PARTS:
+        raise ValueError(f"{DIGITS} has no split {split!r}, only {', '.join(_DIGITS_PARTS)}")
+    data = load_digits()
+    chosen = np.random.default_rng(0).permutation(len(data.target))[_DIGITS_PARTS[split]]
+    pixels = np.rint(data.images[chosen] * (255 / 16)).astype(np.uint8)  # of 0 to 16
+    columns: dict[str, list[Any]] = {"image": list(pixels), "label": data.target[chosen].tolist()}
+    return Rows(columns, [(f"split {split} of {DIGITS}", len(chosen))])
+
+
+def _selected(rows: Rows, chosen: np.ndarray) -> Rows:
+    columns = {name: [values[index] for index in chosen] for name, values in rows.columns.items()}
+    return Rows(columns, [(", ".join(name for name, _ in rows.sources), len(chosen))])
+
+
+def where(rows: Rows, index: int) -> str:
+    """The file of an image, for messages; its row, where one file holds several."""
+    image = rows.columns["image"][index]
+    return image if isinstance(image, str) else rows.where(index)
+
+
+def open_image(image: Any, place: str) -> Any:
+    """A Pillow image of eight bits a channel, upright.
+
+    Args:
+        image: a path, the content of a file (bytes, or as data sets have it), an array, or a Pillow image.
+        place: what a message calls it.
+
+    Raises:
+        ValueError: it is damaged, or no image of eight bits a channel.
+        OSError: there is no such file.
+    """
+    try:
+        from PIL import Image, ImageOps
+    except ImportError as error:
+        raise ImportError("reading images needs Pillow: pip install 'hf-lecture-models[train]'") from error
+    if isinstance(image, dict):  # of a data set whose column is not declared to hold images
+        image = image.get("bytes") or image.get("path")
+    if isinstance(image, np.ndarray):
+        return Image.fromarray(image)
+    try:
+        if isinstance(image, str | bytes):
+            image = Image.open(BytesIO(image) if isinstance(image, bytes) else image)
+        if not isinstance(image, Image.Image):
+            raise ValueError(f"it is a {type(image).__name__}")
+        image.load()
+        upright = ImageOps.exif_transpose(image)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"there is no image {place}") from error
+    except Exception as error:  # what a damaged file raises is anything
+        reason = " ".join(str(error).split())[:120]
+        raise ValueError(f"{place} cannot be read as an image ({reason}); restore it, or take it out") from error
+    if upright.mode.startswith(_DEEP_MODES):
+        raise ValueError(f"{place} has pixels of more than eight bits ({upright.mode}); convert it to eight first")
+    return upright
+
+
+def load_pixels(rows: Rows, processor: Any, num_channels: int) -> Tensor:
+    """All images as the image processor resizes them: (images, channels, height, width), bytes.
+
+    Args:
+        num_channels: those that the model reads; images with other ones are converted.
+
+    Raises:
+        ValueError: an image is damaged, or the processor and the model do not belong together.
+        OSError: a file is missing.
+    """
+    if num_channels not in (1, 3):
+        raise ValueError(f"the model reads images with num_channels={num_channels}; files have 1 or 3")
+    mode, found = ("L" if num_channels == 1 else "RGB"), []
+    for start in range(0, len(rows), _TOGETHER):
+        places = range(start, min(start + _TOGETHER, len(rows)))
+        images = [open_image(rows.columns["image"][i], where(rows, i)).convert(mode) for i in places]
+        resized = processor(images, do_rescale=False, do_normalize=False, return_tensors="pt").pixel_values
+        if resized.shape[1] != num_channels:
+            raise ValueError(
+                f"the image processor makes {resized.shape[1]} channels, but the model reads num_channels="
+                f"{num_channels}; load the processor that was saved with the model"
+            )
+        found.append(resized.to(torch.uint8))
+    return torch.cat(found)
+
+
+def fingerprint_images(rows: Rows | None) -> str:
+    """A checksum of the images and their labels, whatever files they are from."""
+    if rows is None:
+        return "none"
+    digest = hashlib.sha256(repr(rows.columns.get("label")).encode())
+    for content in _contents(rows):
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _contents(rows: Rows) -> Iterator[bytes]:
+    for index, image in enumerate(rows.columns["image"]):
+        if isinstance(image, str):
+            yield Path(image).read_bytes() if Path(image).is_file() else image.encode()
+        elif isinstance(image, np.ndarray):
+            yield repr(image.shape).encode() + image.tobytes()
+        else:
+            opened = open_image(image, where(rows, index))
+            yield repr((opened.size, opened.mode)).encode() + opened.tobytes()
+
+
+class Normalization:
+    """Bytes to the numbers that an image processor makes of them.
+
+    >>> class Processor:
+    ...     do_rescale, rescale_factor, do_normalize, image_mean, image_std = True, 1 / 255, True, [0.5], [0.5]
+    >>> Normalization(Processor())(torch.tensor([[[[0]], ], [[[255]]]], dtype=torch.uint8)).flatten().tolist()
+    [-1.0, 1.0]
+    """
+
+    def __init__(self, processor: Any) -> None:
+        self.scale = processor.rescale_factor if processor.do_rescale else 1.0
+        mean, std = (processor.image_mean, processor.image_std) if processor.do_normalize else (0.0, 1.0)
+        self.mean, self.std = (torch.tensor(value).view(-1, 1, 1) for value in (mean, std))
+
+    def __call__(self, pixels: Tensor) -> Tensor:
+        """(images, channels, height, width) uint8 to float32."""
+        return (pixels * self.scale - self.mean) / self.std
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What a recipe does to training images: shifts by up to `crop_padding` pixels, and mirror images.
+
+    A shifted image is black where it came from outside of its own frame.
+    """
+
+    crop_padding: int = 0
+    flip: bool = False
+
+    def __bool__(self) -> bool:
+        return self.crop_padding > 0 or self.flip
+
+    def __call__(self, pixels: Tensor, generator: np.random.Generator) -> Tensor:
+        """(images, channels, height, width), a new tensor of the same shape."""
+        number, _, height, width = pixels.shape
+        shifts = generator.integers(0, 2 * self.crop_padding + 1, (number, 2))
+        mirrored = torch.from_numpy(generator.random(number) < 0.5) & self.flip
+        padded = torch.nn.functional.pad(pixels, [self.crop_padding] * 4)
+        cut = [image[:, y : y + height, x : x + width] for image, (y, x) in zip(padded, shifts.tolist(), strict=True)]
+        return torch.where(mirrored.view(-1, 1, 1, 1), torch.stack(cut).flip(3), torch.stack(cut))

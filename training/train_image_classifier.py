@@ -1,0 +1,17 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Train a classifier of images by a recipe, from nothing or from a model that saw images without classes.
+
+    accelerate launch training/train_image_classifier.py RECIPE.yaml [--name value ...] [--resume]
+    python training/train_image_classifier.py training/recipes/vit_tiny.yaml --output_dir tiny
+    python training/train_image_classifier.py --train_files photos --from_pretrained masked
+
+Killed at any moment, the same command with --resume goes on to the same weights.
+"""
+
+import sys
+
+from hf_lecture_models.tasks.image_classification import ImageClassification
+from hf_lecture_models.tasks.main import run_task
+
+if __name__ == "__main__":
+    run_task(ImageClassification(), sys.argv[1:], __doc__)
