@@ -110,8 +110,8 @@ class ImageClassification(Task[ImageClassificationRecipe]):
         if data is None or evaluation is None:
             return None
         labels = label_ids(model.config, data, recipe)  # type: ignore[arg-type]
-        known = {"pixels": pixels_for(model, processor, data), "labels": labels}
-        return replace(evaluation, measure=partial(_measured, normalize=Normalization(processor), **known))
+        normalize, pixels = Normalization(processor), pixels_for(model, processor, data)
+        return replace(evaluation, measure=partial(_measured, normalize=normalize, pixels=pixels, labels=labels))
 
     def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> None:
         """Raise ValueError where an image cannot be read."""

@@ -114,7 +114,8 @@ def _read_file(name: str, recipe: ImagesRecipe, part: str, labels: bool) -> Rows
         return _read_folder(name, folder, labels)
     path = find_file(name)
     if is_table(name):
-        own = replace(recipe, **{f"{part}_files": [name], "dataset_name": "", "validation_share": 0.0})
+        files: dict[str, Any] = {f"{part}_files": [name]}
+        own = replace(recipe, dataset_name="", validation_share=0.0, **files)
         rows = read_rows(own, part, required=("image",), labels=("label",) if labels else ())
         assert rows is not None
         rows.columns["image"] = [_beside(path, image) for image in rows.columns["image"]]

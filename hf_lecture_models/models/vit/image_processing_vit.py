@@ -29,11 +29,13 @@ class GrayscaleImageProcessor(ViTImageProcessorPil):
     image_mean = [0.5]
     image_std = [0.5]
 
-    def process_image(self, image: Any, do_convert_rgb: bool | None = None, **kwargs: Any) -> np.ndarray:
+    def process_image(
+        self, image: Any, do_convert_rgb: bool | None = None, input_data_format: Any = None, **kwargs: Any
+    ) -> np.ndarray:
         """One image as (1, height, width)."""
         if hasattr(image, "convert"):
             image = image.convert("L")
-        image = super().process_image(image, do_convert_rgb=False, **kwargs)
+        image = super().process_image(image, False, input_data_format, **kwargs)
         if len(image) == 1:
             return image
         if len(image) != 3:

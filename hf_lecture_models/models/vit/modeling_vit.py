@@ -131,7 +131,7 @@ class LectureViTPreTrainedModel(LecturePreTrainedModel):
     config_class = LectureViTConfig
     base_model_prefix = "model"
     main_input_name = "pixel_values"
-    input_modalities = ("image",)
+    input_modalities = ["image"]
     supports_gradient_checkpointing = True
     _supports_sdpa = True
     _supports_flex_attn = True
@@ -240,7 +240,7 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        if module is self.classifier:
+        if isinstance(module, nn.Linear) and module is self.classifier:
             init.zeros_(module.weight)
 
 
