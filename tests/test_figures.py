@@ -508,7 +508,12 @@ def page(name: str) -> Callable[[], Iterator[str]]:
         "self_attention": self_attention_page,
         "gpt1": gpt1_page,
         "vit": vit_page,
-    }[name]
+    }.get(name, no_figures)
+
+
+def no_figures() -> Iterator[str]:
+    """Of pages that tell no measurement."""
+    return iter(())
 
 
 def bert_page() -> Iterator[str]:

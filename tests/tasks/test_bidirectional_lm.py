@@ -150,7 +150,7 @@ def test_a_tagger_starts_from_it_and_freezes_it(trained: Path, tmp_path: Path) -
     words = [text.split() for text in TEXTS[:3]]
     tags = [["DET" if word in ("the", "a") else "OTHER" for word in row] for row in words]
     data = Rows({"tokens": words, "tags": tags}, [("here", 1)] * 3)
-    fields = {"from_pretrained": str(trained), "freeze_backbone": True, "epochs": 12, "learning_rate": 0.05}
+    fields = {"from_pretrained": str(trained), "freeze_backbone": True, "epochs": 30, "learning_rate": 0.05}
     own, task = TokenClassificationRecipe(batch_size=3, **fields), TokenClassification()
     tokenizer = task.processor(own, data)
     model = task.model(own, tokenizer, data)
