@@ -17,7 +17,6 @@ from typing import Any
 
 import transformers
 import yaml
-from transformers import AutoTokenizer
 from transformers.utils import logging
 
 from benchmarks.common import ROOT, check_trained_on_committed_code
@@ -25,6 +24,7 @@ from hf_lecture_models.analysis.learning_curve import save_learning_curve
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import TASK_FILE, facts_of
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.loading import load_model
 
 CARDS, RECIPES = ROOT / "hub_cards", ROOT / "training" / "recipes"
 
@@ -36,8 +36,8 @@ def gather(name: str, folder: Path) -> None:
     task = {"auto_class": "AutoModelForCausalLM", "script": "fit_ngram.py"}
     if (folder / TASK_FILE).is_file():
         task = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))
-    model = getattr(transformers, task["auto_class"]).from_pretrained(folder)
-    facts = facts_of(folder, model, AutoTokenizer.from_pretrained(folder)) | {
+    model, processor = load_model(str(folder), getattr(transformers, task["auto_class"]))
+    facts = facts_of(folder, model, processor) | {
         "name": recipe["name"],
         "recipe": recipe,
         "licence": "apache-2.0",
