@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Back-propagation through time, written out (slides R:383-441; Werbos 1990).
+"""Back-propagation through time, written out (slides R:382-434; Werbos 1990).
 
 A recurrent classifier reads u_1 ... u_L, with q one of `layers/recurrent_cells.py`:
 

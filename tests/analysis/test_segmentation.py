@@ -20,7 +20,7 @@ def steps(tokenizer, text):
 
 
 def test_the_slides_example_as_saved(tmp_path):
-    """Five merges: er#, id, lo, low, wid (slide Y:380-390); the first learned goes first, wherever it stands."""
+    """Five merges: er#, id, lo, low, wid (slide Y:379-391); the first learned goes first, wherever it stands."""
     BpeTokenizer.train(SLIDE, merges=5, end_of_word="#", progress=False).save_pretrained(tmp_path)
     tokenizer = BpeTokenizer.from_pretrained(tmp_path)
     assert steps(tokenizer, "wider low") == [

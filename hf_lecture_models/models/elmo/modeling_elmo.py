@@ -26,7 +26,7 @@ with the task; a bidirectional LSTM reads x̃, and a linear layer its states, fo
 their maximum over the text (classes).
 
 Deviations:
-- From the slide R:730: s is normalised and γ scales it (the paper's equation 1); the language model is trained before
+- From the slide R:727: s is normalised and γ scales it (the paper's equation 1); the language model is trained before
   the task, and may be frozen in it (the paper's 3.3), which the slide trains with the task.
 - The loss is the mean over all predictions, of both directions; `<S>` and `</S>` are predicted where they are unread.
 - The task models of the paper differ from task to task, with attention and a CRF; here all have the same small one.

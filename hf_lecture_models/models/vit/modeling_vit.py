@@ -3,7 +3,7 @@
 
 Dosovitskiy et al., "An image is worth 16x16 words: Transformers for image recognition at scale", 2020, section 3.1
 (model), 3.2 (other resolutions) and B.1.2 (masked patches); pixels of masked patches: Xie et al., "SimMIM: a simple
-framework for masked image modeling", 2021. Slides R:906-917, R:995-1005.
+framework for masked image modeling", 2021. Slides R:906-916, R:995-1005.
 
 With the pixels x_1, ..., x_N of the patches of an image, row by row, each P x P x C numbers in a row, in K blocks:
 
