@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A learned mix of all layers, for prediction (slide Y:563) and as the input of another model (slide R:728)."""
+"""A learned mix of all layers, for prediction (slide Y:563) and as the input of another model (slide R:727)."""
 
 from __future__ import annotations
 

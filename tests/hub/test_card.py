@@ -271,8 +271,11 @@ def test_every_recipe_that_was_measured_has_a_card() -> None:
     assert cards == set(model_cards.names())
     recipes = {path.stem for path in model_cards.RECIPES.glob("*.yaml")}
     # Trained four times by its benchmark, each time otherwise, and none of the models is kept.
-    unfinished = {"elmo_ewt", "elmo_wikitext2", "vit_digits", "vit_fashion_mnist", "vit_masked_fashion_mnist"}
-    assert recipes - cards == {"feed_forward_neighbours", "word2vec_wikitext2", *unfinished}, "not trained to the end yet"
+    without = {"feed_forward_neighbours"}
+    # Not trained to their end yet.
+    without |= {"elmo_ewt", "elmo_wikitext2", "vit_digits", "vit_fashion_mnist", "vit_masked_fashion_mnist"}
+    without |= {"word2vec_wikitext2"}
+    assert recipes - cards == without
 
 
 @pytest.mark.parametrize("missing", ["name", "model_type", "data", "task"])
