@@ -376,15 +376,17 @@ def asked_cells(only: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield model, title
 
 
-def measure(model: str, title: str, start: str, output: Path) -> dict[str, Any]:
-    """The cell of a model on a task: three seeds, or one if it takes long."""
+def measure(model: str, title: str, start: str, output: Path, train: bool) -> dict[str, Any] | None:
+    """The cell of a model on a task: three seeds, or one if it takes long; without `train` what earlier runs found."""
     slug = f"{model}_{title}".replace(" ", "_").replace(",", "")
     runs: list[dict[str, Any]] = []
     for seed in SEEDS:
         if runs and runs[0]["step_cpu_seconds"] > MANY_SEEDS_BELOW_S:
             break
-        runs.append(run(ROWS[model], title, seed, start, output / f"{slug}_{seed}"))
-    return cell(runs, _measure(title).key)
+        folder = output / f"{slug}_{seed}"
+        if train or (folder / "run.json").is_file():
+            runs.append(run(ROWS[model], title, seed, start, folder))
+    return cell(runs, _measure(title).key) if runs else None
 
 
 def minilm(folder: str, output: Path) -> str:
@@ -400,6 +402,7 @@ def main() -> None:
     for name in ("gpt1", "bert", "minilm"):
         parser.add_argument(f"--{name}", metavar="FOLDER")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="models and tasks; by default all")
+    parser.add_argument("--collect", action="store_true", help="train nothing: gather what earlier runs found")
     parser.add_argument("--output", type=Path, default=Path("fine_tuning"), help="folder for the models")
     options = read_options(parser)
     if unknown := [name for name in options.only if name not in (MAJORITY, *ROWS, *COLUMNS)]:
@@ -415,9 +418,12 @@ def main() -> None:
     cells: Cells = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["cells"] if RESULTS.is_file() else {}
     for model, title in asked_cells(options.only):
         start = "" if model == MAJORITY else ROWS[model].start
-        if start and not starts[start]:
+        if start and not starts[start] and not options.collect:
             parser.error(f"{model} needs --{start} FOLDER")
-        found = majority(title) if model == MAJORITY else measure(model, title, starts.get(start, ""), options.output)
+        if model == MAJORITY:
+            found = majority(title)
+        else:
+            found = measure(model, title, starts.get(start, ""), options.output, train=not options.collect)
         if found is not None:
             cells.setdefault(model, {})[title] = found
             print(f"{title}, {model}: {_score(found)}, {found['step_cpu_seconds']:.0f} s", flush=True)
