@@ -358,6 +358,7 @@ def save_picture(cells: Cells, path: Path) -> None:
                     )
             panel.set_title(f"{title}: {_measure(title).label}", fontsize=9)
             panel.set_xscale("log")
+            panel.tick_params(axis="x", which="minor", labelbottom=False)
             panel.grid(alpha=0.3)
         for panel in axes[-1]:
             panel.set_xlabel("CPU seconds of training")

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import blimp, sentence_classifiers, wikitext2_table
+from benchmarks import blimp, fine_tuning, sentence_classifiers, wikitext2_table
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
@@ -297,6 +297,12 @@ def lecture_map() -> Iterator[str]:
         f"sentences (bag of words: {accuracy('bag_of_words_sst3')})"
     )
     yield f"[English Web Treebank](../hub_cards/recurrent_ewt.md): {accuracy('recurrent_ewt')} of the test words"
+    sst, rte = (transfer(title) for title in ("SST, three-way", "RTE"))
+    yield (
+        f"three-way SST {sst[0]} % by its features, {sst[1]} % with all weights trained; RTE {rte[0]} and {rte[1]} %. "
+        f"Pseudo-labels: the bag of words from {percent(record('pseudo_labels')['without'])} to "
+        f"{percent(record('pseudo_labels')['with'])} %"
+    )
     (grey, great), *_ = pairs("words of WikiText-2, 5-gram")
     (grey_letters, great_letters), *_ = pairs("characters of WikiText-2, 6-gram")
     yield f"{grey} and {great} by a 5-gram of words, {grey_letters} and {great_letters} by a 6-gram of characters"
@@ -455,6 +461,16 @@ def verdicts_of_classifiers() -> Iterator[str]:
     assert all(compared[f"{title} / LSTM, last state"]["p"] > 0.1 for title in by_chance)
 
 
+def percent(cell: Mapping[str, Any]) -> str:
+    return f"{100 * cell['mean']:.1f}"
+
+
+def transfer(title: str) -> list[str]:
+    """MiniLM on a task, by its features and with all weights trained."""
+    cells = record("fine_tuning")["cells"]
+    return [percent(cells[model][title]) for model in ("MiniLM, its features", "MiniLM")]
+
+
 def pseudo_labels() -> Iterator[str]:
     found = record("pseudo_labels")
     with_them, without = (
@@ -464,6 +480,42 @@ def pseudo_labels() -> Iterator[str]:
     yield f"labels the {found['with']['texts'] - found['without']['texts']:,} phrases"
     yield f"is right on {with_them}, without them on {without}"
     assert found["unlabelled_in_test"] == 0
+
+
+def fine_tuning_page() -> Iterator[str]:
+    cells = record("fine_tuning")["cells"]
+    yield fine_tuning.scores(cells)
+    yield fine_tuning.times(cells)
+    pre_training = (f"{facts(f'{name}_wikitext2')['training']['cpu_seconds']:,.0f}" for name in ("gpt1", "bert"))
+    yield "in {} and {} CPU seconds".format(*pre_training)
+    yield from verdicts_of_fine_tuning(
+        {model: {t: 100 * c["mean"] for t, c in row.items()} for model, row in cells.items()}
+    )
+
+
+def verdicts_of_fine_tuning(score: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    bag, lstm, minilm, fixed = (score[name] for name in ("bag of words", "BiLSTM", "MiniLM", "MiniLM, its features"))
+    bert, gpt1, majority = (score[name] for name in ("BERT, of WikiText-2", "GPT-1, of WikiText-2", "majority class"))
+    from_nothing = [score[name] for name in ("padded perceptron", "Elman", "LSTM", "BiLSTM")]
+    sentiment = ("SST, three-way", "SST-2")
+    assert all(round(other[title], 1) <= round(bag[title], 1) for other in from_nothing for title in sentiment)
+    assert all(other[title] < bag[title] for other in (gpt1, bert) for title in sentiment)
+    yield "{:.1f} % of three-way SST and {:.1f} % of SST-2".format(*(bag[title] for title in sentiment))
+    yield f"the BiLSTM tags {lstm['EWT']:.1f} % of EWT's words"
+    yield f"each word's most frequent tag is right for {majority['EWT']:.1f} %"
+    assert bert["EWT"] < min(majority["EWT"], lstm["EWT"])
+    yield f"below the most frequent tag ({bert['EWT']:.1f} %)"
+    others = [row for name, row in score.items() if name != "MiniLM"]
+    assert all(minilm[title] > row[title] for row in others for title in row)
+    best = {title: max(row.get(title, 0.0) for row in others) for title in minilm}
+    yield f"{minilm['SST, three-way']:.1f} % of three-way SST"
+    yield f"STS-B {minilm['STS-B']:.1f} against at most {best['STS-B']:.1f} of all others"
+    yield f"names in WNUT-17 {minilm['WNUT-17']:.1f} against {best['WNUT-17']:.1f}"
+    gains = [minilm[title] - fixed[title] for title in ("SST, three-way", "RTE")]
+    yield "three-way SST by {:.1f} points and RTE by {:.1f}".format(*gains)
+    error = 100 * (0.5 * 0.5 / 277) ** 0.5
+    yield f"one standard error is {error:.0f} points: only MiniLM ({minilm['RTE']:.1f} %)"
+    assert [name for name, row in score.items() if abs(row.get("RTE", 52.7) - majority["RTE"]) > error] == ["MiniLM"]
 
 
 def feed_forward_speeds(precision: str, name: str) -> str:
@@ -655,6 +707,7 @@ PAGES = "hf_lecture_models/models/{}/README.md"
 MODELS = sorted(path.parent.name for path in (ROOT / "hf_lecture_models" / "models").glob("*/README.md"))
 PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "README.md": readme,
+    "docs/fine_tuning.md": fine_tuning_page,
     "docs/quickstart.md": quickstart_page,
     "docs/sentence_pairs.md": sentence_pairs_page,
     "docs/speed.md": speed_page,
@@ -671,6 +724,12 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
 # Figures that are no measurement of ours, or whose record is the code: passage and reason.
 OTHERS: dict[str, dict[str, str]] = {
     "README.md": {"Python 3.11 or later": "a version", "Apache-2.0": "a licence"},
+    "docs/fine_tuning.md": {
+        "the first 20,000 of 67,349 training rows": "rows of the file and of GLUE's",
+        "3,576 pairs to train on and its 1,725 test pairs": "rows of the files",
+        "3,838 training questions of about 87,600": "questions of the file and of SQuAD",
+        "the 1,190 questions of its dev set": "questions of XQuAD",
+    },
     "docs/quickstart.md": {"Python 3.11.7": "the version of the record: see test_the_quickstart_names_its_python"},
     "docs/sentence_pairs.md": {
         "29,000 French captions": "lines of the file",

@@ -117,6 +117,9 @@ NOT_RUN = {
     r"python training/finetune_\w+.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm|elmo_ewt).yaml": (
         "it needs the model of the command before"
     ),
+    r"python training/finetune_\w+.py training/recipes/bert_minilm_\w+.yaml": (
+        "it needs a published model; tests/training/test_recipes.py reads the recipe"
+    ),
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),

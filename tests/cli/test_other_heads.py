@@ -41,7 +41,6 @@ def test_what_needs_a_language_model(run: Any, other: Path, tmp_path: Path) -> N
         ("rank", other, texts),
         ("rank", other, texts, "--scores", texts, "--weight", "1"),
         ("generate", other, "--prompt", "w1"),
-        ("demo", other),
         ("convert", other, tmp_path / "model.arpa"),
     ]
     for command in commands:

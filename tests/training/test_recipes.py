@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from transformers import CONFIG_MAPPING
 
+from benchmarks import fine_tuning
 from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
@@ -26,6 +28,7 @@ from hf_lecture_models.tasks.word_vectors import WordVectors
 from hf_lecture_models.trainer.recipe import load_recipe
 from training.fit_ngram import NGramRecipe
 
+FINE_TUNING_PAGE = Path(__file__).parents[2] / "docs" / "fine_tuning.md"
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
 TASKS: dict[str, Task[Any]] = {
     task.script: task
@@ -42,6 +45,8 @@ TASKS: dict[str, Task[Any]] = {
         WordVectors(),
     )
 }
+# Begin with published weights: docs/fine_tuning.md has the lines that make their folder.
+MINILM = [path for path in RECIPES if path.stem.startswith("bert_minilm_")]
 
 
 def comment(path: Path) -> str:
@@ -63,6 +68,8 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
     if script == "fit_ngram.py":
         model: dict[str, Any] = {"model_type": "lecture_ngram"}
         load_recipe(path, recipe_class=NGramRecipe)
+    elif path in MINILM:
+        model = {"model_type": "lecture_bert"}
     elif start := load_recipe(path, recipe_class=TASKS[script].recipe_class).from_pretrained:
         # A model that the comment says how to make, by another recipe.
         made = re.search(rf"recipes/(\w+\.yaml) .*--output_dir {start} ", comment(path))
@@ -79,6 +86,17 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
     folder = CONFIG_MAPPING[model["model_type"]].__module__.split(".")[2]
     assert path.stem.startswith(folder)
     assert re.search(r"Expected: |Measured", comment(path)), "its comment says what to expect"
+
+
+@pytest.mark.parametrize("path", MINILM, ids=lambda path: path.stem)
+def test_minilm_is_fine_tuned_as_in_the_table(path: Path) -> None:
+    """The cards of these recipes are of the benchmark's runs."""
+    (title,) = (name for name in fine_tuning.COLUMNS if re.sub(r"\W", "", name).lower() == path.stem.split("_")[-1])
+    recipe = load_recipe(path, recipe_class=TASKS[script_of(path)].recipe_class)
+    of_table = fine_tuning.recipe_of(fine_tuning.ROWS["MiniLM"], title, 0, "minilm")
+    described = {"name": recipe.name, "data": recipe.data, "output_dir": recipe.output_dir}
+    assert recipe == replace(of_table, **described)
+    assert f'save_pretrained("{recipe.from_pretrained}")' in FINE_TUNING_PAGE.read_text(encoding="utf-8")
 
 
 TINY = [path for path in RECIPES if path.stem.endswith("_tiny")]
