@@ -147,6 +147,8 @@ def readme() -> Iterator[str]:
         f"GPT-1 trains {attention('float32', 'openai-gpt / gpt1')} times as fast, beside `lmplz` an n-gram is "
         f"estimated {record('ngram_estimation')['5']['speed_ratio']:.2f} times as fast"
     )
+    yield f"5 epochs of WikiText-2 in {facts('word2vec_wikitext2')['training']['cpu_seconds']:.0f} CPU seconds"
+    yield f"scikit-learn's digits {accuracy('vit_tiny')}"
 
 
 def quickstart_page() -> Iterator[str]:
@@ -560,6 +562,7 @@ def page(name: str) -> Callable[[], Iterator[str]]:
         "self_attention": self_attention_page,
         "gpt1": gpt1_page,
         "vit": vit_page,
+        "word2vec": word2vec_page,
     }.get(name, no_figures)
 
 
@@ -584,8 +587,12 @@ def bert_page() -> Iterator[str]:
 
 
 def vit_page() -> Iterator[str]:
-    """Its figures are the paper's."""
-    yield from ()
+    seconds = facts("vit_tiny")["training"]["cpu_seconds"]
+    yield f"knows {accuracy('vit_tiny')} of the digits that it has not seen after {seconds:.1f} CPU seconds"
+
+
+def word2vec_page() -> Iterator[str]:
+    yield f"trains on WikiText-2 in {facts('word2vec_wikitext2')['training']['cpu_seconds']:.0f} CPU seconds"
 
 
 def bag_of_words_page() -> Iterator[str]:

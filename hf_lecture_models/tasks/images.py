@@ -14,7 +14,7 @@ from hf_lecture_models.trainer.images import load_pixels
 def make_image_processor(image_size: int, num_channels: int) -> Any:
     """The processor of new models: images of 1 or 3 channels, resized and brought to between -1 and 1.
 
-    >>> make_image_processor(28, 1).image_mean
+    >>> list(make_image_processor(28, 1).image_mean)
     [0.5]
 
     Raises:

@@ -274,7 +274,6 @@ def test_every_recipe_that_was_measured_has_a_card() -> None:
     without = {"feed_forward_neighbours"}
     # Not trained to their end yet.
     without |= {"elmo_ewt", "elmo_wikitext2", "vit_digits", "vit_fashion_mnist", "vit_masked_fashion_mnist"}
-    without |= {"word2vec_wikitext2"}
     assert recipes - cards == without
 
 

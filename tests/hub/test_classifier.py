@@ -165,7 +165,7 @@ def test_columns_of_the_recipe_hold_for_other_files_too(tmp_path: Path) -> None:
 def test_the_task_of_a_model_is_that_of_its_class(ours: Path) -> None:
     model, _ = load_model(str(ours))
     assert task_of(model).name == "text_classification"
-    with pytest.raises(ValueError, match="BagOfWordsModel is a model of none of the tasks causal_lm, masked_lm, text_"):
+    with pytest.raises(ValueError, match="BagOfWordsModel is a model of none of the tasks causal_lm, masked_lm, "):
         task_of(model.model)
 
 

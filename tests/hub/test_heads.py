@@ -30,7 +30,7 @@ from tests.stand_in import (
 
 # The class, what its card is tagged with, and a part of the code there.
 HEADS: dict[str, tuple[type, str | None, str]] = {
-    "no head": (EncoderModel, "feature-extraction", "AutoModel.from_pretrained"),
+    "no head": (EncoderModel, "feature-extraction", 'pipeline("feature-extraction"'),
     "texts": (EncoderForSequenceClassification, "text-classification", 'pipeline("text-classification"'),
     "tokens": (EncoderForTokenClassification, "token-classification", ""),
     "masked words": (EncoderForMaskedLM, "fill-mask", ""),
