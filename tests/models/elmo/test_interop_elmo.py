@@ -64,4 +64,4 @@ def test_pre_training_under_transformers_trainer(tmp_path: Path) -> None:
     trainer = Trainer(model, arguments, train_dataset=rows, eval_dataset=rows, data_collator=collator)
     before = trainer.evaluate()["eval_loss"]
     trainer.train()
-    assert trainer.evaluate()["eval_loss"] < 0.6 * before
+    assert trainer.evaluate()["eval_loss"] < 0.7 * before

@@ -104,10 +104,6 @@ class TestClippedElmoModel(ElmoTests):
 
     test_outputs_equal_reference = test_gradients_equal_reference = None  # type: ignore[assignment]
 
-    @pytest.mark.slow
-    def test_compiles_in_one_piece(self) -> None:
-        TokenTests.test_compiles_in_one_piece(self)
-
 
 class TestClassifier(WithTokenizer, ElmoTests, ClassifierTests):
     model_class = ElmoForSequenceClassification
