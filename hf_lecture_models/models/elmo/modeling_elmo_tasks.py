@@ -1,7 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What reads ELMo's words in context: a classifier of texts, a tagger, and one that finds answers.
 
-The paper's section 3.2 and slides R:723-731; `modeling_elmo.py` has the formula of x̃, and what differs from the paper.
+The paper's section 3.2 and slides R:723-731; `modeling_elmo.py` has the formula of x̃.
+
+Deviations, which the list of `modeling_elmo.py` has too:
+- From the paper: one small task model in the place of many; no weight decay towards equal s, no layer norm in the mix.
 """
 
 from __future__ import annotations
