@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from hf_lecture_models import Word2VecForPreTraining, Word2VecModel
 from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.registry import task_of
 from hf_lecture_models.tasks.word_vectors import WordVectors, WordVectorsRecipe
-from tests.interrupted import start_interrupted
+from tests.interrupted import check_stopped_and_resumed
 
 ROOT = Path(__file__).parents[2]
 SCRIPT, RECIPE = ROOT / "training" / "train_word2vec.py", ROOT / "training" / "recipes" / "word2vec_tiny.yaml"
@@ -48,16 +47,9 @@ def test_every_kind_learns(architecture: str, output_layer: str, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_stopped_and_resumed_it_ends_in_the_same_bits(tmp_path: Path) -> None:
-    options = [RECIPE, "--epochs", 6, "--save_every", 5, "--evaluate_every", 4, "--output_dir"]
-    straight = train(*options, tmp_path / "straight")
-    stopped = start_interrupted("step", 7, "SIGTERM", SCRIPT, *options, tmp_path / "cut")
-    stopped.communicate()
-    assert stopped.returncode == 128 + signal.SIGTERM
-    assert train(*options, tmp_path / "cut", "--resume").step == straight.step > 7
-    first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("straight", "cut"))
-    for name, tensor in first.items():
-        assert torch.equal(tensor, second[name]), name
+def test_stopped_and_resumed_it_ends_in_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_stopped_and_resumed(SCRIPT, [str(RECIPE)], train)
 
 
 def test_resumed_in_one_process_it_ends_in_the_same_bits(tmp_path: Path) -> None:

@@ -267,6 +267,9 @@ class LectureViTForMaskedImageModeling(MaskedImageModelingHead, LectureViTPreTra
 class LectureViTForMaskedPatchPrediction(MaskedPatchPredictionHead, LectureViTPreTrainedModel):
     """The mean color of corrupted patches, as the paper predicts it: 8 levels a channel, 512 colors, or 8 greys.
 
+    Raises:
+        ValueError: images of more than 3 channels.
+
     >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2)
     >>> masked, labels = torch.tensor([[True, False, False, True]]), torch.tensor([[511, -100, 0, 7]])
     >>> model = LectureViTForMaskedPatchPrediction(config)
@@ -277,6 +280,11 @@ class LectureViTForMaskedPatchPrediction(MaskedPatchPredictionHead, LectureViTPr
     base_model_class = LectureViTModel
 
     def __init__(self, config: LectureViTConfig):
+        if config.num_channels > 3:
+            raise ValueError(
+                f"LectureViTConfig.num_channels is {config.num_channels}; mean colors are predicted of images of 1 to 3 "
+                f"channels, for {COLOR_LEVELS} levels of each make {COLOR_LEVELS}^channels classes"
+            )
         super().__init__(config)
         self.model = LectureViTModel(config, add_pooling_layer=False, use_mask_token=True)
         self.color_head = nn.Linear(config.hidden_size, COLOR_LEVELS**config.num_channels)
