@@ -42,7 +42,7 @@ SHAPE = {"model.hidden_size": HIDDEN, "model.num_hidden_layers": 1}
 def make_model(name: str, tokenizer: WordTokenizer, epochs: float, folder: str) -> tuple[Any, CausalLMRecipe]:
     """A model with random weights, and how it is to be trained."""
     file, overrides = MODELS[name]
-    settings = COMMON | SHAPE | overrides | {"epochs": epochs, "output_dir": folder, "save_every": None}
+    settings = COMMON | SHAPE | overrides | {"epochs": epochs, "output_dir": folder}
     recipe = load_recipe(ROOT / "training" / "recipes" / f"{file}.yaml", settings, recipe_class=CausalLMRecipe)
     ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
     set_seed(recipe.seed)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,18 @@ COMPARISONS = [
 ]
 
 
-def run(recipe_name: str, changes: Mapping[str, Any], seed: int, folder: Path) -> dict[str, Any]:
-    """Train one model, or read what an earlier run of the same code found; `right` has a bit for each test sentence."""
+def run(
+    recipe_name: str,
+    changes: Mapping[str, Any],
+    seed: int,
+    folder: Path,
+    prepare: Callable[[Any, Any], object] | None = None,
+) -> dict[str, Any]:
+    """Train one model, or read what an earlier run of the same code found; `right` has a bit for each test sentence.
+
+    Args:
+        prepare: called with the new model and its tokenizer.
+    """
     record = folder / "run.json"
     if record.is_file() and (found := json.loads(record.read_text(encoding="utf-8")))["commit"] == commit():
         return found
@@ -66,6 +76,8 @@ def run(recipe_name: str, changes: Mapping[str, Any], seed: int, folder: Path) -
     data, validation_data, test_data = (task.read(recipe, part) for part in ("train", "validation", "test"))
     tokenizer = task.processor(recipe, data)
     model = task.model(recipe, tokenizer, data)
+    if prepare is not None:
+        prepare(model, tokenizer)
     result = task.train(model, tokenizer, data, validation_data, recipe, output_dir=folder, quiet=True)
     refuse_stopped(result)
     best = task.auto_class.from_pretrained(result.folder)

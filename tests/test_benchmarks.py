@@ -83,6 +83,7 @@ def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, caps
         "minilm_parity": ["folder"],
         "pseudo_labels": ["folder"],
         "vit": ["speed"],
+        "word_vector_inputs": ["folder"],
     }
     arguments = needed.get(name, [])
     monkeypatch.setattr("sys.argv", [name, *arguments])
