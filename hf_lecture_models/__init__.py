@@ -54,6 +54,11 @@ from hf_lecture_models.models.recurrent import (
     RecurrentModel,
 )
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
+from hf_lecture_models.models.transformer import (
+    LectureTransformerConfig,
+    LectureTransformerForConditionalGeneration,
+    LectureTransformerModel,
+)
 from hf_lecture_models.models.vit import (
     LectureViTConfig,
     LectureViTForImageClassification,
@@ -112,6 +117,9 @@ __all__ = [
     "LectureBertForSequenceClassification",
     "LectureBertForTokenClassification",
     "LectureBertModel",
+    "LectureTransformerConfig",
+    "LectureTransformerForConditionalGeneration",
+    "LectureTransformerModel",
     "LectureViTConfig",
     "LectureViTForImageClassification",
     "LectureViTForMaskedImageModeling",
