@@ -36,9 +36,11 @@ class LectureTransformerConfig(LectureConfig):
         norm_position: "post", the norm after the sum, as in the paper; or "pre", in front of each sublayer.
         position_encoding: "sinusoidal", sines and cosines by turns, as in the paper; "sines_first", as in Marian;
             "learned".
+        cross_attention: "target_query", queries of the target to keys and values of the source, as in the paper; or
+            "source_query_key", queries and keys of the source to values of the target (slides N s44-46).
         scale_embedding: word vectors are multiplied by √hidden_size.
-        max_position_embeddings: the longest source, and the longest target, with learned positions; sinusoids do not
-            end.
+        max_position_embeddings: the longest source, and the longest target, with learned positions or
+            "source_query_key"; sinusoids do not end.
         dropout: dropout probability in the sums of word and position vectors and in what each sublayer adds.
         attention_dropout: dropout probability in the attention weights.
         layer_norm_eps: added to the variance in the layer norms.
@@ -68,6 +70,7 @@ class LectureTransformerConfig(LectureConfig):
         "hidden_act": ("relu", "gelu", "gelu_new", "silu", "swish"),
         "norm_position": ("post", "pre"),
         "position_encoding": ("sinusoidal", "sines_first", "learned"),
+        "cross_attention": ("target_query", "source_query_key"),
         "is_encoder_decoder": (True,),
     }
     positive_fields = (
@@ -101,6 +104,7 @@ class LectureTransformerConfig(LectureConfig):
     hidden_act: str = "relu"
     norm_position: str = "post"
     position_encoding: str = "sinusoidal"
+    cross_attention: str = "target_query"
     scale_embedding: bool = True
     max_position_embeddings: int = 512
     dropout: float | int = 0.1
@@ -154,7 +158,9 @@ class LectureTransformerConfig(LectureConfig):
         if not decoder or encoder:
             return self
         config = copy.deepcopy(self)
-        config.num_hidden_layers = self.decoder_layers or self.num_hidden_layers
+        # For the caches: with "source_query_key" each block has two attentions that keep the target's keys and values.
+        kept = 2 if self.cross_attention == "source_query_key" else 1
+        config.num_hidden_layers = kept * (self.decoder_layers or self.num_hidden_layers)
         config.num_attention_heads = self.decoder_attention_heads or self.num_attention_heads
         config.vocab_size = self.decoder_vocab_size or self.vocab_size
         return config

@@ -16,13 +16,17 @@ With source tokens x_1 ... x_m and target tokens y_0 ... y_n, y_0 the start, and
     FFN(n) = W_2 φ(W_1 n + b_1) + b_2                                φ: ReLU; GELU, SiLU or Swish_β (slides R:878-882)
     LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
 
+    or x_t = Σ_s T[t, s] e_s, T trained; in Cross q_t = U_q x_t, k_s = U_k x_s, s ≤ t, v_s = U_v n_s (slides N s44-46)
+
 These are post-LN, the paper's. Pre-LN: each sublayer f is n = h + f(LN(h)) in the place of LN(h + f(h)), and one more
 LN follows the last block. Dropout acts on the first e and h and on what each sublayer adds (5.4).
 
 Deviations:
 - From the slides: N s41 has a mask of n × d; it is n × n, and is added before the softmax. N s47 flattens the decoder's
   output; here one matrix reads each position. N s50 leaves padding in as zeros, which would still weigh exp(0): it is
-  masked. R:912 counts sinusoids from k = 1; they begin with 0. N s44-46 takes queries and keys of the source.
+  masked. R:912 counts sinusoids from k = 1; they begin with 0.
+- From N s44-46, which states no mask: without one, a word would see the words behind it, and so itself. With s ≤ t the
+  first prediction cannot depend on the source. T is one table of the longest lengths for all blocks, sliced.
 - Not in the paper: the output's b, which Marian's checkpoints have; learned positions (its table 3) beside sinusoids;
   dropout of the weights a_t, off unless asked for (`attention_dropout`).
 - The paper does not say how weights start: matrices as Glorot & Bengio (2010) have it, uniform, and word vectors normal
@@ -54,7 +58,7 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forwar
 from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
 from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention, CausalSelfAttention
 from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
-from hf_lecture_models.layers.cross_attention import CrossAttention
+from hf_lecture_models.layers.cross_attention import CrossAttention, LengthTransform, SourceQueryKeyAttention
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import LearnedPositions, SinesFirstPositions, SinusoidalPositions
@@ -109,7 +113,11 @@ class DecoderBlock(GradientCheckpointingLayer):
         heads = config.decoder_attention_heads or config.num_attention_heads
         self.self_attn = CausalSelfAttention(width, heads, dropout, layer_index)
         self.attention_norm = nn.LayerNorm(width, eps)
-        self.cross_attn = CrossAttention(width, heads, dropout, layer_index)
+        self.cross_attn: nn.Module = CrossAttention(width, heads, dropout, layer_index)
+        if config.cross_attention == "source_query_key":
+            # Its keys and values are the target's, and are kept behind those of all blocks' masked attention.
+            kept = layer_index + (config.decoder_layers or config.num_hidden_layers)
+            self.cross_attn = SourceQueryKeyAttention(width, heads, dropout, kept)
         self.cross_attention_norm = nn.LayerNorm(width, eps)
         inner = config.decoder_ffn_dim or config.intermediate_size
         self.ffn = PositionWise(width, inner, ACTIVATIONS[config.hidden_act]())
@@ -178,8 +186,9 @@ class LectureTransformerPreTrainedModel(LecturePreTrainedModel):
 
     @property
     def longest_input(self) -> int | None:
-        """Tokens of a source, or of a target, that the model can read: only learned positions end."""
-        return self.config.max_position_embeddings if self.config.position_encoding == "learned" else None
+        """Tokens of a source, or of a target, that the model can read: learned positions end, and so does T."""
+        ends = self.config.position_encoding == "learned" or self.config.cross_attention == "source_query_key"
+        return self.config.max_position_embeddings if ends else None
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -190,6 +199,8 @@ class LectureTransformerPreTrainedModel(LecturePreTrainedModel):
             init.normal_(module.weight, std=self.config.hidden_size**-0.5)
         elif isinstance(module, Swish):
             init.ones_(module.beta)
+        elif isinstance(module, LengthTransform):
+            init.eye_(module.weight)
 
 
 class TransformerStack(LectureTransformerPreTrainedModel):
@@ -264,13 +275,17 @@ class TransformerDecoder(TransformerStack):
     _can_record_outputs = {
         "hidden_states": DecoderBlock,
         "attentions": CausalSelfAttention,
-        "cross_attentions": CrossAttention,
+        "cross_attentions": [CrossAttention, SourceQueryKeyAttention],
     }
 
     def __init__(self, config: LectureTransformerConfig):
         block, count = DECODER_BLOCKS[config.norm_position], config.decoder_layers or config.num_hidden_layers
         vocab_size = config.decoder_vocab_size or config.vocab_size
         super().__init__(config, vocab_size, [block(config, index) for index in range(count)])
+        self.length_transform: LengthTransform | None = None
+        if config.cross_attention == "source_query_key":
+            self.length_transform = LengthTransform(config.max_position_embeddings)
+            self.post_init()
 
     @model_forward
     def forward(
@@ -301,11 +316,15 @@ class TransformerDecoder(TransformerStack):
         implementation = self.attention_implementation(output_attentions)
         dropout = self.weights_dropout()
         masked = causal_attention(implementation, hidden, attention_mask, seen, dropout=dropout)
-        cross = bidirectional_attention(
-            implementation, hidden, encoder_attention_mask, encoder_hidden_states, dropout=dropout
-        )
+        source, cross = encoder_hidden_states, masked
+        if self.length_transform is None:
+            cross = bidirectional_attention(implementation, hidden, encoder_attention_mask, source, dropout=dropout)
+        else:
+            places = (bounded_positions(source, encoder_attention_mask, self.longest_input),)
+            places += (bounded_positions(hidden, attention_mask, self.longest_input, cache=seen),)
+            source = self.length_transform(source, encoder_attention_mask, *places)
         for layer in self.layers:
-            hidden = layer(hidden, masked, encoder_hidden_states, cross, past_key_values=past_key_values)
+            hidden = layer(hidden, masked, source, cross, past_key_values=past_key_values)
         return BaseModelOutputWithPastAndCrossAttentions(
             last_hidden_state=self.final_norm(hidden), past_key_values=past_key_values if use_cache else None
         )
