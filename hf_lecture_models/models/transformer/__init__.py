@@ -9,8 +9,8 @@ from hf_lecture_models.models.transformer.conversion_transformer import register
 from hf_lecture_models.models.transformer.modeling_transformer import (
     LectureTransformerForConditionalGeneration,
     LectureTransformerModel,
-    LectureTransformerPreTrainedModel,
 )
+from hf_lecture_models.models.transformer.modeling_transformer_stacks import LectureTransformerPreTrainedModel
 
 register(
     LectureTransformerConfig,

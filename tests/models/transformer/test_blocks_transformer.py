@@ -16,7 +16,7 @@ from torch.testing import assert_close
 
 from hf_lecture_models import LectureTransformerConfig, LectureTransformerModel
 from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
-from hf_lecture_models.models.transformer.modeling_transformer import EncoderBlock
+from hf_lecture_models.models.transformer.modeling_transformer_blocks import EncoderBlock
 from tests.model_tests import Tensors, perturb
 
 SHAPE = {"vocab_size": 20, "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 20}
