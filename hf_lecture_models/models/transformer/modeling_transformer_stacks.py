@@ -17,7 +17,7 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forwar
 from hf_lecture_models.layers.activations import Swish
 from hf_lecture_models.layers.attention import BidirectionalSelfAttention, CausalSelfAttention
 from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
-from hf_lecture_models.layers.cross_attention import CrossAttention, LengthTransform, SourceQueryKeyAttention
+from hf_lecture_models.layers.cross_attention import CrossAttention, LengthTransform
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.positions import LearnedPositions, SinesFirstPositions, SinusoidalPositions
 from hf_lecture_models.layers.token_positions import bounded_positions
@@ -140,14 +140,15 @@ class TransformerDecoder(TransformerStack):
     """Reads the target so far, ids or `inputs_embeds` (batch, target), and of the source what the encoder returned.
 
     It returns `last_hidden_state` (batch, target, hidden_size), `past_key_values`, and on request `hidden_states`,
-    `attentions` (batch, heads, target, seen + target) and `cross_attentions` (batch, heads, target, source).
+    `attentions` (batch, heads, target, seen + target) and `cross_attentions` (batch, heads, target, source), of
+    which "source_query_key" has none: there no weight is one of a source token.
     """
 
     input_prefix = "decoder_"
     _can_record_outputs = {
         "hidden_states": DecoderBlock,
         "attentions": CausalSelfAttention,
-        "cross_attentions": [CrossAttention, SourceQueryKeyAttention],
+        "cross_attentions": CrossAttention,
     }
 
     def __init__(self, config: LectureTransformerConfig):
@@ -188,6 +189,11 @@ class TransformerDecoder(TransformerStack):
         implementation = self.attention_implementation(output_attentions)
         dropout = self.weights_dropout()
         masked = causal_attention(implementation, hidden, attention_mask, seen, dropout=dropout)
+        if len(hidden) != len(encoder_hidden_states):
+            raise ValueError(
+                f"decoder_input_ids has {len(hidden)} row(s), but the source {len(encoder_hidden_states)}: give as "
+                "many targets as sources"
+            )
         source, cross = encoder_hidden_states, masked
         if self.length_transform is None:
             cross = bidirectional_attention(implementation, hidden, encoder_attention_mask, source, dropout=dropout)
