@@ -28,6 +28,7 @@ from hf_lecture_models.analysis.segmentation import (
     segmentation_steps,
 )
 from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
+from hf_lecture_models.analysis.word_tests import solve_analogy
 
 __all__ = [
     "AttentionMaps",
@@ -55,6 +56,7 @@ __all__ = [
     "save_surprisal",
     "save_table",
     "segmentation_steps",
+    "solve_analogy",
     "step_jacobians",
     "untrained",
 ]
