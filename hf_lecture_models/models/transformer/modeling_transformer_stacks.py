@@ -158,7 +158,6 @@ class TransformerDecoder(TransformerStack):
         self.length_transform: LengthTransform | None = None
         if config.cross_attention == "source_query_key":
             self.length_transform = LengthTransform(config.max_position_embeddings)
-            self.post_init()
 
     @model_forward
     def forward(
@@ -174,35 +173,38 @@ class TransformerDecoder(TransformerStack):
         **kwargs: bool,
     ) -> BaseModelOutputWithPastAndCrossAttentions:
         """Read the targets; to show attention weights, this call computes attention the eager way."""
-        if encoder_hidden_states is None:
-            raise ValueError("the decoder reads a source: give encoder_hidden_states, the encoder's last_hidden_state")
-        if past_key_values is not None and not isinstance(past_key_values, EncoderDecoderCache):
-            raise ValueError(
-                f"past_key_values is a {type(past_key_values).__name__}; keys and values of target and source are "
-                "needed, EncoderDecoderCache(DynamicCache(), DynamicCache())"
-            )
-        if use_cache and past_key_values is None:
-            config = self.config.get_text_config(decoder=True)
-            past_key_values = EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))
+        past_key_values = self._cache(past_key_values, use_cache)
         seen = target_cache(past_key_values)
         hidden = self.embed(input_ids, inputs_embeds, attention_mask, seen)
+        if encoder_hidden_states is None or len(encoder_hidden_states) != len(hidden):
+            sources = 0 if encoder_hidden_states is None else len(encoder_hidden_states)
+            raise ValueError(
+                f"decoder_input_ids has {len(hidden)} row(s), but the source {sources}: give as many targets as sources"
+            )
         implementation = self.attention_implementation(output_attentions)
         dropout = self.weights_dropout()
         masked = causal_attention(implementation, hidden, attention_mask, seen, dropout=dropout)
-        if len(hidden) != len(encoder_hidden_states):
-            raise ValueError(
-                f"decoder_input_ids has {len(hidden)} row(s), but the source {len(encoder_hidden_states)}: give as "
-                "many targets as sources"
-            )
         source, cross = encoder_hidden_states, masked
         if self.length_transform is None:
             cross = bidirectional_attention(implementation, hidden, encoder_attention_mask, source, dropout=dropout)
         else:
-            places = (bounded_positions(source, encoder_attention_mask, self.longest_input),)
-            places += (bounded_positions(hidden, attention_mask, self.longest_input, cache=seen),)
-            source = self.length_transform(source, encoder_attention_mask, *places)
+            source_positions = bounded_positions(source, encoder_attention_mask, self.longest_input)
+            positions = bounded_positions(hidden, attention_mask, self.longest_input, cache=seen)
+            source = self.length_transform(source, encoder_attention_mask, source_positions, positions)
         for layer in self.layers:
             hidden = layer(hidden, masked, source, cross, past_key_values=past_key_values)
         return BaseModelOutputWithPastAndCrossAttentions(
             last_hidden_state=self.final_norm(hidden), past_key_values=past_key_values if use_cache else None
         )
+
+    def _cache(self, given: Any, use_cache: bool | None) -> EncoderDecoderCache | None:
+        """The cache of a call: the one given, or a new one if one is asked for."""
+        if given is None and use_cache:
+            config = self.config.get_text_config(decoder=True)
+            return EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))
+        if given is not None and not isinstance(given, EncoderDecoderCache):
+            raise ValueError(
+                f"past_key_values is a {type(given).__name__}; keys and values of target and source are needed, "
+                "EncoderDecoderCache(DynamicCache(), DynamicCache())"
+            )
+        return given

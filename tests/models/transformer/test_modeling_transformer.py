@@ -60,7 +60,7 @@ class TestTransformer(TransformerTests):
 class TestPreNormTwoVocabularies(TransformerTests):
     def config(self) -> LectureTransformerConfig:
         changes = {"norm_position": "pre", "hidden_act": "swish", "position_encoding": "learned"}
-        return small(**changes, scale_embedding=False, decoder_vocab_size=23)
+        return small(**changes, scale_embedding=False, vocab_size=23, decoder_vocab_size=20)
 
 
 # Nguyen's attention
