@@ -43,7 +43,7 @@ class ReadsPaddedTargets(Sound):
 
 class ShiftsLabels(Sound):
     def forward(self, *args: Any, labels: Tensor | None = None, **kwargs: Any) -> Any:
-        return super().forward(*args, labels=None if labels is None else labels.roll(1, 1), **kwargs)
+        return super().forward(*args, labels=None if labels is None else labels.roll(-1, 1), **kwargs)
 
 
 class CountsItsOwnItems(Sound):
