@@ -53,7 +53,17 @@ from hf_lecture_models.models.recurrent import (
     RecurrentForTokenClassification,
     RecurrentModel,
 )
+from hf_lecture_models.models.recurrent_seq2seq import (
+    RecurrentSeq2SeqConfig,
+    RecurrentSeq2SeqForConditionalGeneration,
+    RecurrentSeq2SeqModel,
+)
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
+from hf_lecture_models.models.transformer import (
+    LectureTransformerConfig,
+    LectureTransformerForConditionalGeneration,
+    LectureTransformerModel,
+)
 from hf_lecture_models.models.vit import (
     LectureViTConfig,
     LectureViTForImageClassification,
@@ -112,6 +122,9 @@ __all__ = [
     "LectureBertForSequenceClassification",
     "LectureBertForTokenClassification",
     "LectureBertModel",
+    "LectureTransformerConfig",
+    "LectureTransformerForConditionalGeneration",
+    "LectureTransformerModel",
     "LectureViTConfig",
     "LectureViTForImageClassification",
     "LectureViTForMaskedImageModeling",
@@ -129,6 +142,9 @@ __all__ = [
     "RecurrentForSequenceClassification",
     "RecurrentForTokenClassification",
     "RecurrentModel",
+    "RecurrentSeq2SeqConfig",
+    "RecurrentSeq2SeqForConditionalGeneration",
+    "RecurrentSeq2SeqModel",
     "SelfAttentionConfig",
     "SelfAttentionForCausalLM",
     "SelfAttentionModel",

@@ -1,10 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Attention from one sequence to another (Vaswani et al., "Attention is all you need", 2017, 3.2.3)."""
+"""Two ways in which a target attends to a source.
+
+`CrossAttention`: queries of the target, keys and values of the source (Vaswani et al., "Attention is all you need",
+2017, 3.2.3). `SourceQueryKeyAttention`: queries and keys of the source, values of the target (Nguyen, slides N s44-46).
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers.cache_utils import EncoderDecoderCache
 
@@ -45,3 +50,71 @@ class CrossAttention(MultiHeadAttention):
             k, v = cache.cross_attention_cache.update(k, v, self.layer_idx)
             cache.is_updated[self.layer_idx] = True
         return self.attend(q, k, v, attention)
+
+
+class SourceQueryKeyAttention(MultiHeadAttention):
+    """o_t = Σ_{s ≤ t} a_t[s] v_s with q_t = U_q x_t and k_s = U_k x_s of the source, v_s = U_v h_s of the target.
+
+    x_t is the source brought to the length of the target (`LengthTransform`). What is attended to are the target's own
+    positions; the source only says how much. So the first one, which attends to nothing but itself, never sees it.
+    """
+
+    is_causal = True
+
+    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
+        super().__init__(hidden_size, num_heads, dropout, layer_index)
+        self.qk_proj = nn.Linear(hidden_size, 2 * hidden_size)
+        self.v_proj = nn.Linear(hidden_size, hidden_size)
+        self.o_proj = nn.Linear(hidden_size, hidden_size)
+
+    def forward(
+        self, hidden: Tensor, source: Tensor, attention: AttentionKernel, cache: EncoderDecoderCache | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Multi-head attention.
+
+        Args:
+            hidden: (batch, seq, hidden), the target.
+            source: (batch, seq, hidden), from `LengthTransform`.
+            attention: from `causal_attention`.
+            cache: those of its keys and values that are the target's get this call's too, at `layer_index`.
+
+        Returns:
+            (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if the kernel shows them.
+        """
+        q, k = self.split_heads(self.qk_proj(source), 2)
+        (v,) = self.split_heads(self.v_proj(hidden), 1)
+        if cache is not None:
+            k, v = cache.self_attention_cache.update(k, v, self.layer_idx)
+        return self.attend(q, k, v, attention)
+
+
+class LengthTransform(nn.Module):
+    """x_t = Σ_s T[t, s] e_s: a source brought to the length of a target (Nguyen, slides N s44-45).
+
+    T is trained. It starts as the identity, which takes source and target as they are where they are equally long.
+
+    Args:
+        num_positions: the longest target and the longest source; T is their square, sliced for shorter ones.
+    """
+
+    def __init__(self, num_positions: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.eye(num_positions))
+
+    def forward(self, source: Tensor, real: Tensor | None, source_positions: Tensor, positions: Tensor) -> Tensor:
+        """(batch, seq, hidden).
+
+        Args:
+            source: (batch, source, hidden).
+            real: (batch, source), 1 = real token; padding adds nothing. None: all are real.
+            source_positions: (batch or 1, source), each token's position in its row.
+            positions: (batch or 1, seq), those of the target.
+
+        >>> states = torch.tensor([[[1.0], [2.0], [3.0]]])
+        >>> LengthTransform(4)(states, None, torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1]]))[0, :, 0]
+        tensor([1., 2.], grad_fn=<SelectBackward0>)
+        """
+        rows = self.weight[positions[:, :, None], source_positions[:, None]]  # (batch or 1, seq, source)
+        if real is not None:
+            source = source * real[:, :, None].to(source.dtype)
+        return rows.to(source.dtype) @ source

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, DynamicLayer
+from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache
 
 
 class GrowingLayer(DynamicLayer):
@@ -56,8 +56,11 @@ class GrowingLayer(DynamicLayer):
 def let_grow(cache: Cache) -> None:
     """Make the layers of a new cache `GrowingLayer`s where they are transformers' `DynamicLayer`s.
 
-    A cache that offloads its layers stays as it is: room that is kept on the GPU would undo the offloading.
+    Of an encoder-decoder's, those of the target: the source does not grow. A cache that offloads its layers stays as it
+    is: room that is kept on the GPU would undo the offloading.
     """
+    if isinstance(cache, EncoderDecoderCache):
+        cache = cache.self_attention_cache
     if cache.offloading:
         return
     cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]

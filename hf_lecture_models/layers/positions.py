@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Four ways to tell attention where a token stands (slides R:892-928, Y:531-537).
+"""Five ways to tell attention where a token stands (slides R:892-928, Y:531-537).
 
 Each is a module with one call, `encoding(words, positions, key_positions)`:
 
@@ -28,19 +28,37 @@ class SinusoidalPositions(nn.Module):
 
     Args:
         hidden_size: width of the word vectors, even.
+        factor: what stands before w; None: √hidden, as in the paper.
     """
 
-    def __init__(self, hidden_size: int):
+    def __init__(self, hidden_size: int, factor: float | None = None):
         super().__init__()
         self.hidden_size = hidden_size
+        self.factor = math.sqrt(hidden_size) if factor is None else factor
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
         """√hidden w + p_t, (batch, seq, hidden), and no bias."""
         even = torch.arange(0, self.hidden_size, 2, device=words.device)
         frequencies = torch.exp(even * (-math.log(10_000.0) / self.hidden_size))
         angles = positions[..., None] * frequencies  # (batch or 1, seq, hidden / 2)
-        vectors = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
-        return words * math.sqrt(self.hidden_size) + vectors.to(words.dtype), None
+        vectors = self.arrange(angles.sin(), angles.cos())
+        return words * self.factor + vectors.to(words.dtype), None
+
+    def arrange(self, sines: Tensor, cosines: Tensor) -> Tensor:
+        """(..., hidden) of two halves (..., hidden / 2): sine, cosine, sine, cosine, ..."""
+        return torch.stack((sines, cosines), dim=-1).flatten(-2)
+
+
+class SinesFirstPositions(SinusoidalPositions):
+    """√hidden w + p_t, where p_t[k] = sin(t / 10000^(2k/hidden)), p_t[hidden/2 + k] = cos(t / 10000^(2k/hidden)).
+
+    The same numbers in the order of Marian (Junczys-Dowmunt et al., "Marian: fast neural machine translation in C++",
+    2018), and so of its checkpoints, in which all sines stand before all cosines.
+    """
+
+    def arrange(self, sines: Tensor, cosines: Tensor) -> Tensor:
+        """(..., hidden) of two halves (..., hidden / 2): all sines, all cosines."""
+        return torch.cat((sines, cosines), dim=-1)
 
 
 class LearnedPositions(nn.Module):

@@ -1,0 +1,154 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The Transformer, an encoder and a decoder of attention alone, and its model for translation.
+
+Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3; slides R:772-934, N s27-58. Pre-LN: Xiong et al.,
+"On layer normalization in the Transformer architecture", ICML 2020.
+
+With source tokens x_1 ... x_m and target tokens y_0 ... y_n, y_0 the start, and K blocks each:
+
+    e_s = √d w_{x_s} + p_s,  h_t = √d w_{y_t} + p_t                  d = hidden_size; the vectors w are shared
+    encoder block    n = LN_1(e + Attention(e)),  e ← LN_2(n + FFN(n))
+    decoder block    n = LN_1(h + Masked(h)),  c = LN_2(n + Cross(n, e)),  h ← LN_3(c + FFN(c))
+    P(y_{t+1} | x, y_0 ... y_t) = softmax(W h_t + b)                 W: the vectors w of the target
+
+    Attention, Masked, Cross: o_t = W_o [Σ_s a_t[s] v_s of each head] + b_o,  a_t = softmax_s(q_t · k_s / √head_dim)
+    Attention: all s of the source; Masked: s ≤ t of the target; Cross: q_t of the target, k_s and v_s of the source
+    FFN(n) = W_2 φ(W_1 n + b_1) + b_2                                φ: ReLU; GELU, SiLU or Swish_β (slides R:878-882)
+    LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
+
+    or x_t = Σ_s T[t, s] e_s, T trained; in Cross q_t = U_q x_t, k_s = U_k x_s, s ≤ t, v_s = U_v n_s (slides N s44-46)
+
+These are post-LN, the paper's. Pre-LN: each sublayer f is n = h + f(LN(h)) in the place of LN(h + f(h)), and one more
+LN follows the last block. Dropout acts on the first e and h and on what each sublayer adds (5.4).
+
+Deviations:
+- From the slides: N s41 has a mask of n × d; it is n × n, and is added before the softmax. N s47 flattens the decoder's
+  output; here one matrix reads each position. N s50 leaves padding in as zeros, which would still weigh exp(0): it is
+  masked. R:912 counts sinusoids from k = 1; they begin with 0.
+- From N s44-46, which states no mask: without one, a word would see the words behind it, and so itself. With s ≤ t the
+  first prediction cannot depend on the source. T is one table of the longest lengths for all blocks, sliced.
+- Not in the paper: the output's b, which Marian's checkpoints have; learned positions (its table 3) beside sinusoids;
+  dropout of the weights a_t, off unless asked for (`attention_dropout`).
+- The paper does not say how weights start: matrices as Glorot & Bengio (2010) have it, uniform, and word vectors normal
+  with variance 1/d, so that those of √d w are 1.
+- Padding takes no position, on either side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.cache_utils import EncoderDecoderCache
+from transformers.generation import GenerationMixin
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
+from transformers.utils.generic import can_return_tuple
+
+from hf_lecture_models.base.heads.seq2seq_lm import Seq2SeqLMHead
+from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
+from hf_lecture_models.models.transformer.modeling_transformer_stacks import (
+    LectureTransformerPreTrainedModel,
+    TransformerDecoder,
+    TransformerEncoder,
+)
+
+
+class LectureTransformerModel(LectureTransformerPreTrainedModel):
+    """Encoder and decoder.
+
+    `forward` reads sources, ids (batch, source) or `inputs_embeds`, with `attention_mask`, 1 = real token; or
+    `encoder_outputs` in their place. Of the targets it reads `decoder_input_ids` (batch, target), which begin with
+    the start token, or `decoder_inputs_embeds`, with `decoder_attention_mask` (batch, seen + target); and goes on from
+    `past_key_values`, an `EncoderDecoderCache` of the target's keys and values and of the source's.
+
+    It returns a `Seq2SeqModelOutput`: `last_hidden_state` (batch, target, hidden_size), `past_key_values`,
+    `encoder_last_hidden_state`, and on request `encoder_hidden_states`, `encoder_attentions`, `decoder_hidden_states`,
+    `decoder_attentions` and `cross_attentions`.
+
+    >>> shape = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 2, "num_attention_heads": 2}
+    >>> model = LectureTransformerModel(LectureTransformerConfig(**shape))
+    >>> outputs = model(torch.tensor([[3, 1, 4, 2]]), decoder_input_ids=torch.tensor([[0, 5]]), output_attentions=True)
+    >>> outputs.last_hidden_state.shape, outputs.cross_attentions[0].shape
+    (torch.Size([1, 2, 4]), torch.Size([1, 2, 2, 4]))
+    """
+
+    def __init__(self, config: LectureTransformerConfig):
+        super().__init__(config)
+        self.encoder, self.decoder = TransformerEncoder(config), TransformerDecoder(config)
+        if config.decoder_vocab_size is None:
+            self._tied_weights_keys = {"decoder.embed_tokens.weight": "encoder.embed_tokens.weight"}
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        """The source's word vectors, which in a shared vocabulary are the target's too."""
+        return self.encoder.embed_tokens
+
+    def set_input_embeddings(self, value: Any) -> None:
+        """Take other word vectors for the source; in a shared vocabulary, for both."""
+        self.encoder.embed_tokens = value
+        if self.config.decoder_vocab_size is None:
+            self.decoder.embed_tokens = value
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        past_key_values: EncoderDecoderCache | None = None,
+        inputs_embeds: Tensor | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        **kwargs: bool,
+    ) -> Seq2SeqModelOutput:
+        """Read the sources, unless what the encoder made of them is given, and the targets."""
+        read: Any = encoder_outputs
+        if read is None:
+            read = self.encoder(input_ids, attention_mask, inputs_embeds, **kwargs)
+        elif isinstance(read, tuple):
+            read = BaseModelOutput(*read)
+        outputs = self.decoder(
+            decoder_input_ids,
+            decoder_attention_mask,
+            read.last_hidden_state,
+            attention_mask,
+            past_key_values,
+            decoder_inputs_embeds,
+            use_cache=use_cache,
+            **kwargs,
+        )
+        return Seq2SeqModelOutput(
+            last_hidden_state=outputs.last_hidden_state,
+            past_key_values=outputs.past_key_values,
+            decoder_hidden_states=outputs.hidden_states,
+            decoder_attentions=outputs.attentions,
+            cross_attentions=outputs.cross_attentions,
+            encoder_last_hidden_state=read.last_hidden_state,
+            encoder_hidden_states=read.hidden_states,
+            encoder_attentions=read.attentions,
+        )
+
+
+class LectureTransformerForConditionalGeneration(Seq2SeqLMHead, LectureTransformerPreTrainedModel, GenerationMixin):
+    """Translation, or any text from a text: the next target token's probability.
+
+    >>> shape = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 2, "num_attention_heads": 2}
+    >>> config = LectureTransformerConfig(**shape, decoder_start_token_id=1, pad_token_id=0)
+    >>> model = LectureTransformerForConditionalGeneration(config)
+    >>> model(torch.tensor([[3, 1, 4, 2]]), labels=torch.tensor([[5, 2]])).logits.shape
+    torch.Size([1, 2, 9])
+    """
+
+    base_model_class = LectureTransformerModel
+    _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def __init__(self, config: LectureTransformerConfig):
+        super().__init__(config)
+        self.model = LectureTransformerModel(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size or config.vocab_size)
+        if config.decoder_vocab_size is None:
+            shared = "model.encoder.embed_tokens.weight"
+            self._tied_weights_keys = {"lm_head.weight": shared, "model.decoder.embed_tokens.weight": shared}
+        self.post_init()

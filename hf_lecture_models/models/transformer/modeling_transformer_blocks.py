@@ -1,0 +1,111 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The blocks of the Transformer's encoder and decoder, post-LN and pre-LN; equations in `modeling_transformer`."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+from transformers.cache_utils import Cache, EncoderDecoderCache
+from transformers.modeling_layers import GradientCheckpointingLayer
+
+from hf_lecture_models.layers.activations import ACTIVATIONS
+from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention, CausalSelfAttention
+from hf_lecture_models.layers.cross_attention import CrossAttention, SourceQueryKeyAttention
+from hf_lecture_models.layers.position_wise import PositionWise
+from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
+
+
+class EncoderBlock(GradientCheckpointingLayer):
+    """The parts of an encoder block; how they are wired is for the two classes below to say."""
+
+    def __init__(self, config: LectureTransformerConfig):
+        super().__init__()
+        width, eps = config.hidden_size, config.layer_norm_eps
+        self.self_attn = BidirectionalSelfAttention(width, config.num_attention_heads, config.attention_dropout)
+        self.attention_norm = nn.LayerNorm(width, eps)
+        self.ffn = PositionWise(width, config.intermediate_size, ACTIVATIONS[config.hidden_act]())
+        self.ffn_norm = nn.LayerNorm(width, eps)
+        self.dropout = nn.Dropout(config.dropout)
+
+
+class PostNormEncoderBlock(EncoderBlock):
+    """n = LN_1(e + Attention(e)); e = LN_2(n + FFN(n))."""
+
+    def forward(self, hidden: Tensor, attention: AttentionKernel) -> Tensor:
+        """The next state, (batch, source, hidden)."""
+        n = self.attention_norm(hidden + self.dropout(self.self_attn(hidden, attention)[0]))
+        return self.ffn_norm(n + self.dropout(self.ffn(n)))
+
+
+class PreNormEncoderBlock(EncoderBlock):
+    """n = e + Attention(LN_1(e)); e = n + FFN(LN_2(n))."""
+
+    def forward(self, hidden: Tensor, attention: AttentionKernel) -> Tensor:
+        """The next state, (batch, source, hidden)."""
+        n = hidden + self.dropout(self.self_attn(self.attention_norm(hidden), attention)[0])
+        return n + self.dropout(self.ffn(self.ffn_norm(n)))
+
+
+class DecoderBlock(GradientCheckpointingLayer):
+    """The parts of a decoder block; how they are wired is for the two classes below to say."""
+
+    def __init__(self, config: LectureTransformerConfig, layer_index: int):
+        super().__init__()
+        width, eps, dropout = config.hidden_size, config.layer_norm_eps, config.attention_dropout
+        heads = config.decoder_attention_heads or config.num_attention_heads
+        self.self_attn = CausalSelfAttention(width, heads, dropout, layer_index)
+        self.attention_norm = nn.LayerNorm(width, eps)
+        self.cross_attn: nn.Module = CrossAttention(width, heads, dropout, layer_index)
+        if config.cross_attention == "source_query_key":
+            # Its keys and values are the target's, and are kept behind those of all blocks' masked attention.
+            kept = layer_index + (config.decoder_layers or config.num_hidden_layers)
+            self.cross_attn = SourceQueryKeyAttention(width, heads, dropout, kept)
+        self.cross_attention_norm = nn.LayerNorm(width, eps)
+        inner = config.decoder_ffn_dim or config.intermediate_size
+        self.ffn = PositionWise(width, inner, ACTIVATIONS[config.hidden_act]())
+        self.ffn_norm = nn.LayerNorm(width, eps)
+        self.dropout = nn.Dropout(config.dropout)
+
+
+class PostNormDecoderBlock(DecoderBlock):
+    """n = LN_1(h + Masked(h)); c = LN_2(n + Cross(n, source)); h = LN_3(c + FFN(c))."""
+
+    def forward(
+        self,
+        hidden: Tensor,
+        masked: AttentionKernel,
+        source: Tensor,
+        cross: AttentionKernel,
+        past_key_values: EncoderDecoderCache | None = None,
+    ) -> Tensor:
+        """The next state, (batch, target, hidden); `source` is (batch, source, hidden)."""
+        n = self.attention_norm(hidden + self.dropout(self.self_attn(hidden, masked, target_cache(past_key_values))[0]))
+        c = self.cross_attention_norm(n + self.dropout(self.cross_attn(n, source, cross, past_key_values)[0]))
+        return self.ffn_norm(c + self.dropout(self.ffn(c)))
+
+
+class PreNormDecoderBlock(DecoderBlock):
+    """n = h + Masked(LN_1(h)); c = n + Cross(LN_2(n), source); h = c + FFN(LN_3(c))."""
+
+    def forward(
+        self,
+        hidden: Tensor,
+        masked: AttentionKernel,
+        source: Tensor,
+        cross: AttentionKernel,
+        past_key_values: EncoderDecoderCache | None = None,
+    ) -> Tensor:
+        """The next state, (batch, target, hidden); `source` is (batch, source, hidden)."""
+        normed = self.attention_norm(hidden)
+        n = hidden + self.dropout(self.self_attn(normed, masked, target_cache(past_key_values))[0])
+        normed = self.cross_attention_norm(n)
+        c = n + self.dropout(self.cross_attn(normed, source, cross, past_key_values)[0])
+        return c + self.dropout(self.ffn(self.ffn_norm(c)))
+
+
+ENCODER_BLOCKS: dict[str, type[EncoderBlock]] = {"post": PostNormEncoderBlock, "pre": PreNormEncoderBlock}
+DECODER_BLOCKS: dict[str, type[DecoderBlock]] = {"post": PostNormDecoderBlock, "pre": PreNormDecoderBlock}
+
+
+def target_cache(cache: EncoderDecoderCache | None) -> Cache | None:
+    """Keys and values of the target, of a cache that has those of the source beside them."""
+    return None if cache is None else cache.self_attention_cache

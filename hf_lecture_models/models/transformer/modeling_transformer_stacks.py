@@ -1,0 +1,210 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The Transformer's encoder and decoder: word vectors, positions and blocks; equations in `modeling_transformer`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from transformers import initialization as init
+from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
+from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPastAndCrossAttentions
+
+from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.layers.activations import Swish
+from hf_lecture_models.layers.attention import BidirectionalSelfAttention, CausalSelfAttention
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
+from hf_lecture_models.layers.cross_attention import CrossAttention, LengthTransform
+from hf_lecture_models.layers.inputs import input_vectors
+from hf_lecture_models.layers.positions import LearnedPositions, SinesFirstPositions, SinusoidalPositions
+from hf_lecture_models.layers.token_positions import bounded_positions
+from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
+from hf_lecture_models.models.transformer.modeling_transformer_blocks import (
+    DECODER_BLOCKS,
+    ENCODER_BLOCKS,
+    DecoderBlock,
+    EncoderBlock,
+    target_cache,
+)
+
+POSITION_ENCODINGS: dict[str, Callable[[LectureTransformerConfig], nn.Module]] = {
+    # The word vectors that these get are multiplied by √d already, if they are to be.
+    "sinusoidal": lambda config: SinusoidalPositions(config.hidden_size, factor=1.0),
+    "sines_first": lambda config: SinesFirstPositions(config.hidden_size, factor=1.0),
+    "learned": lambda config: LearnedPositions(config.max_position_embeddings, config.hidden_size),
+}
+
+
+class LectureTransformerPreTrainedModel(LecturePreTrainedModel):
+    """What encoder, decoder, and the models of both share."""
+
+    config: LectureTransformerConfig
+    config_class = LectureTransformerConfig
+    base_model_prefix = "model"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    _supports_flex_attn = True
+    _can_compile_fullgraph = True
+    _no_split_modules = [cls.__name__ for cls in (*ENCODER_BLOCKS.values(), *DECODER_BLOCKS.values())]
+    # Marian's sinusoids, which are computed here.
+    _keys_to_ignore_on_load_unexpected = [r"(^|\.)(en|de)coder\.embed_positions\.weight$"]
+
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens of a source, or of a target, that the model can read: learned positions end, and so does T."""
+        ends = self.config.position_encoding == "learned" or self.config.cross_attention == "source_query_key"
+        return self.config.max_position_embeddings if ends else None
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, nn.Linear):
+            init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.Embedding):
+            init.normal_(module.weight, std=self.config.hidden_size**-0.5)
+        elif isinstance(module, Swish):
+            init.ones_(module.beta)
+        elif isinstance(module, LengthTransform):
+            init.eye_(module.weight)
+
+
+class TransformerStack(LectureTransformerPreTrainedModel):
+    """What encoder and decoder share: word vectors with positions, a stack of blocks, and pre-LN's last norm."""
+
+    input_prefix: ClassVar[str] = ""
+    """What an error puts in front of `input_ids`."""
+
+    def __init__(self, config: LectureTransformerConfig, vocab_size: int, blocks: list[nn.Module]):
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(vocab_size, config.hidden_size)
+        self.word_factor = math.sqrt(config.hidden_size) if config.scale_embedding else 1.0
+        self.position_encoding = POSITION_ENCODINGS[config.position_encoding](config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(blocks)
+        self.final_norm: nn.Module = nn.Identity()
+        if config.norm_position == "pre":
+            self.final_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.gradient_checkpointing = False
+        self.post_init()
+
+    def embed(
+        self, ids: Tensor | None, embeds: Tensor | None, attention_mask: Tensor | None, cache: Cache | None = None
+    ) -> Tensor:
+        """√d w + p, (batch, seq, hidden), with dropout."""
+        words = self.word_factor * input_vectors(self.embed_tokens, ids, embeds, self.input_prefix)
+        positions = bounded_positions(words, attention_mask, self.longest_input, cache=cache)
+        hidden, _ = self.position_encoding(words, positions, positions[:, None])
+        return self.dropout(hidden)
+
+    def weights_dropout(self) -> float:
+        """Dropout probability of the attention weights in this call."""
+        block: Any = self.layers[0]
+        return block.self_attn.dropout.p if self.training else 0.0
+
+
+class TransformerEncoder(TransformerStack):
+    """Reads the source: ids or `inputs_embeds` (batch, source), and `attention_mask`, 1 = real token.
+
+    It returns `last_hidden_state` (batch, source, hidden_size) and on request `hidden_states` and `attentions`.
+    """
+
+    _can_record_outputs = {"hidden_states": EncoderBlock, "attentions": BidirectionalSelfAttention}
+
+    def __init__(self, config: LectureTransformerConfig):
+        block = ENCODER_BLOCKS[config.norm_position]
+        super().__init__(config, config.vocab_size, [block(config) for _ in range(config.num_hidden_layers)])
+
+    @model_forward
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_attentions: bool | None = None,
+        **kwargs: bool,
+    ) -> BaseModelOutput:
+        """Read the sources; to show attention weights, this call computes attention the eager way."""
+        hidden = self.embed(input_ids, inputs_embeds, attention_mask)
+        implementation = self.attention_implementation(output_attentions)
+        dropout = self.weights_dropout()
+        attention = bidirectional_attention(implementation, hidden, attention_mask, dropout=dropout)
+        for layer in self.layers:
+            hidden = layer(hidden, attention)
+        return BaseModelOutput(last_hidden_state=self.final_norm(hidden))
+
+
+class TransformerDecoder(TransformerStack):
+    """Reads the target so far, ids or `inputs_embeds` (batch, target), and of the source what the encoder returned.
+
+    It returns `last_hidden_state` (batch, target, hidden_size), `past_key_values`, and on request `hidden_states`,
+    `attentions` (batch, heads, target, seen + target) and `cross_attentions` (batch, heads, target, source), of
+    which "source_query_key" has none: there no weight is one of a source token.
+    """
+
+    input_prefix = "decoder_"
+    _can_record_outputs = {
+        "hidden_states": DecoderBlock,
+        "attentions": CausalSelfAttention,
+        "cross_attentions": CrossAttention,
+    }
+
+    def __init__(self, config: LectureTransformerConfig):
+        block, count = DECODER_BLOCKS[config.norm_position], config.decoder_layers or config.num_hidden_layers
+        vocab_size = config.decoder_vocab_size or config.vocab_size
+        super().__init__(config, vocab_size, [block(config, index) for index in range(count)])
+        self.length_transform: LengthTransform | None = None
+        if config.cross_attention == "source_query_key":
+            self.length_transform = LengthTransform(config.max_position_embeddings)
+
+    @model_forward
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        encoder_hidden_states: Tensor | None = None,
+        encoder_attention_mask: Tensor | None = None,
+        past_key_values: EncoderDecoderCache | None = None,
+        inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        **kwargs: bool,
+    ) -> BaseModelOutputWithPastAndCrossAttentions:
+        """Read the targets; to show attention weights, this call computes attention the eager way."""
+        past_key_values = self._cache(past_key_values, use_cache)
+        seen = target_cache(past_key_values)
+        hidden = self.embed(input_ids, inputs_embeds, attention_mask, seen)
+        if encoder_hidden_states is None or len(encoder_hidden_states) != len(hidden):
+            sources = 0 if encoder_hidden_states is None else len(encoder_hidden_states)
+            raise ValueError(
+                f"decoder_input_ids has {len(hidden)} row(s), but the source {sources}: give as many targets as sources"
+            )
+        implementation = self.attention_implementation(output_attentions)
+        dropout = self.weights_dropout()
+        masked = causal_attention(implementation, hidden, attention_mask, seen, dropout=dropout)
+        source, cross = encoder_hidden_states, masked
+        if self.length_transform is None:
+            cross = bidirectional_attention(implementation, hidden, encoder_attention_mask, source, dropout=dropout)
+        else:
+            source_positions = bounded_positions(source, encoder_attention_mask, self.longest_input)
+            positions = bounded_positions(hidden, attention_mask, self.longest_input, cache=seen)
+            source = self.length_transform(source, encoder_attention_mask, source_positions, positions)
+        for layer in self.layers:
+            hidden = layer(hidden, masked, source, cross, past_key_values=past_key_values)
+        return BaseModelOutputWithPastAndCrossAttentions(
+            last_hidden_state=self.final_norm(hidden), past_key_values=past_key_values if use_cache else None
+        )
+
+    def _cache(self, given: Any, use_cache: bool | None) -> EncoderDecoderCache | None:
+        """The cache of a call: the one given, or a new one if one is asked for."""
+        if given is None and use_cache:
+            config = self.config.get_text_config(decoder=True)
+            return EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))
+        if given is not None and not isinstance(given, EncoderDecoderCache):
+            raise ValueError(
+                f"past_key_values is a {type(given).__name__}; keys and values of target and source are needed, "
+                "EncoderDecoderCache(DynamicCache(), DynamicCache())"
+            )
+        return given
