@@ -419,6 +419,42 @@ def predict(
     _run("predict", name=model, files=files or ["-"], json=json, batch_size=batch_size, **options)
 
 
+@app.command(short_help="Translate each line.")
+def translate(
+    model: Model,
+    files: Files = None,
+    beams: Annotated[
+        int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
+    ] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Of beam search: log P / length ** PENALTY decides; above 0 favours long ones.")
+    ] = None,
+    number: Annotated[
+        int, typer.Option(min=1, help="Translations of each line, best first; needs so many --beams.")
+    ] = 1,
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most tokens of a translation; by default twice as many as the line has, and ten."),
+    ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option("--max-length", "--max_length", min=2, help="Tokens to keep of a line that has more."),
+    ] = None,
+    json: Json = False,
+    batch_size: BatchSize = 32,
+) -> None:
+    """Print the translation of each line of files or of standard input, by any encoder-decoder.
+
+    An empty line gives an empty line, so that the lines of both sides stay aligned.
+    """
+    if number > 1 and number > (beams or 1):
+        raise typer.BadParameter(f"--number {number} needs --beams {number} at least")
+    given = {"num_beams": beams, "length_penalty": length_penalty, "max_new_tokens": max_new_tokens}
+    options = {name: value for name, value in {**given, "max_length": max_length}.items() if value is not None}
+    options |= {"num_return_sequences": number} if number > 1 else {}
+    _run("translate", name=model, files=files or ["-"], options=options, json=json, batch_size=batch_size)
+
+
 @app.command(
     short_help="Measures of a model on a task: GLUE, tagging, multiple choice, ...",
     context_settings={"ignore_unknown_options": True},  # they are words of FILE then, and _split_data_options looks
