@@ -53,6 +53,11 @@ from hf_lecture_models.models.recurrent import (
     RecurrentForTokenClassification,
     RecurrentModel,
 )
+from hf_lecture_models.models.recurrent_seq2seq import (
+    RecurrentSeq2SeqConfig,
+    RecurrentSeq2SeqForConditionalGeneration,
+    RecurrentSeq2SeqModel,
+)
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.models.vit import (
     LectureViTConfig,
@@ -131,6 +136,9 @@ __all__ = [
     "RecurrentForSequenceClassification",
     "RecurrentForTokenClassification",
     "RecurrentModel",
+    "RecurrentSeq2SeqConfig",
+    "RecurrentSeq2SeqForConditionalGeneration",
+    "RecurrentSeq2SeqModel",
     "SelfAttentionConfig",
     "SelfAttentionForCausalLM",
     "SelfAttentionModel",

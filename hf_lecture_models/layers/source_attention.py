@@ -1,0 +1,65 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What recurrent decoders read of a source: attention with one head, and the maxout layer before their softmax.
+
+Bahdanau, Cho & Bengio, "Neural machine translation by jointly learning to align and translate", ICLR 2015, A.1.2;
+Luong, Pham & Manning, "Effective approaches to attention-based neural machine translation", EMNLP 2015, equations 5-8;
+Goodfellow et al., "Maxout networks", ICML 2013. The transformers' attention is another: `layers/attention.py`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def attention_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """softmax over the real tokens of the source.
+
+    >>> attention_weights(torch.zeros(1, 1, 3), torch.tensor([[True, True, False]]))
+    tensor([[[0.5000, 0.5000, 0.0000]]])
+
+    Args:
+        scores: (batch, target, source).
+        mask: (batch, source) bool, True = real token; None where all are.
+
+    Returns:
+        (batch, target, source); each row adds up to 1, in a source without real tokens over its padding.
+    """
+    if mask is not None:
+        scores = scores.masked_fill(~mask.unsqueeze(1), torch.finfo(scores.dtype).min)
+    return scores.softmax(-1)
+
+
+class AdditiveScore(nn.Module):
+    """e_j = v_a · tanh(W_a s + U_a h_j), where U_a h_j is given: it is the same for every s.
+
+    Args:
+        target_size: width of s.
+        size: width of U_a h_j.
+    """
+
+    def __init__(self, target_size: int, size: int):
+        super().__init__()
+        self.W_a = nn.Linear(target_size, size, bias=False)
+        self.v_a = nn.Linear(size, 1, bias=False)
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        """s (batch, target_size) and U_a h_j (batch, source, size) -> the scores e, (batch, source)."""
+        return self.v_a(torch.tanh(self.W_a(state).unsqueeze(1) + keys)).squeeze(-1)
+
+
+class Maxout(nn.Module):
+    """Of each pair of linear units the larger: t_k = max(x_{2k-1}, x_{2k}) with x = W u + b.
+
+    >>> layer = Maxout(3, 2)
+    >>> layer(torch.ones(5, 3)).shape
+    torch.Size([5, 2])
+    """
+
+    def __init__(self, input_size: int, output_size: int):
+        super().__init__()
+        self.linear = nn.Linear(input_size, 2 * output_size)
+
+    def forward(self, u: Tensor) -> Tensor:
+        """(..., input_size) -> (..., output_size)."""
+        return self.linear(u).unflatten(-1, (-1, 2)).amax(-1)
