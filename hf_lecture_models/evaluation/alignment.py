@@ -74,8 +74,8 @@ def _align(model: Any, tokenizer: Any, target_tokenizer: Any, one: Translation) 
     weights = getattr(outputs, "cross_attentions", None) or ()
     if not weights or any(layer is None for layer in weights):
         raise ValueError(
-            f"{type(model).__name__} has no attention from target to source, so it shows no alignment; one whose source "
-            "is a single vector has none"
+            f"{type(model).__name__} gives no attention weights from target to source, so there is no alignment; "
+            "choose a model whose decoder attends to the source"
         )
     source_words, columns = words_of(tokenizer, one.source_ids)
     target_words, rows = words_of(target_tokenizer, one.ids)

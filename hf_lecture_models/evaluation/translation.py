@@ -104,6 +104,21 @@ def translate(model: Any, tokenizer: Any, sources: Sequence[str], **options: Any
     return [translations[0] for translations in translate_n_best(model, tokenizer, sources, **options)]
 
 
+def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> Translation:
+    """A translation that somebody else has made, in tokens.
+
+    Raises:
+        ValueError: a side is blank, or longer than the model reads.
+    """
+    (source_ids,) = encode_sources(model, tokenizer, [source], where=lambda _: "the source")
+    target_tokenizer = target_tokenizer_of(model, tokenizer)
+    ids = target_tokenizer(text_target=target, verbose=False)["input_ids"]
+    longest = longest_side(model, target_tokenizer)
+    if not target.strip() or len(ids) > longest:
+        raise ValueError("the target is blank" if not target.strip() else f"the target has more than {longest} tokens")
+    return Translation(target, source_ids, ids)
+
+
 def target_tokenizer_of(model: Any, tokenizer: Any) -> Any:
     """What the decoder writes with: of a pair the second one, of a model with two vocabularies the one beside it."""
     folder = getattr(model.config, "target_tokenizer", None)

@@ -27,9 +27,9 @@ class MachineTranslationPipeline(Pipeline):
         translator("Je suis étudiant", num_beams=5, num_return_sequences=5)     # a list, best first
 
     With `alignment=True` each result has `alignment`, a dict of `source` and `target`, the words of both, and
-    `weights`, a row for each word of the target: how much its tokens attended to each word of the source, the mean over
-    layers and heads of the decoder's cross-attention, which adds up to one. Of beam search each result has its `score` too,
-    the log-probability divided by length ** length_penalty.
+    `weights`, a row for each word of the target: how much its tokens attended to each word of the source. It is the
+    mean over layers and heads of the decoder's cross-attention, and adds up to one. Of beam search each result has its
+    `score` too, the log-probability divided by length ** length_penalty.
 
     Other options, at construction or per call: `max_length`, to cut longer sources; `max_new_tokens`, of a translation,
     by default twice as many as its source has, and ten; and those of `model.generate`: `num_beams`, `length_penalty`,

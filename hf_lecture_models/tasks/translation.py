@@ -6,6 +6,7 @@ One subword vocabulary serves both languages, unless `joint_vocabulary` is false
 folder of its own beside the model (see `tokenization.pairs`).
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,18 +25,26 @@ from hf_lecture_models.evaluation.translation import (
 )
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
-from hf_lecture_models.tasks.factories import load_checkpoint, load_tokenizer, make_model, make_tokenizer, tell
+from hf_lecture_models.tasks.factories import (
+    field_names,
+    load_checkpoint,
+    load_tokenizer,
+    make_model,
+    make_tokenizer,
+    tell,
+)
 from hf_lecture_models.tasks.french_english import french_english_pairs
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation_rows import PairsRecipe, find_blank, keep_rows, read_pairs, refuse_blanks
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER, TokenizerPair, with_target_tokenizer
+from hf_lecture_models.trainer.averaging import keep_average
 from hf_lecture_models.trainer.batches import Batches, ShuffledBatches
 from hf_lecture_models.trainer.data import Rows
 from hf_lecture_models.trainer.pair_batches import BatchesByTokens, PairCollator
 from hf_lecture_models.trainer.recipe import setting
 
 if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
+    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
 
 GRAMMAR = "french_english"
 _EVALUATION_BATCH = 32
@@ -75,7 +84,17 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
     tokenizer: dict[str, Any] = setting(
         {"type": "bpe", "form": "bytes", "vocab_size": 8000}, "type word, bpe, char or byte; options of its train()"
     )
-    model: dict[str, Any] = setting({"model_type": "marian"}, "model_type and the fields of its config")
+    model: dict[str, Any] = setting(
+        {
+            "model_type": "lecture_recurrent_seq2seq",
+            "cell_type": "gru",
+            "hidden_size": 96,
+            "bidirectional_encoder": True,
+            "attention_type": "additive",
+        },
+        "model_type and the fields of its config",
+    )
+    learning_rate: float = setting(3e-3, "learning rate after warm-up", least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -190,6 +209,30 @@ class Translation(Task[TranslationRecipe]):
             encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
         return super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
 
+    def train(
+        self,
+        model: Any,
+        processor: Any,
+        data: Rows,
+        validation_data: Rows | None,
+        recipe: TranslationRecipe,
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        quiet: bool = False,
+    ) -> "TrainingResult":
+        """As any task; then the mean of the newest checkpoints is kept, where it is the best, or nothing is measured.
+
+        Raises:
+            ValueError, FloatingPointError, OSError: as of any task.
+        """
+        options: dict[str, Any] = {"output_dir": output_dir, "resume": resume, "quiet": quiet}
+        result = super().train(model, processor, data, validation_data, recipe, **options)
+        if not recipe.average_checkpoints or result.stopped.startswith("SIG") or os.environ.get("RANK", "0") != "0":
+            return result
+        evaluation = self.evaluation(model, processor, validation_data, recipe)
+        return keep_average(model, result, recipe.average_checkpoints, evaluation)
+
     def _translations(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> list[str]:
         training = model.training
         found = translate(
@@ -247,7 +290,7 @@ def _tokenizer_of_each(options: Mapping[str, Any], sources: list[str], targets: 
 
 def _special_fields(model_type: str | None, processor: Any) -> dict[str, Any]:
     """Fields of an encoder-decoder's configuration that follow from the tokenizer, where it has them."""
-    names = CONFIG_MAPPING[model_type]().to_dict() if model_type in CONFIG_MAPPING else {}
+    names = field_names(CONFIG_MAPPING[model_type]) if model_type in CONFIG_MAPPING else []
     start = processor.bos_token_id if processor.bos_token_id is not None else processor.pad_token_id
     fields = {"decoder_start_token_id": start, "forced_eos_token_id": None, "is_encoder_decoder": True}
     if isinstance(processor, TokenizerPair):
