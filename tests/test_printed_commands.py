@@ -63,6 +63,7 @@ STANDS_FOR = [
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
+    (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('translation_tiny')}"),
     (r"(train_image_classifier.py|train_masked_images.py) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
@@ -110,6 +111,12 @@ NOT_RUN = {
     ),
     r"python training/finetune_squad.py --.*": (
         "it needs a model and files of questions; tests/training/test_finetune_squad.py runs the script on such files"
+    ),
+    r"python training/train_translation.py --output_dir OUT --train_files .*": (
+        "it needs line-aligned files; tests/training/test_train_translation.py runs the script on such files"
+    ),
+    r"python training/train_translation.py --output_dir OUT && .*": (
+        "it trains for a minute; tests/training/test_train_translation.py runs both commands"
     ),
     r"python training/train_image_classifier.py --train_files .*": (
         "it needs a folder of images and a model; tests/tasks/test_image_classification.py trains on such folders"
