@@ -35,7 +35,7 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from transformers.utils import logging  # noqa: E402
 
-pytest.register_assert_rewrite("tests.model_tests")
+pytest.register_assert_rewrite("tests.model_tests", "tests.seq2seq_tests")
 
 import hf_lecture_models  # noqa: E402  registers every model
 from hf_lecture_models.hub import flatten as flattening  # noqa: E402

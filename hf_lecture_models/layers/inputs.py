@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 
-def token_ids(input_ids: Tensor, allow_empty: bool = False) -> Tensor:
-    """`input_ids` (batch, seq), of any integer type, as int64.
+def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_ids") -> Tensor:
+    """`input_ids` (batch, seq), of any integer type, as int64; an error calls them `name`.
 
     Raises:
         ValueError: they are no tensor of integers, or of another shape; there are no rows, or, unless `allow_empty`,
@@ -19,19 +19,19 @@ def token_ids(input_ids: Tensor, allow_empty: bool = False) -> Tensor:
     """
     if not isinstance(input_ids, Tensor):
         raise ValueError(
-            f"input_ids is a {type(input_ids).__name__}, but a tensor (batch, seq) is needed: "
+            f"{name} is a {type(input_ids).__name__}, but a tensor (batch, seq) is needed: "
             "inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)"
         )
     if input_ids.is_floating_point() or input_ids.dtype == torch.bool:
-        raise ValueError(f"input_ids are of type {input_ids.dtype}; ids are integers: give input_ids.long()")
+        raise ValueError(f"{name} are of type {input_ids.dtype}; ids are integers: give {name}.long()")
     if input_ids.dim() != 2:
-        raise ValueError(f"input_ids has shape {tuple(input_ids.shape)}; (batch, seq) is needed: add input_ids[None]")
+        raise ValueError(f"{name} has shape {tuple(input_ids.shape)}; (batch, seq) is needed: add {name}[None]")
     batch, seq = input_ids.shape
     _check_size(batch, max(seq, 1) if allow_empty else seq)
     return input_ids.long()
 
 
-def check_token_ids(input_ids: Tensor, vocab_size: int) -> None:
+def check_token_ids(input_ids: Tensor, vocab_size: int, name: str = "input_ids") -> None:
     """Refuse ids outside of 0 to `vocab_size` - 1; no check while tracing, which cannot ask for values.
 
     A GPU is waited for. Where vectors are looked up it need not be: there it stops by itself ("device-side assert").
@@ -41,7 +41,7 @@ def check_token_ids(input_ids: Tensor, vocab_size: int) -> None:
     """
     if (found := out_of_range(input_ids, vocab_size)) is not None:
         raise ValueError(
-            f"input_ids hold {found}; the model has the tokens 0 to {vocab_size - 1} "
+            f"{name} hold {found}; the model has the tokens 0 to {vocab_size - 1} "
             f"(vocab_size={vocab_size}): use the tokenizer that was saved with it"
         )
 
@@ -58,7 +58,7 @@ def out_of_range(indices: Tensor, size: int) -> int | None:
     return highest if highest >= size else lowest if lowest < 0 else None
 
 
-def look_up(embed_tokens: nn.Module, ids: Tensor) -> Tensor:
+def look_up(embed_tokens: nn.Module, ids: Tensor, name: str = "input_ids") -> Tensor:
     """(batch, seq, size): the vectors of `ids` (batch, seq).
 
     Raises:
@@ -68,12 +68,16 @@ def look_up(embed_tokens: nn.Module, ids: Tensor) -> Tensor:
         return embed_tokens(ids)
     except IndexError:
         # Looked for only now, the id costs nothing where all is well.
-        check_token_ids(ids, len(embed_tokens.weight))  # type: ignore[arg-type]
+        check_token_ids(ids, len(embed_tokens.weight), name)  # type: ignore[arg-type]
         raise
 
 
-def input_vectors(embed_tokens: nn.Module, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Tensor:
+def input_vectors(
+    embed_tokens: nn.Module, input_ids: Tensor | None, inputs_embeds: Tensor | None, prefix: str = ""
+) -> Tensor:
     """(batch, seq, size): the vectors of `input_ids` (batch, seq), or `inputs_embeds` in their place.
+
+    An error calls them so, with `prefix` ("decoder_") in front.
 
     Raises:
         ValueError: neither or both are given, or they hold no tokens; ids that are no integers, of another shape, or
@@ -83,12 +87,13 @@ def input_vectors(embed_tokens: nn.Module, input_ids: Tensor | None, inputs_embe
     torch.Size([1, 2, 4])
     """
     if (input_ids is None) == (inputs_embeds is None):
-        raise ValueError("give either input_ids or inputs_embeds")
+        raise ValueError(f"give either {prefix}input_ids or {prefix}inputs_embeds")
     if input_ids is not None:
-        return look_up(embed_tokens, token_ids(input_ids))
+        name = f"{prefix}input_ids"
+        return look_up(embed_tokens, token_ids(input_ids, name=name), name)
     assert inputs_embeds is not None
     if inputs_embeds.dim() != 3:
-        raise ValueError(f"inputs_embeds has shape {tuple(inputs_embeds.shape)}; (batch, seq, size) is needed")
+        raise ValueError(f"{prefix}inputs_embeds has shape {tuple(inputs_embeds.shape)}; (batch, seq, size) is needed")
     _check_size(*inputs_embeds.shape[:2])
     return inputs_embeds
 

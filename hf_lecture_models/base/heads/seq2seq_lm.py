@@ -124,6 +124,15 @@ class Seq2SeqLMHead(ModelHead):
             )
         return shift_right(labels, self.config.decoder_start_token_id, self.config.pad_token_id)
 
+    def _prepare_text_encoder_decoder_kwargs_for_generation(
+        self, inputs_tensor: Tensor, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        # Seq2SeqTrainer hands generate() the labels too; transformers would give them to the encoder.
+        model_kwargs.pop("labels", None)
+        return super()._prepare_text_encoder_decoder_kwargs_for_generation(  # type: ignore[misc]
+            inputs_tensor, model_kwargs, *args, **kwargs
+        )
+
 
 def shift_right(labels: Tensor, start_token_id: int, pad_token_id: int) -> Tensor:
     """`start_token_id`, then each row of `labels` (batch, target) but its last, with padding in the place of -100.

@@ -1,6 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the recurrent encoder-decoders."""
 
+import copy
+from typing import Any
+
 from huggingface_hub.dataclasses import strict
 
 from hf_lecture_models.base.configuration import LectureConfig
@@ -88,7 +91,7 @@ class RecurrentSeq2SeqConfig(LectureConfig):
         return self.decoder_vocab_size or self.vocab_size
 
     def check_fields(self) -> None:
-        """Refuse fields that nothing would read, untieable sizes and target tokens outside the target vocabulary."""
+        """Refuse fields that nothing would read, and untieable sizes."""
         if self.attention_type != "none" and self.context != "first_state":
             raise ValueError(
                 f"RecurrentSeq2SeqConfig.context is {self.context!r} with attention_type={self.attention_type!r}: it "
@@ -107,11 +110,21 @@ class RecurrentSeq2SeqConfig(LectureConfig):
             )
         if not self.is_encoder_decoder:
             raise ValueError("RecurrentSeq2SeqConfig.is_encoder_decoder is always True; leave it out")
-        for name in ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"):
-            given = getattr(self, name)
-            for value in given if isinstance(given, list) else [given]:
-                if value is not None and value >= self.target_vocab_size:
-                    raise ValueError(
-                        f"RecurrentSeq2SeqConfig.{name} is {value}, outside the target vocabulary of "
-                        f"{self.target_vocab_size} (decoder_vocab_size); give the target tokenizer's own id"
-                    )
+
+    def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> Any:
+        """The configuration; with `decoder=True` a copy that calls the target vocabulary's size `vocab_size`."""
+        if not decoder or encoder:
+            return self
+        config = copy.deepcopy(self)
+        config.vocab_size = self.target_vocab_size
+        return config
+
+    def _check_token_id(self, name: str, given: int | list[int] | None) -> None:
+        # All are the target's: of the source's padding, its mask tells.
+        for value in given if isinstance(given, list) else [given]:
+            if value is not None and not 0 <= value < self.target_vocab_size:
+                raise ValueError(
+                    f"RecurrentSeq2SeqConfig.{name} is {value}, outside the target vocabulary of "
+                    f"{self.target_vocab_size} (ids 0 to {self.target_vocab_size - 1}); give the target tokenizer's "
+                    "own id and its size, as decoder_vocab_size, or with one vocabulary vocab_size"
+                )

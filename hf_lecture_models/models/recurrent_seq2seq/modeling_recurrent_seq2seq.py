@@ -107,7 +107,12 @@ class RecurrentSeq2SeqModel(RecurrentSeq2SeqPreTrainedModel):
             encoder_outputs = self.encoder(input_ids, attention_mask, inputs_embeds, return_dict=True, **kwargs)
         encoded = _of_this_encoder(encoder_outputs)
         words = self.encoder if self.config.decoder_vocab_size is None else self.decoder
-        embeds = input_vectors(words.embed_tokens, decoder_input_ids, decoder_inputs_embeds)  # type: ignore[arg-type]
+        embeds = input_vectors(words.embed_tokens, decoder_input_ids, decoder_inputs_embeds, "decoder_")
+        if len(embeds) != len(encoded.last_hidden_state):
+            raise ValueError(
+                f"decoder_input_ids has {len(embeds)} row(s), but the source {len(encoded.last_hidden_state)}: give as "
+                "many targets as sources"
+            )
         outputs = self.decoder(
             embeds,
             encoded,
@@ -149,6 +154,19 @@ class RecurrentSeq2SeqForConditionalGeneration(Seq2SeqLMHead, RecurrentSeq2SeqPr
         words = "encoder" if config.decoder_vocab_size is None else "decoder"
         self._tied_weights_keys = {"lm_head.weight": f"model.{words}.embed_tokens.weight"}
         self.post_init()
+
+    def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """As transformers', for the one vocabulary that source and target share.
+
+        Raises:
+            ValueError: they have two.
+        """
+        if self.config.decoder_vocab_size is not None and new_num_tokens is not None:
+            raise ValueError(
+                f"{type(self).__name__} has two vocabularies, and resize_token_embeddings names none: build a model "
+                "with other vocab_size and decoder_vocab_size, and copy the weights"
+            )
+        return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)
 
 
 def _of_this_encoder(outputs: Any) -> RecurrentEncoderOutput:
