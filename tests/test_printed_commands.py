@@ -63,7 +63,7 @@ STANDS_FOR = [
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
-    (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('translation_tiny')}"),
+    (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_seq2seq_tiny')}"),
     (r"(train_image_classifier.py|train_masked_images.py) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
@@ -115,6 +115,9 @@ NOT_RUN = {
     r"python training/train_translation.py --output_dir OUT --train_files .*": (
         "it needs line-aligned files; tests/training/test_train_translation.py runs the script on such files"
     ),
+    r"python training/train_translation.py training/recipes/\w+_multi30k_\w+.yaml": (
+        "it needs Multi30k and takes half an hour; tests/training/test_recipes.py reads the recipe"
+    ),
     r"python training/train_translation.py --output_dir OUT && .*": (
         "it trains for a minute; tests/training/test_train_translation.py runs both commands"
     ),
@@ -130,7 +133,9 @@ NOT_RUN = {
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),
-    r"hf-lecture (\{\}|evaluate|predict|generate --interactive|rank --scores|see \w+)": "no command: a verb's name",
+    r"hf-lecture (\{\}|evaluate|predict|translate|generate --interactive|rank --scores|see \w+)": (
+        "no command: a verb's name"
+    ),
 }
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}

@@ -147,8 +147,9 @@ class Translation(Task[TranslationRecipe]):
     def processor(self, recipe: TranslationRecipe, data: Rows) -> Any:
         """The tokenizer, which puts nothing but the end of text around either side; or a pair of two such."""
         if recipe.from_pretrained:
+            tokenizer = load_tokenizer(recipe.from_pretrained)
             config = AutoConfig.from_pretrained(recipe.from_pretrained)
-            return with_target_tokenizer(load_tokenizer(recipe.from_pretrained), config, recipe.from_pretrained)
+            return with_target_tokenizer(tokenizer, config, recipe.from_pretrained)
         sides = data.columns["source"], data.columns["target"]
         if recipe.joint_vocabulary:
             return _new_tokenizer(recipe.tokenizer, [*sides[0], *sides[1]])

@@ -31,10 +31,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, count in (("T", 8), ("V", 3)):
         for language, lines in (("fr", SOURCES), ("en", TARGETS)):
             Path(f"{name}.{language}.txt").write_text("".join(f"{line}\n" for line in lines[:count]), encoding="utf-8")
-    recipe: dict[str, Any] = {"train_files": ["T.fr.txt", "T.en.txt"], "validation_files": ["V.fr.txt", "V.en.txt"]}
-    recipe |= {"model": MODELS["ours"], "batch_tokens": 40, "log_every": 1, "validation_beams": 2}
+    recipe: dict[str, Any] = {"model": MODELS["ours"], "batch_tokens": 40, "log_every": 1, "validation_beams": 2}
     Path("recipe.yaml").write_text(json.dumps(recipe), encoding="utf-8")
     return tmp_path
+
+
+FILES = ["--train_files", "[T.fr.txt, T.en.txt]", "--validation_files", "[V.fr.txt, V.en.txt]"]
 
 
 def in_process(*arguments: Any) -> Any:
@@ -43,7 +45,9 @@ def in_process(*arguments: Any) -> Any:
 
 def test_line_aligned_files_make_a_translator(place: Path) -> None:
     Path("more.txt").write_text("Je suis là\nOui\n", encoding="utf-8")
-    done = ForkedPython(SCRIPT, "recipe.yaml", "--output_dir", "OUT", "--max_steps", 2, "--predict_files", "more.txt")
+    done = ForkedPython(
+        SCRIPT, "recipe.yaml", *FILES, "--output_dir", "OUT", "--max_steps", 2, "--predict_files", "more.txt"
+    )
     out, err = done.communicate()
     assert done.returncode == 0, err
     assert re.fullmatch(
@@ -61,7 +65,7 @@ def test_what_a_recipe_cannot_say(place: Path) -> None:
         (["--label_smoothing", "1"], "label_smoothing must be below 1"),
     ):
         with pytest.raises(SystemExit, match=re.escape(message)) as stopped:
-            run_task(Translation(), ["recipe.yaml", *arguments, "--output_dir", "OUT"], "")
+            run_task(Translation(), ["recipe.yaml", *FILES, *arguments, "--output_dir", "OUT"], "")
         assert "\n" not in str(stopped.value.code)
         assert not Path("OUT").exists()
 
@@ -69,14 +73,14 @@ def test_what_a_recipe_cannot_say(place: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["no", "bf16"])
 def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path, precision: str) -> None:
-    check_stopped_and_resumed(SCRIPT, ["recipe.yaml", "--mixed_precision", f"'{precision}'"], in_process)
+    check_stopped_and_resumed(SCRIPT, ["recipe.yaml", *FILES, "--mixed_precision", f"'{precision}'"], in_process)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["no", "bf16"])
 def test_two_processes_train_as_one(place: Path, precision: str) -> None:
     options = f"--epochs 3 --learning_rate 0.1 --optimizer sgd --mixed_precision '{precision}' --accumulation_steps"
-    command = ["recipe.yaml", *options.split()]
+    command = ["recipe.yaml", *FILES, *options.split()]
     out, err = run_workers(SCRIPT, *command, 2, "--output_dir", "two", "--num_processes", 2)
     assert "in 2 process(es)" in err
     assert out.count("best validation bleu") == 1
