@@ -561,11 +561,18 @@ def neighbours(
     picture: Annotated[
         Path | None, typer.Option(help="Draw words and neighbours in two dimensions into this file (.png, .svg, .pdf).")
     ] = None,
+    analogy: Annotated[
+        bool, typer.Option("--analogy", help="Three words a, b, c: print the words d such that a is to b as c is to d.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Print the words nearest to each WORD in the model's embeddings, with their similarity."""
     options = {"k": number, "which": "output" if output else "input", "metric": metric.value}
-    options["mean_of_pieces"] = mean_of_pieces
+    options |= {"mean_of_pieces": mean_of_pieces, "analogy": analogy}
+    if analogy and (metric is not Metric.cosine or mean_of_pieces or picture is not None):
+        raise typer.BadParameter(
+            "--analogy compares whole words by the cosine and draws nothing; leave the other options out"
+        )
     _run("neighbours", name=model, words=words, options=options, picture=picture, json=json)
 
 

@@ -393,6 +393,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
 
     # Other programs
 
+    @pytest.mark.once_per_model
     def test_trainer_generates_and_accumulates(self, tmp_path: Path) -> None:
         """Seq2SeqTrainer: in any number of parts it is plain descent on the batch; it evaluates what is generated."""
         pytest.importorskip("accelerate")

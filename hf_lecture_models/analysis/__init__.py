@@ -29,6 +29,7 @@ from hf_lecture_models.analysis.segmentation import (
     segmentation_steps,
 )
 from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
+from hf_lecture_models.analysis.word_tests import solve_analogy
 
 __all__ = [
     "AttentionMaps",
@@ -57,6 +58,7 @@ __all__ = [
     "save_surprisal",
     "save_table",
     "segmentation_steps",
+    "solve_analogy",
     "step_jacobians",
     "untrained",
 ]

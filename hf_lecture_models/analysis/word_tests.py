@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.analysis.neighbours import embedding_table, special_ids
+from hf_lecture_models.analysis.neighbours import Neighbour, embedding_table, special_ids
 
 # Questions that are answered at once.
 _QUESTIONS = 512
@@ -157,6 +157,42 @@ def word_analogies(
         results[name] = AnalogyResult(right, len(known), len(questions) - len(known))
     all_of = (sum(getattr(result, name) for result in results.values()) for name in ("right", "asked", "unknown"))
     return results | {"total": AnalogyResult(*all_of)}
+
+
+def solve_analogy(
+    model_or_embeddings: nn.Module | Tensor,
+    tokenizer: Any,
+    words: Sequence[str],
+    k: int = 10,
+    which: str = "input",
+) -> tuple[Neighbour, ...]:
+    """The `k` words d, the best first, of which it can best be said that a is to b as c is to d.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.from_words(["man", "king", "woman", "queen", "cat"])
+    >>> vectors = torch.tensor([[0, 0], [1, 0], [1, 1], [-1, 0], [-1, 1], [1, -1], [0, 0], [0, 0], [0, 0]]).float()
+    >>> [answer.word for answer in solve_analogy(vectors, tokenizer, ["man", "king", "woman"], k=1)]
+    ['queen']
+
+    Args:
+        model_or_embeddings, which: as for `nearest_neighbours`.
+        words: a, b and c, as the vocabulary spells them.
+
+    Raises:
+        ValueError: there are not three words, or one is unknown or has a vector of zeros; fewer than `k` are left.
+    """
+    if isinstance(words, str) or len(words) != 3:
+        raise ValueError(f"an analogy has three words, a is to b as c is to what is sought, not {words!r}")
+    table, ids = _unit_vectors(model_or_embeddings, tokenizer, which)
+    if unknown := [word for word in words if word not in ids]:
+        raise ValueError(f"the word {unknown[0]!r} is not in the vocabulary or has no vector; check its spelling")
+    others = torch.tensor([id_ for word, id_ in ids.items() if word not in words])
+    if not 1 <= k <= len(others):
+        raise ValueError(f"k must be from 1 to {len(others)}, the number of other words, not {k}")
+    a, b, c = (table[ids[word]] for word in words)
+    best = (table[others] @ nn.functional.normalize(b - a + c, dim=0)).topk(k)
+    near = zip(others[best.indices].tolist(), best.values.tolist(), strict=True)
+    return tuple(Neighbour(tokenizer.convert_ids_to_tokens(id_), id_, cosine) for id_, cosine in near)
 
 
 def _right(table: Tensor, words: Tensor, questions: Tensor) -> int:

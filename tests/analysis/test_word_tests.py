@@ -10,7 +10,13 @@ import pytest
 import torch
 
 from hf_lecture_models import Word2VecConfig, Word2VecModel, WordTokenizer
-from hf_lecture_models.analysis.word_tests import read_analogies, read_word_pairs, word_analogies, word_similarity
+from hf_lecture_models.analysis.word_tests import (
+    read_analogies,
+    read_word_pairs,
+    solve_analogy,
+    word_analogies,
+    word_similarity,
+)
 
 WORDS = [f"w{number}" for number in range(12)]
 
@@ -55,6 +61,11 @@ def test_gensim_finds_the_same(model: Any, tmp_path: Path) -> None:
     )
     assert result.accuracy == pytest.approx(accuracy)
     assert 0 < result.right < result.asked < len(rows)
+    a, b, c = (f"w{number}" for number in (1, 2, 3))
+    expected = theirs.most_similar(positive=[b, c], negative=[a], topn=5)
+    answers = solve_analogy(model, TOKENIZER, [a, b, c], k=5)
+    assert [answer.word for answer in answers] == [word for word, _ in expected]
+    assert [answer.similarity for answer in answers] == pytest.approx([cosine for _, cosine in expected], abs=1e-6)
 
 
 def test_sections_and_nothing_known(model: Any) -> None:

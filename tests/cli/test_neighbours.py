@@ -4,6 +4,7 @@
 import json
 
 from hf_lecture_models.analysis.neighbours import nearest_neighbours
+from hf_lecture_models.analysis.word_tests import solve_analogy
 from hf_lecture_models.loading import load_model
 
 
@@ -29,3 +30,24 @@ def test_neighbours(run, network, folder, tmp_path):
         status, out, err = run("neighbours", *arguments)
         assert (status, out, len(err.splitlines())) == (1, "", 1)
         assert message in err
+
+
+def test_analogies(run, network):
+    model, tokenizer = load_model(str(network))
+    words = ["cat", "dog", "the"]
+    expected = solve_analogy(model, tokenizer, words, k=2)
+    status, out, _ = run("neighbours", network, *words, "--analogy", "-k", 2)
+    assert status == 0
+    assert out.split() == [part for n in expected for part in (n.word, f"{n.similarity:.3f}")]
+    row = json.loads(run("neighbours", network, *words, "--analogy", "-k", 1, "--json")[1])
+    assert row["analogy"] == words
+    assert row["answers"][0]["word"] == expected[0].word
+    for arguments, message in [
+        (["cat", "dog"], "three words"),
+        (["cat", "dog", "zebra"], "'zebra' is not in the vocabulary"),
+        ([*words, "-k", 99], "k must be from 1 to"),
+    ]:
+        status, out, err = run("neighbours", network, *arguments, "--analogy")
+        assert (status, out) == (1, "")
+        assert message in err
+    assert run("neighbours", network, *words, "--analogy", "--metric", "euclidean")[0] == 2

@@ -48,7 +48,7 @@ def test_a_page_begins_with_plain_words(page: Path) -> None:
     assert title == "Read this first"
     assert 5 <= len(words.strip().splitlines()) <= 7
     assert "predict" in words or "class" in words
-    assert re.search(r"WikiText-2|SST|digits", words), "what it can do"
+    assert re.search(r"WikiText-2|SST|digits|Multi30k", words), "what it can do"
     assert "CPU" in words or "an hour" in words, "what it costs"
     assert "Use it " in words
     assert re.search(r"In the lecture:\s[RNY]", words)

@@ -76,15 +76,15 @@ class AdditiveLayer(GradientCheckpointingLayer):
         self, words: Tensor, state: State, mask: Tensor | None, memory: Tensor, keys: Tensor, source_mask: Tensor | None
     ) -> tuple[Tensor, State, Tensor, Tensor]:
         """The outputs, the state after them, all contexts c_i (batch, target, source_size) and the weights α."""
-        outputs, contexts, weights = [], [], []
+        steps: list[tuple[Tensor, Tensor, Tensor]] = []
         for step in range(words.shape[1]):
             alpha = attention_weights(self.score(state[0], keys).unsqueeze(1), source_mask)  # (batch, 1, source)
             context = alpha @ memory
             given = torch.cat((words[:, step : step + 1], context), -1)
             output, state = self.recurrence(given, state, None if mask is None else mask[:, step : step + 1])
-            for made, one in ((outputs, output), (contexts, context), (weights, alpha)):
-                made.append(one)
-        return torch.cat(outputs, 1), state, torch.cat(contexts, 1), torch.cat(weights, 1)
+            steps.append((output, context, alpha))
+        outputs, contexts, weights = (torch.cat(made, 1) for made in zip(*steps, strict=True))
+        return outputs, state, contexts, weights
 
 
 class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
@@ -151,9 +151,12 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
         **kwargs: bool,
     ) -> BaseModelOutputWithPastAndCrossAttentions:
         """Read the target's word vectors (batch, target, input_size), from s_0 on or from `past_key_values`."""
-        words, memory = self.dropout(inputs_embeds), encoder_outputs.last_hidden_state
+        words = self.dropout(inputs_embeds)
         mask = padding_mask(attention_mask, words)
-        source = Source(memory, encoder_outputs.last_states, padding_mask(encoder_attention_mask, memory))
+        memory, last = encoder_outputs.last_hidden_state, encoder_outputs.last_states
+        assert memory is not None
+        assert last is not None
+        source = Source(memory, last, padding_mask(encoder_attention_mask, memory))
         states = self._start(past_key_values, source)
         hidden, state, *seen = self.first_layer(words, states[0], mask, source)
         after = [state]

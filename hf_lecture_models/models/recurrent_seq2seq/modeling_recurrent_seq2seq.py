@@ -5,7 +5,7 @@ Sutskever, Vinyals & Le, "Sequence to sequence learning with neural networks", N
 sources); Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical machine translation",
 EMNLP 2014 (the context at every step); Bahdanau, Cho & Bengio, "Neural machine translation by jointly learning to align
 and translate", ICLR 2015, A.1.2 (additive attention); Luong, Pham & Manning, "Effective approaches to attention-based
-neural machine translation", EMNLP 2015, equations 5-8 (dot attention). Slides R:1119-1138, N s16-26.
+neural machine translation", EMNLP 2015, equations 5-8 (dot attention). Slides R:1119-1136, N s16-26.
 
 The encoder reads the source's word vectors x_1 ... x_J, the decoder the target's, y_0 the start token's:
 
@@ -86,7 +86,7 @@ class RecurrentSeq2SeqModel(RecurrentSeq2SeqPreTrainedModel):
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         """Put others in their place."""
-        self.encoder.embed_tokens = value
+        self.encoder.embed_tokens = value  # type: ignore[assignment]
 
     @model_forward
     def forward(

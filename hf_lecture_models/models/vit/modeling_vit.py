@@ -282,8 +282,8 @@ class LectureViTForMaskedPatchPrediction(MaskedPatchPredictionHead, LectureViTPr
     def __init__(self, config: LectureViTConfig):
         if config.num_channels > 3:
             raise ValueError(
-                f"LectureViTConfig.num_channels is {config.num_channels}; mean colors are predicted of images of 1 to 3 "
-                f"channels, for {COLOR_LEVELS} levels of each make {COLOR_LEVELS}^channels classes"
+                f"LectureViTConfig.num_channels is {config.num_channels}; mean colors are predicted of images of up to "
+                f"3 channels, for {COLOR_LEVELS} levels of each make {COLOR_LEVELS}^channels classes"
             )
         super().__init__(config)
         self.model = LectureViTModel(config, add_pooling_layer=False, use_mask_token=True)
