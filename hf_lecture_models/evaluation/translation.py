@@ -63,18 +63,13 @@ def translate_n_best(
 
     Of each text there are as many translations as `num_return_sequences` asks for, best first.
 
-    >>> from hf_lecture_models import WordTokenizer
-    >>> from transformers import MarianConfig, MarianMTModel
+    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
-    >>> names = ("vocab_size", "d_model", "encoder_layers", "decoder_layers", "encoder_ffn_dim", "decoder_ffn_dim")
-    >>> config = MarianConfig(
-    ...     **dict(zip(names, (len(tokenizer), 16, 1, 1, 16, 16))), bos_token_id=None, forced_eos_token_id=None,
-    ...     eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, num_beams=1,
-    ...     decoder_start_token_id=tokenizer.bos_token_id, encoder_attention_heads=2, decoder_attention_heads=2
-    ... )
-    >>> found = translate_n_best(MarianMTModel(config).eval(), tokenizer, ["je suis"], max_new_tokens=3)
-    >>> len(found), len(found[0]), len(found[0][0].ids) <= 3
-    (1, 1, True)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids)).eval()
+    >>> [[len(one.source_ids) for one in many] for many in translate_n_best(model, tokenizer, ["je suis", "je"])]
+    [[3], [2]]
 
     Args:
         model: any that `AutoModelForSeq2SeqLM` loads.
