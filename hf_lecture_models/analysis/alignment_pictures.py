@@ -6,56 +6,46 @@ the greater the weight; black is 0 and white is 1.
 """
 
 import os
+from collections.abc import Sequence
+
+from torch import Tensor
 
 from hf_lecture_models.analysis.figures import FONT_SIZE, slide
-from hf_lecture_models.evaluation.alignment import Alignment
 
 _MOST_WORDS = 40
 
 
-def which_cross_attention(alignment: Alignment, layer: int | None = None, head: int | None = None) -> str:
-    """What `alignment.of(layer, head)` is, in words.
-
-    Raises:
-        ValueError: there is no such layer or head.
-    """
-    alignment.of(layer, head)
-    if layer is not None and head is not None:
-        return f"layer {layer}, head {head}"
-    heads = sum(map(len, alignment.layers)) if layer is None else len(alignment.layers[layer - 1])
-    mean = "one head" if heads == 1 else f"mean over {heads} heads"
-    return mean + ("" if layer is None else f" of layer {layer}")
-
-
 def save_alignment(
-    alignment: Alignment,
+    source: Sequence[str],
+    target: Sequence[str],
+    weights: Tensor,
     path: str | os.PathLike[str],
-    model_name: str,
-    layer: int | None = None,
-    head: int | None = None,
+    title: str,
+    caption: str,
 ) -> None:
-    """Draw the weights of one head, or a mean, as in `Alignment.of`.
+    """Draw the weights of `evaluation.alignment`: rows are the target's words.
+
+        save_alignment(found.source, found.target, found.of(), "map.svg", found.which(), caption="small_gru")
 
     Args:
+        weights: (target words, source words), from 0 to 1.
         path: .svg, .pdf or .png; written beside and renamed.
-        model_name: for the caption.
+        title: which weights they are.
+        caption: of which model.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: there is no such layer or head, or one of the sides has more than 40 words.
+        ValueError: one of the sides has more than 40 words.
     """
-    weights, title = alignment.of(layer, head), f"Alignment, {which_cross_attention(alignment, layer, head)}"
     rows, columns = weights.shape
     if max(rows, columns) > _MOST_WORDS:
         raise ValueError(f"a picture of {rows} against {columns} words cannot be read; give a shorter text")
-    caption = f"{model_name}: {' '.join(alignment.source)} → {' '.join(alignment.target)}"
-    with slide(path, title, caption, max(6.0, 0.55 * columns + 2.8), 0.55 * rows + 1.6) as axes:
+    caption = f"{caption}: {' '.join(source)} → {' '.join(target)}"
+    with slide(path, f"Alignment, {title}", caption, max(6.0, 0.55 * columns + 2.8), 0.55 * rows + 1.6) as axes:
         mesh = axes.pcolormesh(weights.numpy(), cmap="gray", vmin=0, vmax=1)
         places = [place + 0.5 for place in range(max(rows, columns))]
-        axes.set_xticks(
-            places[:columns], alignment.source, rotation=60, ha="left", rotation_mode="anchor", parse_math=False
-        )
-        axes.set_yticks(places[:rows], alignment.target, parse_math=False)
+        axes.set_xticks(places[:columns], source, rotation=60, ha="left", rotation_mode="anchor", parse_math=False)
+        axes.set_yticks(places[:rows], target, parse_math=False)
         axes.xaxis.tick_top()
         axes.invert_yaxis()
         axes.set_aspect("equal")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from transformers import AutoModelForSeq2SeqLM
 
-from hf_lecture_models.analysis.alignment_pictures import save_alignment, which_cross_attention
+from hf_lecture_models.analysis.alignment_pictures import save_alignment
 from hf_lecture_models.cli.io import print_json
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.translation import given_translation, translate
@@ -33,9 +33,9 @@ def run(
     else:
         (found,) = translate(model, tokenizer, [text], **({} if beams is None else {"num_beams": beams}))
     (alignment,) = align(model, tokenizer, [found])
-    weights, which = alignment.of(layer, head), which_cross_attention(alignment, layer, head)
+    weights, which = alignment.of(layer, head), alignment.which(layer, head)
     if output is not None:
-        save_alignment(alignment, output, short_name(name), layer, head)
+        save_alignment(alignment.source, alignment.target, weights, output, which, short_name(name))
     if json:
         sides = {"translation": found.text, "source": list(alignment.source), "target": list(alignment.target)}
         print_json({**sides, "layer": layer, "head": head, "weights": weights.tolist()})

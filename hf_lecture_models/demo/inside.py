@@ -77,8 +77,9 @@ def see_translation(loaded: LoadedModel, text: str, beams: int) -> tuple[str, st
         (alignment,) = align(loaded.model, loaded.tokenizer, [found])
     except ValueError as error:
         return shown, render_error(str(error))
+    drawn = alignment.source, alignment.target, alignment.of()
     return shown, picture(
-        lambda path: save_alignment(alignment, path, loaded.name), "the words that attend to each other"
+        lambda path: save_alignment(*drawn, path, alignment.which(), loaded.name), "which words attend to which"
     )
 
 

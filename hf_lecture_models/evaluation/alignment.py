@@ -47,6 +47,14 @@ class Alignment:
             raise ValueError(f"there is no head {head}: they are counted from 1 to {len(heads)}")
         return (heads if head is None else heads[head - 1 : head]).mean(0)
 
+    def which(self, layer: int | None = None, head: int | None = None) -> str:
+        """What `of(layer, head)` is, in words."""
+        if layer is not None and head is not None:
+            return f"layer {layer}, head {head}"
+        number = sum(map(len, self.layers)) if layer is None else len(self.layers[layer - 1])
+        mean = "one head" if number == 1 else f"mean over {number} heads"
+        return mean + ("" if layer is None else f" of layer {layer}")
+
 
 @torch.no_grad()
 def align(model: Any, tokenizer: Any, translations: Sequence[Translation]) -> list[Alignment]:
