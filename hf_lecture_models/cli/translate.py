@@ -2,6 +2,7 @@
 """`hf-lecture translate`: lines in one language to lines in another."""
 
 import sys
+from functools import partial
 from typing import Any
 
 from transformers import AutoModelForSeq2SeqLM
@@ -25,13 +26,13 @@ def run(name: str, files: list[str], options: dict[str, Any], json: bool, batch_
     number = 0
     for chunk in line_chunks(files, batch_size):
         texts = {place: line for place, line in enumerate(chunk) if line.strip()}
-        places, first = list(texts), number + 1
+        lines = [number + place + 1 for place in texts]
         found = translate_n_best(
             model,
             tokenizer,
             list(texts.values()),
             batch_size=batch_size,
-            where=lambda index, places=places, first=first: f"line {first + places[index]}",
+            where=partial(_line, lines),
             **options,
         )
         translations = dict(zip(texts, found, strict=True))
@@ -41,3 +42,8 @@ def run(name: str, files: list[str], options: dict[str, Any], json: bool, batch_
                 print_json({"text": line, "translation": text, "score": score}) if json else print(shown)
         number += len(chunk)
         sys.stdout.flush()
+
+
+def _line(lines: list[int], index: int) -> str:
+    """What messages call a text: the line where it stands."""
+    return f"line {lines[index]}"

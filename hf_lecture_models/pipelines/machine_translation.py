@@ -46,7 +46,9 @@ class MachineTranslationPipeline(Pipeline):
     _load_image_processor: Any = False
     _load_feature_extractor: Any = False
 
-    def __call__(self, inputs: Any, batch_size: int | None = None, **kwargs: Any) -> Any:
+    def __call__(  # type: ignore[override]
+        self, inputs: Any, batch_size: int | None = None, **kwargs: Any
+    ) -> Any:
         """Translate a text, or each of several; of a generator or a data set, an iterator."""
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
         size = _checked_size(batch_size if batch_size is not None else self._batch_size)

@@ -162,7 +162,7 @@ class Translation(Task[TranslationRecipe]):
             if new:
                 tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
         else:
-            fields = _special_fields(recipe.model.get("model_type"), processor) | recipe.model
+            fields = _special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
             model = make_model(self.auto_class, fields, processor, recipe.seed)
         if isinstance(processor, TokenizerPair):
             model.config.target_tokenizer = TARGET_FOLDER
@@ -289,7 +289,7 @@ def _tokenizer_of_each(options: Mapping[str, Any], sources: list[str], targets: 
     return TokenizerPair(*both)
 
 
-def _special_fields(model_type: str | None, processor: Any) -> dict[str, Any]:
+def _special_fields(model_type: str, processor: Any) -> dict[str, Any]:
     """Fields of an encoder-decoder's configuration that follow from the tokenizer, where it has them."""
     names = field_names(CONFIG_MAPPING[model_type]) if model_type in CONFIG_MAPPING else []
     start = processor.bos_token_id if processor.bos_token_id is not None else processor.pad_token_id
@@ -320,5 +320,5 @@ def _encoded(
             f"{longest} at most; --max_length {longest} leaves such pairs out"
         )
     keep_rows(data, kept, f"a side has more than {most} tokens")
-    first, second = ([np.array(side[index], dtype=np.int32) for index in kept] for side in sides)
-    return first, second
+    arrays = [[np.array(side[index], dtype=np.int32) for index in kept] for side in sides]
+    return arrays[0], arrays[1]

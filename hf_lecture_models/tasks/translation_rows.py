@@ -47,7 +47,9 @@ def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
             raise ValueError("the recipe names its data twice; keep one of rows, files and dataset_name")
         return _read_aligned(files)
     rows = read_rows(recipe, part, required=("source",), labels=("target",))
-    for name, values in rows.columns.items() if rows is not None else ():
+    if rows is None:
+        return None
+    for name, values in rows.columns.items():
         for index, value in enumerate(values):
             if value is None:
                 raise ValueError(f"{rows.where(index)} has no {name}: a pair has both sides")

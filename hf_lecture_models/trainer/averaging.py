@@ -61,8 +61,8 @@ def keep_average(
     """
     paths = average_checkpoints(result.folder / "checkpoints", number, model)
     measured = {} if evaluation is None else evaluation.measure(model.eval())
-    value = measured.get(result.metric_name)
-    is_best = evaluation is None or evaluation.improves(value, result.best_metric)
+    value = None if evaluation is None else measured[result.metric_name]
+    is_best = evaluation is None or evaluation.improves(measured[result.metric_name], result.best_metric)
     if is_best:
         with staged_folder(result.folder) as stage:
             model.save_pretrained(stage)
