@@ -60,6 +60,17 @@ class Alignment:
 def align(model: Any, tokenizer: Any, translations: Sequence[Translation]) -> list[Alignment]:
     """The alignment of each translation: its target is read once more, with the weights kept.
 
+    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> config = RecurrentSeq2SeqConfig(hidden_size=4, attention_type="dot", **ids)
+    >>> model = RecurrentSeq2SeqForConditionalGeneration(config)
+    >>> from hf_lecture_models.evaluation.translation import given_translation
+    >>> (found,) = align(model, tokenizer, [given_translation(model, tokenizer, "je suis", "I am")])
+    >>> found.target, found.of().sum(1).round(decimals=4).tolist()
+    (('I', 'am', '</s>'), [1.0, 1.0, 1.0])
+
     Args:
         model: any that `AutoModelForSeq2SeqLM` loads, if its decoder attends to the source.
 

@@ -95,12 +95,28 @@ def translate_n_best(
 
 
 def translate(model: Any, tokenizer: Any, sources: Sequence[str], **options: Any) -> list[Translation]:
-    """The best translation of each text; arguments as for `translate_n_best`."""
+    """The best translation of each text; arguments as for `translate_n_best`.
+
+    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids)).eval()
+    >>> [len(one.source_ids) for one in translate(model, tokenizer, ["je suis", "je"])]
+    [3, 2]
+    """
     return [translations[0] for translations in translate_n_best(model, tokenizer, sources, **options)]
 
 
 def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> Translation:
     """A translation that somebody else has made, in tokens.
+
+    >>> from types import SimpleNamespace
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> model = SimpleNamespace(config=SimpleNamespace(vocab_size=len(tokenizer)), longest_input=64)
+    >>> len(given_translation(model, tokenizer, "je suis", "suis je je").ids)
+    4
 
     Raises:
         ValueError: a side is blank, or longer than the model reads.
@@ -115,7 +131,12 @@ def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> T
 
 
 def target_tokenizer_of(model: Any, tokenizer: Any) -> Any:
-    """What the decoder writes with: of a pair the second one, of a model with two vocabularies the one beside it."""
+    """What the decoder writes with: of a pair the second one, of a model with two vocabularies the one beside it.
+
+    >>> from types import SimpleNamespace
+    >>> target_tokenizer_of(SimpleNamespace(config=SimpleNamespace()), "one for both")
+    'one for both'
+    """
     folder = getattr(model.config, "target_tokenizer", None)
     if folder is None or hasattr(tokenizer, "target"):
         return getattr(tokenizer, "target", tokenizer)
@@ -130,6 +151,13 @@ def encode_sources(
     where: Callable[[int], str] | None = None,
 ) -> list[list[int]]:
     """The tokens of each text, as the encoder reads them.
+
+    >>> from types import SimpleNamespace
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> model = SimpleNamespace(config=SimpleNamespace(vocab_size=len(tokenizer)), longest_input=64)
+    >>> [len(ids) for ids in encode_sources(model, tokenizer, ["je suis", "je"])]
+    [3, 2]
 
     Args:
         max_length: longer texts are cut; None: one that is too long for the model is an error.
@@ -160,13 +188,23 @@ def encode_sources(
 
 
 def longest_side(model: Any, tokenizer: Any) -> int:
-    """The tokens that encoder and decoder can each take at once; a very large number, where neither has a bound."""
+    """The tokens that encoder and decoder can each take at once; a very large number, where neither has a bound.
+
+    >>> from types import SimpleNamespace
+    >>> longest_side(SimpleNamespace(longest_input=64), SimpleNamespace(model_max_length=512))
+    64
+    """
     limits = (input_limit(model), getattr(tokenizer, "model_max_length", None))
     return int(min((limit for limit in limits if limit is not None and limit > 0), default=2**62))
 
 
 def start_of(model: Any) -> int:
     """What the decoder reads first.
+
+    >>> from transformers import GenerationConfig
+    >>> from types import SimpleNamespace
+    >>> start_of(SimpleNamespace(generation_config=GenerationConfig(decoder_start_token_id=7), config=None))
+    7
 
     Raises:
         ValueError: the model does not say.

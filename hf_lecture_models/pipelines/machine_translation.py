@@ -36,6 +36,16 @@ class MachineTranslationPipeline(Pipeline):
     `num_return_sequences`, ... What is not said is the model's own choice (its generation_config.json). A translation
     does not depend on which other texts are in its batch.
 
+    >>> from transformers import pipeline
+    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids))
+    >>> translator = pipeline("machine-translation", model=model, tokenizer=tokenizer)
+    >>> [list(found) for found in translator(["je suis", "je"])]
+    [['translation_text'], ['translation_text']]
+
     Raises:
         TypeError: an input is no text.
         ValueError: a text is blank, or longer than the model reads; or the model shows no alignment.
