@@ -72,11 +72,6 @@ class Seq2SeqLMHead(ModelHead):
         """Predict the next target token at each position; arguments and outputs are those of the class's docstring."""
         items = kwargs.pop("num_items_in_batch", None)
         if decoder_input_ids is None and decoder_inputs_embeds is None:
-            if labels is None:
-                raise ValueError(
-                    f"{type(self).__name__} reads a source and a target: give labels, or decoder_input_ids, beginning "
-                    "with decoder_start_token_id; generate() makes a target of its own"
-                )
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
         outputs = self.model(
             input_ids=input_ids,
@@ -111,11 +106,16 @@ class Seq2SeqLMHead(ModelHead):
         """Number of target tokens; source and target may share one vocabulary."""
         return getattr(self.config, "decoder_vocab_size", None) or self.config.vocab_size
 
-    def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
+    def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
         """What the decoder reads to predict `labels` (batch, target): the start token, then all labels but the last.
 
         transformers' `DataCollatorForSeq2Seq(tokenizer, model=model)` calls it. See `shift_right`.
         """
+        if labels is None:
+            raise ValueError(
+                f"{type(self).__name__} reads a source and a target: give labels, or decoder_input_ids, beginning with "
+                "decoder_start_token_id; generate() makes a target of its own"
+            )
         missing = [name for name in ("decoder_start_token_id", "pad_token_id") if getattr(self.config, name) is None]
         if missing:
             raise ValueError(

@@ -106,13 +106,7 @@ class RecurrentSeq2SeqModel(RecurrentSeq2SeqPreTrainedModel):
         if encoder_outputs is None:
             encoder_outputs = self.encoder(input_ids, attention_mask, inputs_embeds, return_dict=True, **kwargs)
         encoded = _of_this_encoder(encoder_outputs)
-        words = self.encoder if self.config.decoder_vocab_size is None else self.decoder
-        embeds = input_vectors(words.embed_tokens, decoder_input_ids, decoder_inputs_embeds, "decoder_")
-        if len(embeds) != len(encoded.last_hidden_state):
-            raise ValueError(
-                f"decoder_input_ids has {len(embeds)} row(s), but the source {len(encoded.last_hidden_state)}: give as "
-                "many targets as sources"
-            )
+        embeds = self._target_vectors(decoder_input_ids, decoder_inputs_embeds, encoded)
         outputs = self.decoder(
             embeds,
             encoded,
@@ -131,6 +125,18 @@ class RecurrentSeq2SeqModel(RecurrentSeq2SeqPreTrainedModel):
             encoder_last_hidden_state=encoded.last_hidden_state,
             encoder_hidden_states=encoded.hidden_states,
         )
+
+    def _target_vectors(
+        self, decoder_input_ids: Tensor | None, embeds: Tensor | None, source: RecurrentEncoderOutput
+    ) -> Tensor:
+        words = self.encoder if self.config.decoder_vocab_size is None else self.decoder
+        vectors = input_vectors(words.embed_tokens, decoder_input_ids, embeds, "decoder_")
+        sources = 0 if source.last_hidden_state is None else len(source.last_hidden_state)
+        if len(vectors) != sources:
+            raise ValueError(
+                f"decoder_input_ids has {len(vectors)} row(s), but the source {sources}: give each a target"
+            )
+        return vectors
 
 
 class RecurrentSeq2SeqForConditionalGeneration(Seq2SeqLMHead, RecurrentSeq2SeqPreTrainedModel, GenerationMixin):

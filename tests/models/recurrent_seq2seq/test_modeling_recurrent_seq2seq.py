@@ -358,3 +358,43 @@ def test_two_vocabularies_cannot_be_resized_as_one() -> None:
     shared.resize_token_embeddings(30)
     assert shared.config.vocab_size == 30
     assert shared(torch.tensor([[29]]), decoder_input_ids=torch.tensor([[22]])).logits.shape == (1, 1, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"target_modules": "all-linear"},
+        {
+            "target_modules": ["embed_tokens", "lm_head"],
+            "target_parameters": ["rnn.weight_ih_l0", "rnn.weight_hh_l0"],
+        },
+    ],
+    ids=["all linear", "kernels"],
+)
+def test_adapters_train_merge_and_reload(settings: dict[str, Any], tmp_path: Path) -> None:
+    """LoRA by peft, as the model's page has it."""
+    peft = pytest.importorskip("peft")
+    build(attention_type="additive", bidirectional_encoder=True).save_pretrained(tmp_path / "base")
+    base = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "base")
+    adapted = peft.get_peft_model(base, peft.LoraConfig(r=2, task_type="SEQ_2_SEQ_LM", **settings))
+    batch = {"input_ids": torch.tensor([[3, 1, 4], [5, 6, 7]]), "labels": torch.tensor([[8, 9, 20], [2, 20, -100]])}
+    trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
+    optimizer, losses = torch.optim.Adam(trained, lr=0.02), []
+    for _ in range(40):
+        optimizer.zero_grad()
+        losses.append(adapted(**batch).loss)
+        losses[-1].backward()
+        optimizer.step()
+    assert losses[-1] < 0.8 * losses[0]
+    with torch.no_grad():
+        expected = adapted.eval()(**batch).logits
+        adapted.save_pretrained(tmp_path / "adapter")
+        fresh = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "base")
+        again = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").eval()
+        assert_close(again(**batch).logits, expected)
+        options = {"input_ids": batch["input_ids"], "max_new_tokens": 4, "num_beams": 2}
+        generated = again.generate(**options)
+        merged = adapted.merge_and_unload()
+        assert_close(merged(**batch).logits, expected, rtol=0, atol=1e-4)
+        assert torch.equal(merged.generate(**options), generated)
