@@ -41,6 +41,7 @@ from hf_lecture_models import (
 from hf_lecture_models.comparison.baselines import make_baselines
 from tests.hub.stand_in_hub import stand_in_hub
 from tests.printed_commands import ROOT, printed_commands, run_printed, start_printed
+from tests.tasks.small_translator import save_translator
 
 COMMANDS = printed_commands()
 
@@ -75,6 +76,7 @@ STANDS_FOR = [
     (r"--prompt \{\}", "--prompt 'the cat '"),
     (r"predict MODEL", "predict classifier"),
     (r"see attention MODEL", "see attention gpt2"),
+    (r"(translate|see alignment) MODEL", r"\1 translator"),
     (r"see segmentation MODEL", "see segmentation bpe"),
     (r"evaluate MODEL TASK", "evaluate lstm causal_lm CORPUS.txt"),
     (r"\bMODEL2\b", "trigram"),
@@ -266,6 +268,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, model in models.items():
         model.save_pretrained(place / name)
         tokenizer.save_pretrained(place / name)
+    save_translator(place / "translator")
     BpeTokenizer.train(texts, vocab_size=60, progress=False).save_pretrained(place / "bpe")
     models["trigram"].save_arpa(place / "model.arpa", tokenizer)
     vectors = Word2VecModel(Word2VecConfig(vocab_size=len(tokenizer), hidden_size=4, unk_token_id=0, **ids))
