@@ -28,7 +28,7 @@ see = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(
     see,
     name="see",
-    short_help="Look inside: attention, gradients, segmentation, surprisal, neighbours.",
+    short_help="Look inside: attention, alignment, gradients, segmentation, surprisal, neighbours.",
     help="Look inside a model: print what is to be seen of a text, and draw it for a slide with --output PICTURE.svg.",
 )
 
@@ -419,6 +419,42 @@ def predict(
     _run("predict", name=model, files=files or ["-"], json=json, batch_size=batch_size, **options)
 
 
+@app.command(short_help="Translate each line.")
+def translate(
+    model: Model,
+    files: Files = None,
+    beams: Annotated[
+        int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
+    ] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Of beam search: log P / length ** PENALTY decides; above 0 favours long ones.")
+    ] = None,
+    number: Annotated[
+        int, typer.Option(min=1, help="Translations of each line, best first; needs so many --beams.")
+    ] = 1,
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most tokens of a translation; by default twice as many as the line has, and ten."),
+    ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option("--max-length", "--max_length", min=2, help="Tokens to keep of a line that has more."),
+    ] = None,
+    json: Json = False,
+    batch_size: BatchSize = 32,
+) -> None:
+    """Print the translation of each line of files or of standard input, by any encoder-decoder.
+
+    An empty line gives an empty line, so that the lines of both sides stay aligned.
+    """
+    if number > 1 and number > (beams or 1):
+        raise typer.BadParameter(f"--number {number} needs --beams {number} at least")
+    given = {"num_beams": beams, "length_penalty": length_penalty, "max_new_tokens": max_new_tokens}
+    options = {name: value for name, value in {**given, "max_length": max_length}.items() if value is not None}
+    options |= {"num_return_sequences": number} if number > 1 else {}
+    _run("translate", name=model, files=files or ["-"], options=options, json=json, batch_size=batch_size)
+
+
 @app.command(
     short_help="Measures of a model on a task: GLUE, tagging, multiple choice, ...",
     context_settings={"ignore_unknown_options": True},  # they are words of FILE then, and _split_data_options looks
@@ -567,6 +603,36 @@ def attention(
         raise typer.BadParameter("--all needs --output PICTURE.svg or --json")
     which = {"layer": layer, "head": head, "all_heads": all_heads, "word": word}
     _run("see attention", "see_attention", name=model, text=text, pair=pair, **which, output=output, json=json)
+
+
+@see.command(short_help="Which words of the source each word of a translation attends to.")
+def alignment(
+    model: Model,
+    text: Text,
+    target: Annotated[
+        str | None,
+        typer.Option(help="A translation of your own, in place of the model's.", callback=_refuse_blank_text),
+    ] = None,
+    beams: Annotated[
+        int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
+    ] = None,
+    layer: Annotated[int | None, typer.Option(min=1, help="Counted from 1; by default the mean over all.")] = None,
+    head: Annotated[
+        int | None, typer.Option(min=1, help="With --layer: counted from 1; by default the mean over all.")
+    ] = None,
+    output: Picture = None,
+    json: Json = False,
+) -> None:
+    """Translate TEXT; print for each word of the target the three of the source that it attends to most; draw the map.
+
+    Rows are the target's words and columns the source's, as in figure 3 of Bahdanau et al. 2015.
+    """
+    if head is not None and layer is None:
+        raise typer.BadParameter("--head belongs to a layer: name --layer too")
+    if target is not None and beams is not None:
+        raise typer.BadParameter("--beams search a translation; --target gives it: leave one out")
+    which = {"target": target, "beams": beams, "layer": layer, "head": head}
+    _run("see alignment", "see_alignment", name=model, text=text, **which, output=output, json=json)
 
 
 @see.command(short_help="How much the last state depends on each word, by distance.")

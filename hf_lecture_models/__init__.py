@@ -73,6 +73,7 @@ from hf_lecture_models.models.vit import (
 )
 from hf_lecture_models.models.word2vec import Word2VecConfig, Word2VecForPreTraining, Word2VecModel
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
+from hf_lecture_models.pipelines.machine_translation import MachineTranslationPipeline
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tokenization import (
@@ -130,6 +131,7 @@ __all__ = [
     "LectureViTForMaskedImageModeling",
     "LectureViTForMaskedPatchPrediction",
     "LectureViTModel",
+    "MachineTranslationPipeline",
     "NGramConfig",
     "NGramForCausalLM",
     "NGramLogitsProcessor",

@@ -14,6 +14,7 @@ from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.weights import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
+from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 
 def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
@@ -48,7 +49,8 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
     model, info = loaded
     _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
     load_processor = AutoImageProcessor.from_pretrained if _reads_images(model) else load_saved_tokenizer
-    return model, load_processor(name, local_files_only=local_only)
+    processor = load_processor(name, local_files_only=local_only)
+    return model, with_target_tokenizer(processor, config, name, local_files_only=local_only)
 
 
 def _reads_images(model: Any) -> bool:

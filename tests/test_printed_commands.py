@@ -41,6 +41,7 @@ from hf_lecture_models import (
 from hf_lecture_models.comparison.baselines import make_baselines
 from tests.hub.stand_in_hub import stand_in_hub
 from tests.printed_commands import ROOT, printed_commands, run_printed, start_printed
+from tests.tasks.small_translator import save_translator
 
 COMMANDS = printed_commands()
 
@@ -63,6 +64,7 @@ STANDS_FOR = [
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
+    (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_seq2seq_tiny')}"),
     (r"(train_image_classifier.py|train_masked_images.py) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"training/\{\} recipe.yaml", CAUSAL_LM),
@@ -74,6 +76,7 @@ STANDS_FOR = [
     (r"--prompt \{\}", "--prompt 'the cat '"),
     (r"predict MODEL", "predict classifier"),
     (r"see attention MODEL", "see attention gpt2"),
+    (r"(translate|see alignment) MODEL", r"\1 translator"),
     (r"see segmentation MODEL", "see segmentation bpe"),
     (r"evaluate MODEL TASK", "evaluate lstm causal_lm CORPUS.txt"),
     (r"\bMODEL2\b", "trigram"),
@@ -111,6 +114,15 @@ NOT_RUN = {
     r"python training/finetune_squad.py --.*": (
         "it needs a model and files of questions; tests/training/test_finetune_squad.py runs the script on such files"
     ),
+    r"python training/train_translation.py --output_dir OUT --train_files .*": (
+        "it needs line-aligned files; tests/training/test_train_translation.py runs the script on such files"
+    ),
+    r"python training/train_translation.py training/recipes/\w+_multi30k_\w+.yaml": (
+        "it needs Multi30k and takes half an hour; tests/training/test_recipes.py reads the recipe"
+    ),
+    r"python training/train_translation.py --output_dir OUT && .*": (
+        "it trains for a minute; tests/training/test_train_translation.py runs both commands"
+    ),
     r"python training/train_image_classifier.py --train_files .*": (
         "it needs a folder of images and a model; tests/tasks/test_image_classification.py trains on such folders"
     ),
@@ -123,7 +135,9 @@ NOT_RUN = {
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),
-    r"hf-lecture (\{\}|evaluate|predict|generate --interactive|rank --scores|see \w+)": "no command: a verb's name",
+    r"hf-lecture (\{\}|evaluate|predict|translate|generate --interactive|rank --scores|see \w+)": (
+        "no command: a verb's name"
+    ),
 }
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
@@ -254,6 +268,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, model in models.items():
         model.save_pretrained(place / name)
         tokenizer.save_pretrained(place / name)
+    save_translator(place / "translator")
     BpeTokenizer.train(texts, vocab_size=60, progress=False).save_pretrained(place / "bpe")
     models["trigram"].save_arpa(place / "model.arpa", tokenizer)
     vectors = Word2VecModel(Word2VecConfig(vocab_size=len(tokenizer), hidden_size=4, unk_token_id=0, **ids))

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Looking at models and runs: attention, gradients, segmentation, neighbours of words; learning curves, comparisons."""
 
+from hf_lecture_models.analysis.alignment_pictures import save_alignment
 from hf_lecture_models.analysis.attention_maps import (
     AttentionMaps,
     get_attention_maps,
@@ -44,6 +45,7 @@ __all__ = [
     "measure_gradient_flow",
     "nearest_neighbours",
     "neighbour_table",
+    "save_alignment",
     "save_all_heads",
     "save_attention_map",
     "save_attention_of_word",

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from torch import Tensor
 
 from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, SEQUENTIAL, slide
 from hf_lecture_models.analysis.text_inputs import TextInput, evaluating, text_input
+from hf_lecture_models.base.attention_weights import eager_attention
 
 # More rows and columns of letters nobody reads on a slide.
 _MOST_TOKENS = 40
@@ -105,7 +105,7 @@ def get_attention_maps(model: Any, tokenizer: Any, text: str, text_pair: str | N
     if getattr(model.config, "is_encoder_decoder", False):
         model = model.get_encoder()
     read = text_input(model, tokenizer, text, text_pair)
-    with torch.no_grad(), evaluating(model), _eager(model):
+    with torch.no_grad(), evaluating(model), eager_attention(model):
         outputs = model(**read.inputs, output_attentions=True)
     weights = getattr(outputs, "attentions", None) or ()
     length = len(read.tokens)
@@ -123,19 +123,6 @@ def _alternatives(model: Any) -> str:
     except (AttributeError, NotImplementedError):
         has_vectors = False
     return f"it can show its {'gradients (see gradients) and its ' if has_vectors else ''}surprisal (see surprisal)"
-
-
-@contextmanager
-def _eager(model: Any) -> Iterator[None]:
-    """In the block attention is computed by the kernel that keeps its weights."""
-    config = model.config
-    parts = {name: part for name in config.sub_configs if (part := getattr(config, name, None)) is not None}
-    before = {"": config._attn_implementation} | {name: part._attn_implementation for name, part in parts.items()}
-    try:
-        model.set_attn_implementation("eager")
-        yield
-    finally:
-        model.set_attn_implementation(before)
 
 
 def save_attention_map(

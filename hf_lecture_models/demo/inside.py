@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hf_lecture_models.analysis.alignment_pictures import save_alignment
 from hf_lecture_models.analysis.attention_maps import (
     get_attention_maps,
     save_all_heads,
@@ -16,8 +17,10 @@ from hf_lecture_models.analysis.attention_maps import (
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow, untrained
 from hf_lecture_models.analysis.segmentation import save_segmentation, segmentation_steps
 from hf_lecture_models.demo.answers import LoadedModel, checked_sentences
-from hf_lecture_models.demo.rendering import render_error, render_picture
+from hf_lecture_models.demo.rendering import render_error, render_picture, render_translation
+from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS, ScoredText, align_spans, kind_of, score_text
+from hf_lecture_models.evaluation.translation import translate
 
 MAX_CHARACTERS_SEEN = 400
 MAX_SENTENCES_SEEN = 6
@@ -60,6 +63,24 @@ def see_attention(loaded: LoadedModel, text: str, layer: int, head: int, word: s
             lambda path: save_attention_of_word(maps, place, path, loaded.name, *which), f"attention of a word, {what}"
         )
     return picture(lambda path: save_attention_map(maps, path, loaded.name, *which), f"attention map, {what}")
+
+
+def see_translation(loaded: LoadedModel, text: str, beams: int) -> tuple[str, str]:
+    """The translation of a text, and a picture of which words attend to which, or a line that says why there is none.
+
+    Raises:
+        ValueError: the text is blank or too long.
+    """
+    (found,) = translate(loaded.model, loaded.tokenizer, [_checked(text)], num_beams=beams)
+    shown = render_translation(found.text)
+    try:
+        (alignment,) = align(loaded.model, loaded.tokenizer, [found])
+    except ValueError as error:
+        return shown, render_error(str(error))
+    drawn = alignment.source, alignment.target, alignment.of()
+    return shown, picture(
+        lambda path: save_alignment(*drawn, path, alignment.which(), loaded.name), "which words attend to which"
+    )
 
 
 def see_gradients(models: Sequence[LoadedModel], text: str, with_untrained: bool) -> str:

@@ -28,12 +28,14 @@ from hf_lecture_models.demo.answers import (
 )
 from hf_lecture_models.demo.fields import add_button, add_choice_of_model, add_html
 from hf_lecture_models.demo.guard import Guard
+from hf_lecture_models.demo.inside import see_translation
 from hf_lecture_models.demo.inside_tabs import inside_tabs
 from hf_lecture_models.demo.style import CSS
 from hf_lecture_models.evaluation.surprisal import CAUSAL, kind_of
 from hf_lecture_models.loading import load_model, short_name
 
 _MAX_WAITING = 32
+_MOST_BEAMS = 10
 _DECODING = ("greedy search", "sampling")
 _ORDERS = ("the whole sentence", "a token, on average")
 
@@ -146,6 +148,10 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
             if causal:
                 with gradio.Tab(name):
                     tab(gradio, causal)
+        translators = [loaded for loaded in models if getattr(loaded.model.config, "is_encoder_decoder", False)]
+        if translators:
+            with gradio.Tab("Translate"):
+                _translate_tab(gradio, translators)
         # A row of tabs of their own: on a telephone one row has no room for all.
         with gradio.Tab("Inside"):
             inside_tabs(gradio, models)
@@ -174,6 +180,16 @@ def _continue_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         seed = gradio.Number(None, label="Seed", precision=0, info="the same seed, the same text")
     inputs = [which, text, new, decoding, temperature, top_k, top_p, seed]
     add_button(gradio, "Continue", answer, inputs, ["continuation", "next-tokens"])
+
+
+def _translate_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    def answer(which: int, text: str, beams: float) -> tuple[str, ...]:
+        return see_translation(models[which], text, int(beams))
+
+    which = add_choice_of_model(gradio, models)
+    text = gradio.Textbox(label="Sentence", lines=2, elem_id="translated")
+    beams = gradio.Slider(1, _MOST_BEAMS, 4, step=1, label="Beams", info="1: greedy search")
+    add_button(gradio, "Translate", answer, [which, text, beams], ["translation", "alignment"])
 
 
 def _rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:

@@ -42,6 +42,11 @@ def render_continuation(result: dict[str, Any]) -> str:
     )
 
 
+def render_translation(text: str) -> str:
+    """A translation, line by line."""
+    return _page(f'<div class="text"><span class="word">{escaped(text)}</span></div>')
+
+
 def render_next_tokens(tokens: Sequence[NextToken]) -> str:
     """A table of tokens, each with its probability, its surprisal and a bar."""
     largest = max(token.probability for token in tokens) or 1.0

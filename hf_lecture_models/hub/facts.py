@@ -27,6 +27,7 @@ _WITHOUT_PIPELINE: dict[str, tuple[str, str | None]] = {
     "AutoModelForMaskedImageModeling": ("masked-image-modeling", None),
     "AutoModelForMultipleChoice": ("multiple-choice", "multiple-choice"),
     "AutoModelForNextSentencePrediction": ("next-sentence-prediction", None),
+    "AutoModelForSeq2SeqLM": ("translation", "translation"),
     "AutoModelForQuestionAnswering": ("question-answering", "question-answering"),
 }
 # Fields of a recipe that name places on the machine of whoever trained.

@@ -4,17 +4,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from transformers import AutoModelForCausalLM, AutoModelForQuestionAnswering
+from transformers import AutoModelForCausalLM, AutoModelForQuestionAnswering, AutoModelForSeq2SeqLM
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.pipelines import extractive_question_answering, sentence_ranking
+from hf_lecture_models.pipelines import extractive_question_answering, machine_translation, sentence_ranking
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
+from hf_lecture_models.pipelines.machine_translation import MachineTranslationPipeline
 from hf_lecture_models.pipelines.sentence_ranking import Score, SentenceRankingPipeline
 
 _PIPELINES: dict[str, tuple[Any, Any]] = {
     sentence_ranking.TASK: (SentenceRankingPipeline, AutoModelForCausalLM),
     extractive_question_answering.TASK: (ExtractiveQuestionAnsweringPipeline, AutoModelForQuestionAnswering),
+    machine_translation.TASK: (MachineTranslationPipeline, AutoModelForSeq2SeqLM),
 }
 
 

@@ -94,7 +94,7 @@ def _vocabulary_fields(auto_class: Any, config_class: Any, tokenizer: Any) -> di
     found = _ids_of_template(text_template(auto_class, config_class), config_class, tokenizer)
     for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
         # BERT begins and ends no text.
-        if name in _field_names(config_class):
+        if name in field_names(config_class):
             found.setdefault(name, getattr(tokenizer, name))
     return found | {"vocab_size": len(tokenizer)}
 
@@ -115,7 +115,7 @@ def _refuse_unknown_model(model_type: str, auto_class: Any) -> None:
 
 def _refuse_unknown_fields(config_class: Any, fields: Mapping[str, Any]) -> None:
     """Raise ValueError for a field that transformers would keep in the configuration, and no model would read."""
-    names = _field_names(config_class)
+    names = field_names(config_class)
     for name in fields:
         if name not in names and not hasattr(config_class, name) and not hasattr(config_class, f"_{name}"):
             near = difflib.get_close_matches(name, names, n=1)
@@ -123,7 +123,8 @@ def _refuse_unknown_fields(config_class: Any, fields: Mapping[str, Any]) -> None
             raise ValueError(f"recipe: no field model.{name} in {config_class.__name__}{hint}")
 
 
-def _field_names(config_class: Any) -> list[str]:
+def field_names(config_class: Any) -> list[str]:
+    """What a configuration of this class may be given."""
     return [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
 
 

@@ -16,6 +16,7 @@ from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.token_classification import TokenClassification
+from hf_lecture_models.tasks.translation import Translation
 from hf_lecture_models.tasks.word_vectors import WordVectors
 
 TASKS: dict[str, Task[Any]] = {
@@ -28,6 +29,7 @@ TASKS: dict[str, Task[Any]] = {
         TokenClassification(),
         QuestionAnswering(),
         MultipleChoice(),
+        Translation(),
         WordVectors(),
         ImageClassification(),
         MaskedImagesTask(),

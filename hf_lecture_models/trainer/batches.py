@@ -34,11 +34,17 @@ class Batch:
     Attributes:
         num_items: 0 where nothing in the batch counts; what the model returns is then not read.
         second_term: of a loss of two terms, the second; None: the loss has one.
+        loss: the mean over the items from the model's outputs, in place of the `loss` among these.
     """
 
     inputs: dict[str, Any]
     num_items: int
     second_term: SecondTerm | None = None
+    loss: Callable[[Any], torch.Tensor] | None = None
+
+    def loss_of(self, outputs: Any) -> torch.Tensor | None:
+        """The mean over the items; None where the model gives none."""
+        return outputs.loss if self.loss is None else self.loss(outputs)
 
 
 class Batches(Protocol):
@@ -112,13 +118,17 @@ class ShuffledRows(ABC):
         if self.position == self.steps_per_epoch:
             self.epoch, self.position = self.epoch + 1, 0
             self.order = self._shuffled()
-        step = self.order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
+        step = self._rows_of_step(self.position)
         self.position += 1
         device = self.shard.device
         return [
             replace(batch, inputs={name: tensor.to(device) for name, tensor in batch.inputs.items()})
             for batch in self._micro_batches(step)
         ]
+
+    def _rows_of_step(self, position: int) -> np.ndarray:
+        """The numbers of the rows of a whole step, counted from 0 in its epoch."""
+        return self.order[position * self.batch_size : (position + 1) * self.batch_size]
 
     @abstractmethod
     def _micro_batches(self, step: np.ndarray) -> list[Batch]:

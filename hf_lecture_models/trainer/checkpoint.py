@@ -74,6 +74,11 @@ def latest_checkpoint(folder: Path) -> Path | None:
     return None
 
 
+def complete_checkpoints(folder: Path) -> list[Path]:
+    """All complete checkpoints, the newest one first."""
+    return [path for path in reversed(_step_folders(folder)) if _damage(path) is None]
+
+
 def refuse_lost_checkpoints(output_dir: Path) -> None:
     """Refuse to resume where a run, or whatever else made a model, left no checkpoint: it would be written over.
 

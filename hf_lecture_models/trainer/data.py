@@ -269,6 +269,8 @@ class _Table:
     """The columns of one file, list of rows or data set, under the names that it has for them."""
 
     def __init__(self, source: str, columns: Any, recipe: DataRecipe | None = None) -> None:
+        if recipe is not None and hasattr(columns, "flatten") and any("." in name for name in recipe.columns.values()):
+            columns = columns.flatten()  # a column of mappings, {"fr": ..., "en": ...}, into translation.fr and so on
         self.source, self.columns, self.recipe = source, columns, recipe
         self.known = list(getattr(columns, "column_names", None) or columns)
         self.length = len(columns[self.known[0]]) if self.known else 0

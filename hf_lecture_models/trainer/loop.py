@@ -334,11 +334,12 @@ class _Run:
         """Add one micro-batch's part of the gradient; returns its part of the loss of a step of so many items."""
         with self._autocast():
             outputs = self.model(**batch.inputs, **self.forward_options)
+            mean = batch.loss_of(outputs)
         self.batches.on_step_outputs(index, outputs)
-        if outputs.loss is None:
+        if mean is None:
             raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
         # A batch without items is not left out: the other processes wait for this one's gradient.
-        loss = _weighted(outputs, batch, items, others) if batch.num_items else zero_loss(outputs)
+        loss = _weighted(mean, outputs, batch, items, others) if batch.num_items else zero_loss(mean, outputs)
         # Both ways to add up gradients, whole and sharded, take the mean over processes where the sum is meant.
         self.accelerator.backward(loss * self.accelerator.num_processes)
         return loss.detach()
@@ -455,28 +456,29 @@ class _Run:
         return self.evaluation.metric if self.evaluation is not None else "loss"
 
 
-def _weighted(outputs: Any, batch: Batch, items: int, others: int) -> torch.Tensor:
+def _weighted(mean: torch.Tensor, outputs: Any, batch: Batch, items: int, others: int) -> torch.Tensor:
     weight, second = batch.num_items / items, batch.second_term
     if second is None:
-        return outputs.loss * weight
-    return outputs.loss * weight + second.of(outputs) * (second.num_items / others - weight)
+        return mean * weight
+    return mean * weight + second.of(outputs) * (second.num_items / others - weight)
 
 
-def zero_loss(outputs: Any) -> torch.Tensor:
-    """A loss of 0 whose gradient is 0 everywhere, from a model's outputs for a batch without items.
+def zero_loss(mean: torch.Tensor, outputs: Any) -> torch.Tensor:
+    """A loss of 0 whose gradient is 0 everywhere, from the mean and a model's outputs for a batch without items.
 
     A mean over nothing may be NaN, and 0 times the gradient of a NaN is NaN too. Then the zero is made from the other
     tensors that the model returned.
 
     >>> from transformers.modeling_outputs import CausalLMOutput
     >>> logits = torch.ones(2, requires_grad=True)
-    >>> zero_loss(CausalLMOutput(loss=logits[:0].mean(), logits=logits))
+    >>> mean = logits[:0].mean()
+    >>> zero_loss(mean, CausalLMOutput(loss=mean, logits=logits))
     tensor(0., grad_fn=<SumBackward0>)
     """
-    if outputs.loss.isfinite():
-        return outputs.loss * 0
+    if mean.isfinite():
+        return mean * 0
     tensors = [value for value in vars(outputs).values() if isinstance(value, torch.Tensor) and value.requires_grad]
-    others = [tensor for tensor in tensors if tensor is not outputs.loss]
+    others = [tensor for tensor in tensors if tensor is not mean]
     return torch.stack([(tensor.nan_to_num() * 0).sum() for tensor in others or tensors]).sum()
 
 

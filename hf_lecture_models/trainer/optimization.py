@@ -32,7 +32,10 @@ def make_optimizer(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> torc
 
 
 class Schedule:
-    """The learning rate as a function of the optimizer step: warm-up, then constant, linear, cosine or plateau.
+    """The learning rate as a function of the optimizer step: warm-up, then as the recipe's `schedule` says.
+
+    `inverse_square_root` is Vaswani et al. 2017, equation 3, d^-0.5 · min(n^-0.5, n · warmup^-1.5) at step n counted
+    from 1, with the highest rate, at the end of warm-up, in place of (d · warmup)^-0.5: √(warmup / n).
 
     A function of the step and not an object that is stepped: it ends where planned, however many processes and
     micro-batches make up a step. Only `plateau` has a state, how often it was lowered.
@@ -55,6 +58,8 @@ class Schedule:
             return float(self.recipe.plateau_factor**self.reductions)
         if self.recipe.schedule == "constant":
             return 1.0
+        if self.recipe.schedule == "inverse_square_root":
+            return math.sqrt(max(1, warmup) / (step + 1))
         progress = min(1.0, (step - warmup) / max(1, self.total_steps - 1 - warmup))
         remaining = 1.0 - progress if self.recipe.schedule == "linear" else (1.0 + math.cos(math.pi * progress)) / 2
         final = self.recipe.final_learning_rate

@@ -78,7 +78,9 @@ class TrainingRecipe(Recipe):
         1.0, "largest norm of the gradient, to which larger ones are scaled; null: no clipping", least=0
     )
     schedule: str = setting(
-        "constant", "learning rate after warm-up", choices=("constant", "linear", "cosine", "plateau")
+        "constant",
+        "learning rate after warm-up",
+        choices=("constant", "linear", "cosine", "inverse_square_root", "plateau"),
     )
     warmup_steps: int = setting(0, "steps of linear warm-up", least=0)
     final_learning_rate: float = setting(0.0, "where linear and cosine end, as a part of learning_rate", least=0)

@@ -16,12 +16,14 @@ from hf_lecture_models.demo.inside import (
     see_gradients,
     see_segmentation,
     see_surprisal,
+    see_translation,
 )
 from hf_lecture_models.demo.rendering import render_surprisal
 from hf_lecture_models.models.bert import LectureBertConfig, LectureBertForMaskedLM, LectureBertModel
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
+from tests.tasks.small_translator import MODELS, SOURCES, make_translator
 
 pytest.importorskip("matplotlib")
 TEXTS = [LECTURE_SENTENCE, *"\n".join(PAIRS.values()).splitlines()]
@@ -85,3 +87,14 @@ def test_what_is_refused():
         see_surprisal([bert(LectureBertModel)], "the parcel")
     with pytest.raises(TypeError, match="missing"):
         see_segmentation(bert(), None)
+
+
+def test_a_translation_comes_with_its_alignment_where_there_is_one():
+    shown, picture = see_translation(LoadedModel("small", *make_translator("ours")), SOURCES[5], 2)
+    assert 'class="word"' in shown
+    assert "maison" in drawn(picture)
+    blind = make_translator("ours", model=MODELS["ours"] | {"attention_type": "none"})
+    _, told = see_translation(LoadedModel("blind", *blind), SOURCES[5], 1)
+    assert "gives no attention weights from target to source" in told
+    with pytest.raises(ValueError, match="is blank"):
+        see_translation(LoadedModel("blind", *blind), " ", 1)

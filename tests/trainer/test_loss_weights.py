@@ -80,6 +80,6 @@ def test_a_mean_over_nothing_moves_no_weight() -> None:
     (gradient,) = torch.autograd.grad(loss * 0, weight, retain_graph=True)
     assert gradient.isnan().all(), "else there would be nothing to avoid"
     for outputs in (SimpleNamespace(loss=loss, logits=logits), SimpleNamespace(loss=logits.sum(), logits=None)):
-        zero = zero_loss(outputs)
+        zero = zero_loss(outputs.loss, outputs)
         assert zero.item() == 0
         assert torch.equal(*torch.autograd.grad(zero, weight, retain_graph=True), torch.zeros(3))

@@ -24,6 +24,7 @@ from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.token_classification import TokenClassification
+from hf_lecture_models.tasks.translation import Translation
 from hf_lecture_models.tasks.word_vectors import WordVectors
 from hf_lecture_models.trainer.recipe import load_recipe
 from training.fit_ngram import NGramRecipe
@@ -42,6 +43,7 @@ TASKS: dict[str, Task[Any]] = {
         MultipleChoice(),
         QuestionAnswering(),
         TokenClassification(),
+        Translation(),
         WordVectors(),
     )
 }

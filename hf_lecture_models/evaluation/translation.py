@@ -1,0 +1,268 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Translations of texts by any encoder-decoder, and which words of the source each word of the target attended to.
+
+This file travels with exported models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoTokenizer, StoppingCriteria, StoppingCriteriaList
+
+from hf_lecture_models.base.limits import check_tokenizer, input_limit
+
+# A translation of n tokens may become so long, unless a call says otherwise: a model that never ends must end.
+_LENGTH_FACTOR, _LENGTH_OFFSET = 2, 10
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translation, and the tokens of both sides.
+
+    Attributes:
+        text: without special tokens.
+        source_ids: as the encoder has read them, special tokens included.
+        ids: as the decoder has written them, the end of text included, if it came to it.
+        score: of beam search, the log-probability divided by length ** length_penalty; None of greedy search.
+    """
+
+    text: str
+    source_ids: list[int]
+    ids: list[int]
+    score: float | None = None
+
+
+class _RowLimits(StoppingCriteria):
+    """Ends each row at a length of its own, so that a translation does not depend on what else is in the batch."""
+
+    def __init__(self, limits: Tensor) -> None:
+        self.limits = limits
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        limits = self.limits.repeat_interleave(len(input_ids) // len(self.limits))
+        return limits <= input_ids.shape[1]
+
+
+@torch.no_grad()
+def translate_n_best(
+    model: Any,
+    tokenizer: Any,
+    sources: Sequence[str],
+    batch_size: int = 32,
+    max_new_tokens: int | None = None,
+    max_length: int | None = None,
+    where: Callable[[int], str] | None = None,
+    **options: Any,
+) -> list[list[Translation]]:
+    """Translate texts, those of like length together; the result does not depend on the batch.
+
+    Of each text there are as many translations as `num_return_sequences` asks for, best first.
+
+    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids)).eval()
+    >>> [[len(one.source_ids) for one in many] for many in translate_n_best(model, tokenizer, ["je suis", "je"])]
+    [[3], [2]]
+
+    Args:
+        model: any that `AutoModelForSeq2SeqLM` loads.
+        tokenizer: of the source, or a pair; see `target_tokenizer_of`.
+        max_new_tokens: of a translation; None: twice as many as its source has, and ten. The model's limit comes first.
+        max_length: tokens of a source, longer ones are cut; None: one that is too long for the model is an error.
+        where: what messages call the text of this number; None: its number, from 1.
+        options: of `model.generate`: num_beams, length_penalty, ...; the others are the model's own.
+
+    Raises:
+        ValueError: a text is blank or too long, or the tokenizer belongs to another model.
+    """
+    rows = encode_sources(model, tokenizer, sources, max_length, where)
+    target = target_tokenizer_of(model, tokenizer)
+    order = sorted(range(len(rows)), key=lambda row: (-len(rows[row]), row))
+    found: list[list[Translation]] = [[] for _ in rows]
+    for first in range(0, len(order), batch_size):
+        places = order[first : first + batch_size]
+        batch = _translate_batch(model, tokenizer, target, [rows[p] for p in places], max_new_tokens, options)
+        for place, translations in zip(places, batch, strict=True):
+            found[place] = translations
+    return found
+
+
+def translate(model: Any, tokenizer: Any, sources: Sequence[str], **options: Any) -> list[Translation]:
+    """The best translation of each text; arguments as for `translate_n_best`.
+
+    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids)).eval()
+    >>> [len(one.source_ids) for one in translate(model, tokenizer, ["je suis", "je"])]
+    [3, 2]
+    """
+    return [translations[0] for translations in translate_n_best(model, tokenizer, sources, **options)]
+
+
+def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> Translation:
+    """A translation that somebody else has made, in tokens.
+
+    >>> from types import SimpleNamespace
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> model = SimpleNamespace(config=SimpleNamespace(vocab_size=len(tokenizer)), longest_input=64)
+    >>> len(given_translation(model, tokenizer, "je suis", "suis je je").ids)
+    4
+
+    Raises:
+        ValueError: a side is blank, or longer than the model reads.
+    """
+    (source_ids,) = encode_sources(model, tokenizer, [source], where=lambda _: "the source")
+    target_tokenizer = target_tokenizer_of(model, tokenizer)
+    ids = target_tokenizer(text_target=target, verbose=False)["input_ids"]
+    longest = longest_side(model, target_tokenizer)
+    if not target.strip() or len(ids) > longest:
+        raise ValueError("the target is blank" if not target.strip() else f"the target has more than {longest} tokens")
+    return Translation(target, source_ids, ids)
+
+
+def target_tokenizer_of(model: Any, tokenizer: Any) -> Any:
+    """What the decoder writes with: of a pair the second one, of a model with two vocabularies the one beside it.
+
+    >>> from types import SimpleNamespace
+    >>> target_tokenizer_of(SimpleNamespace(config=SimpleNamespace()), "one for both")
+    'one for both'
+    """
+    folder = getattr(model.config, "target_tokenizer", None)
+    if folder is None or hasattr(tokenizer, "target"):
+        return getattr(tokenizer, "target", tokenizer)
+    return AutoTokenizer.from_pretrained(model.config.name_or_path, subfolder=folder)
+
+
+def encode_sources(
+    model: Any,
+    tokenizer: Any,
+    sources: Sequence[str],
+    max_length: int | None = None,
+    where: Callable[[int], str] | None = None,
+) -> list[list[int]]:
+    """The tokens of each text, as the encoder reads them.
+
+    >>> from types import SimpleNamespace
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> model = SimpleNamespace(config=SimpleNamespace(vocab_size=len(tokenizer)), longest_input=64)
+    >>> [len(ids) for ids in encode_sources(model, tokenizer, ["je suis", "je"])]
+    [3, 2]
+
+    Args:
+        max_length: longer texts are cut; None: one that is too long for the model is an error.
+        where: what messages call the text of this number; None: its number, from 1.
+
+    Raises:
+        ValueError: a text is blank or too long, or the tokenizer belongs to another model, or pads nothing.
+    """
+    check_tokenizer(model, tokenizer)
+    if tokenizer.pad_token_id is None:
+        raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
+    where = where or (lambda index: f"text {index + 1} of {len(sources)}")
+    for index, text in enumerate(sources):
+        if not text.strip():
+            raise ValueError(f"{where(index)} is blank: there is nothing to translate")
+    if not sources:
+        return []
+    longest = longest_side(model, tokenizer)
+    cut = {} if max_length is None else {"truncation": True, "max_length": min(max_length, longest)}
+    rows: list[list[int]] = tokenizer(list(sources), verbose=False, **cut)["input_ids"]
+    for index, ids in enumerate(rows):
+        if len(ids) > longest:
+            raise ValueError(
+                f"{where(index)} has {len(ids)} tokens and the model reads {longest} at most; shorten it, or let it be "
+                f"cut by max_length {longest}"
+            )
+    return rows
+
+
+def longest_side(model: Any, tokenizer: Any) -> int:
+    """The tokens that encoder and decoder can each take at once; a very large number, where neither has a bound.
+
+    >>> from types import SimpleNamespace
+    >>> longest_side(SimpleNamespace(longest_input=64), SimpleNamespace(model_max_length=512))
+    64
+    """
+    limits = (input_limit(model), getattr(tokenizer, "model_max_length", None))
+    return int(min((limit for limit in limits if limit is not None and limit > 0), default=2**62))
+
+
+def start_of(model: Any) -> int:
+    """What the decoder reads first.
+
+    >>> from transformers import GenerationConfig
+    >>> from types import SimpleNamespace
+    >>> start_of(SimpleNamespace(generation_config=GenerationConfig(decoder_start_token_id=7), config=None))
+    7
+
+    Raises:
+        ValueError: the model does not say.
+    """
+    for config in (model.generation_config, model.config):
+        for name in ("decoder_start_token_id", "bos_token_id"):
+            if getattr(config, name, None) is not None:
+                return int(getattr(config, name))
+    raise ValueError(f"{type(model).__name__} has no decoder_start_token_id; set it in its config.json")
+
+
+def _translate_batch(
+    model: Any, tokenizer: Any, target_tokenizer: Any, rows: list[list[int]], most: int | None, options: dict[str, Any]
+) -> list[list[Translation]]:
+    inputs = {name: ids.to(model.device) for name, ids in pad_rows(rows, tokenizer.pad_token_id).items()}
+    longest = longest_side(model, target_tokenizer)
+    limits = [min(longest - 1, _LENGTH_FACTOR * len(row) + _LENGTH_OFFSET if most is None else most) for row in rows]
+    own = torch.tensor(limits, device=model.device) + 1  # with the token that the decoder starts from
+    beams = options.get("num_beams", model.generation_config.num_beams) or 1
+    output = model.generate(
+        **inputs,
+        **options,
+        output_scores=beams > 1,
+        max_new_tokens=max(limits),
+        stopping_criteria=StoppingCriteriaList([_RowLimits(own)]),
+        return_dict_in_generate=True,
+    )
+    scores = getattr(output, "sequences_scores", None)
+    count = len(output.sequences) // len(rows)  # num_return_sequences
+    ends = model.generation_config.eos_token_id
+    stops = set(ends if isinstance(ends, list) else [ends])
+    written = [_until(ids, stops, target_tokenizer.pad_token_id) for ids in output.sequences[:, 1:].tolist()]
+    texts = target_tokenizer.batch_decode(written, skip_special_tokens=True)
+    found = [
+        Translation(texts[i].strip(), rows[i // count], written[i], None if scores is None else float(scores[i]))
+        for i in range(len(written))
+    ]
+    return [found[first : first + count] for first in range(0, len(found), count)]
+
+
+def _until(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
+    """The tokens up to the first end of text, or else without padding behind them."""
+    for place, token in enumerate(ids):
+        if token in ends:
+            return ids[: place + 1]
+    while ids and ids[-1] == pad:
+        ids = ids[:-1]
+    return ids
+
+
+def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> dict[str, Tensor]:
+    """Rows of ids as a batch, padded on the right, with its mask.
+
+    >>> pad_rows([[5, 6], [7]], pad=0)["input_ids"]
+    tensor([[5, 6],
+            [7, 0]])
+    """
+    width = max(map(len, rows))
+    ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows])
+    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+    return {"input_ids": ids, "attention_mask": mask}

@@ -1,0 +1,123 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`pipeline("machine-translation")`: texts in one language to texts in another, and which words stand for which.
+
+transformers 4 had it as `translation`; transformers 5 has none. This file travels with exported models.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from transformers.pipelines import Pipeline
+
+from hf_lecture_models.evaluation.alignment import align
+from hf_lecture_models.evaluation.translation import Translation, translate_n_best
+
+TASK = "machine-translation"
+_BATCH_SIZE = 32
+
+
+class MachineTranslationPipeline(Pipeline):
+    """Translate texts with any model that `AutoModelForSeq2SeqLM` loads.
+
+        translator = pipeline("machine-translation", model=folder)
+        translator("Je suis étudiant")                        # {"translation_text": "I am a student"}
+        translator(["Je suis étudiant", "Il dort"], batch_size=8)
+        translator("Je suis étudiant", alignment=True)        # and "alignment"
+        translator("Je suis étudiant", num_beams=5, num_return_sequences=5)     # a list, best first
+
+    With `alignment=True` each result has `alignment`, a dict of `source` and `target`, the words of both, and
+    `weights`, a row for each word of the target: how much its tokens attended to each word of the source. It is the
+    mean over layers and heads of the decoder's cross-attention, and adds up to one. Of beam search each result has its
+    `score` too, the log-probability divided by length ** length_penalty.
+
+    Other options, at construction or per call: `max_length`, to cut longer sources; `max_new_tokens`, of a translation,
+    by default twice as many as its source has, and ten; and those of `model.generate`: `num_beams`, `length_penalty`,
+    `num_return_sequences`, ... What is not said is the model's own choice (its generation_config.json). A translation
+    does not depend on which other texts are in its batch.
+
+    >>> from transformers import pipeline
+    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids))
+    >>> translator = pipeline("machine-translation", model=model, tokenizer=tokenizer)
+    >>> [list(found) for found in translator(["je suis", "je"])]
+    [['translation_text'], ['translation_text']]
+
+    Raises:
+        TypeError: an input is no text.
+        ValueError: a text is blank, or longer than the model reads; or the model shows no alignment.
+    """
+
+    _load_tokenizer: Any = True
+    _load_processor: Any = False
+    _load_image_processor: Any = False
+    _load_feature_extractor: Any = False
+
+    def __call__(  # type: ignore[override]
+        self, inputs: Any, batch_size: int | None = None, **kwargs: Any
+    ) -> Any:
+        """Translate a text, or each of several; of a generator or a data set, an iterator."""
+        preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
+        size = _checked_size(batch_size if batch_size is not None else self._batch_size)
+        options = {**self._forward_params, **forward, "batch_size": size}
+        shown = {**self._postprocess_params, **postprocess}
+
+        def run(texts: Any) -> list[Any]:
+            encoded = self.preprocess(texts, **self._preprocess_params, **preprocess)
+            return self.postprocess(self.forward(encoded, **options), **shown)
+
+        if isinstance(inputs, str):
+            return run([inputs])[0]
+        if isinstance(inputs, list | tuple):
+            return run(list(inputs))
+        if not isinstance(inputs, Iterable):
+            raise TypeError(f"{TASK} takes a text or several, not {type(inputs).__name__}")
+        return (result for chunk in _chunks(inputs, size) for result in run(chunk))
+
+    def _sanitize_parameters(
+        self, alignment: bool | None = None, **options: Any
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        return {}, options, {} if alignment is None else {"alignment": alignment}
+
+    def preprocess(self, texts: list[Any]) -> dict[str, Any]:  # type: ignore[override]
+        """Texts -> the same texts, checked."""
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"{TASK} takes a text or several, and one of them is a {type(text).__name__}")
+        return {"texts": texts}
+
+    def _forward(self, input_tensors: dict[str, Any], **options: Any) -> Any:
+        return {"found": translate_n_best(self.model, self.tokenizer, input_tensors["texts"], **options)}
+
+    def postprocess(self, model_outputs: Any, alignment: bool = False) -> list[Any]:  # type: ignore[override]
+        """Translations of each text -> a result for each, or a list of them where several were asked for."""
+        results = []
+        for translations in model_outputs["found"]:
+            entries = [_entry(one) for one in translations]
+            if alignment:
+                for entry, found in zip(entries, align(self.model, self.tokenizer, translations), strict=True):
+                    sides = {"source": list(found.source), "target": list(found.target)}
+                    entry["alignment"] = {**sides, "weights": found.of().tolist()}
+            results.append(entries[0] if len(entries) == 1 else entries)
+        return results
+
+
+def _entry(one: Translation) -> dict[str, Any]:
+    return {"translation_text": one.text} | ({} if one.score is None else {"score": one.score})
+
+
+def _checked_size(batch_size: int | None) -> int:
+    if batch_size is None:
+        return _BATCH_SIZE
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size!r}; it must be an integer of at least 1")
+    return batch_size
+
+
+def _chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    rest = iter(texts)
+    while chunk := list(islice(rest, size)):
+        yield chunk

@@ -1,0 +1,324 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Translation: pairs of sentences, by any encoder-decoder (Sutskever et al. 2014, Bahdanau et al. 2015, Vaswani 2017).
+
+One subword vocabulary serves both languages, unless `joint_vocabulary` is false: then `target_tokenizer` lies in a
+folder of its own beside the model (see `tokenization.pairs`).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSeq2SeqLM
+
+from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.evaluation.translation import (
+    encode_sources,
+    longest_side,
+    start_of,
+    target_tokenizer_of,
+    translate,
+)
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
+from hf_lecture_models.tasks.factories import (
+    field_names,
+    load_checkpoint,
+    load_tokenizer,
+    make_model,
+    make_tokenizer,
+    tell,
+)
+from hf_lecture_models.tasks.french_english import french_english_pairs
+from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.translation_rows import PairsRecipe, find_blank, keep_rows, read_pairs, refuse_blanks
+from hf_lecture_models.tokenization.pairs import TARGET_FOLDER, TokenizerPair, with_target_tokenizer
+from hf_lecture_models.trainer.averaging import keep_average
+from hf_lecture_models.trainer.batches import Batches, ShuffledBatches
+from hf_lecture_models.trainer.data import Rows
+from hf_lecture_models.trainer.pair_batches import BatchesByTokens, PairCollator
+from hf_lecture_models.trainer.recipe import setting
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+
+GRAMMAR = "french_english"
+_EVALUATION_BATCH = 32
+_LONGEST = 256
+"""Tokens of a translation, where neither a call nor the model says less."""
+
+
+@dataclass(kw_only=True)
+class TranslationRecipe(TaskRecipe, PairsRecipe):
+    """The recipe of a translator; its data have the columns `source` and `target`."""
+
+    task: str | None = setting(
+        None,
+        "pairs that come with the package: `french_english`, a small grammar; null: those that the recipe names, or "
+        "without any these",
+        choices=(GRAMMAR,),
+    )
+    epochs: float = setting(6.0, "passes over the training data", least=0)
+    batch_tokens: int = setting(
+        512,
+        "tokens of one side of one optimizer step, padding included, of pairs of like length; 0: batch_size pairs",
+        least=0,
+    )
+    label_smoothing: float = setting(0.1, "share of the target probability that all tokens have alike", least=0)
+    max_length: int | None = setting(
+        None,
+        "longer pairs are not learned, longer sources are cut; null: what the model cannot read is an error",
+        least=2,
+    )
+    num_beams: int = setting(4, "beams on test data, and of the saved model where a call says nothing", least=1)
+    length_penalty: float = setting(1.0, "of beam search: log P / length ** length_penalty decides")
+    validation_beams: int = setting(1, "beams on validation data; 1: greedy search", least=1)
+    average_checkpoints: int = setting(
+        0, "at the end also try the mean of the weights of the newest so many checkpoints; 0: do not", least=0
+    )
+    joint_vocabulary: bool = setting(True, "one vocabulary for both languages; false: one for each, of equal size")
+    tokenizer: dict[str, Any] = setting(
+        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, "type word, bpe, char or byte; options of its train()"
+    )
+    model: dict[str, Any] = setting(
+        {
+            "model_type": "lecture_recurrent_seq2seq",
+            "cell_type": "gru",
+            "hidden_size": 96,
+            "bidirectional_encoder": True,
+            "attention_type": "additive",
+        },
+        "model_type and the fields of its config",
+    )
+    learning_rate: float = setting(3e-3, "learning rate after warm-up", least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.label_smoothing >= 1:
+            raise ValueError(f"recipe: label_smoothing must be below 1, not {self.label_smoothing}")
+        own = self.dataset_name or self.train_files or self.train_rows
+        if self.task is None and not own:
+            self.task = GRAMMAR
+        if self.task is not None:
+            self.data = {"name": "a small grammar of French and English", "language": "fr"} | self.data
+        self.keep_checkpoints = max(self.keep_checkpoints, self.average_checkpoints)
+
+    def effective_batch(self) -> str:
+        """What one optimizer step sees, in words."""
+        return (
+            f"at most {self.batch_tokens:,} tokens of either side" if self.batch_tokens else super().effective_batch()
+        )
+
+
+class Translation(Task[TranslationRecipe]):
+    """The task of translating sentences; its data are `Rows` of `source` and `target`."""
+
+    name = "translation"
+    auto_class = AutoModelForSeq2SeqLM
+    pipeline_tag = "translation"
+    items = "tokens"
+    script = "train_translation.py"
+    recipe_class: ClassVar[type[TranslationRecipe]] = TranslationRecipe
+
+    def measures(self, recipe: TranslationRecipe) -> tuple[Measure, ...]:
+        """BLEU and chrF."""
+        labels = {"bleu": "BLEU", "chrf": "chrF"}
+        return tuple(Measure(key, label, lower_is_better=False) for key, label in labels.items())
+
+    def read(self, recipe: TranslationRecipe, part: str) -> Rows | None:
+        """The pairs of the part; of those to learn the ones with an empty side are left out.
+
+        Raises:
+            ValueError: as `read_pairs` and, of data to measure or to translate, `refuse_blanks`.
+        """
+        if recipe.task == GRAMMAR and part != "predict" and not getattr(recipe, f"{part}_files"):
+            sources, targets = zip(*french_english_pairs(part), strict=True)
+            return Rows({"source": list(sources), "target": list(targets)}, [(f"{GRAMMAR}, {part}", len(sources))])
+        rows = read_pairs(recipe, part)
+        if rows is None or part != "train":
+            return None if rows is None else refuse_blanks(rows)
+        blank = set(find_blank(rows))
+        return keep_rows(rows, [index for index in range(len(rows)) if index not in blank], "a side is empty")
+
+    def processor(self, recipe: TranslationRecipe, data: Rows) -> Any:
+        """The tokenizer, which puts nothing but the end of text around either side; or a pair of two such."""
+        if recipe.from_pretrained:
+            tokenizer = load_tokenizer(recipe.from_pretrained)
+            config = AutoConfig.from_pretrained(recipe.from_pretrained)
+            return with_target_tokenizer(tokenizer, config, recipe.from_pretrained)
+        sides = data.columns["source"], data.columns["target"]
+        if recipe.joint_vocabulary:
+            return _new_tokenizer(recipe.tokenizer, [*sides[0], *sides[1]])
+        return _tokenizer_of_each(recipe.tokenizer, *sides)
+
+    def model(self, recipe: TranslationRecipe, processor: Any, data: Rows) -> Any:
+        """The translator; what it does where a call of `generate` says nothing follows from the recipe."""
+        if recipe.from_pretrained:
+            model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
+            if new:
+                tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+        else:
+            fields = _special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
+            model = make_model(self.auto_class, fields, processor, recipe.seed)
+        if isinstance(processor, TokenizerPair):
+            model.config.target_tokenizer = TARGET_FOLDER
+        decoding = model.generation_config
+        decoding.num_beams, decoding.length_penalty = recipe.num_beams, recipe.length_penalty
+        decoding.max_length, decoding.max_new_tokens = None, min(_LONGEST, longest_side(model, processor) - 1)
+        return model
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> Batches:
+        """Pairs of like length together, in a new order each epoch.
+
+        Raises:
+            ValueError: the tokenizer belongs to another model, or a pair is too long for it and no `max_length` leaves
+                it out, or none is left.
+        """
+        sources, targets = _encoded(model, processor, data, recipe.max_length)
+        pads = processor.pad_token_id, target_tokenizer_of(model, processor).pad_token_id
+        collate = PairCollator(sources, targets, pads, start_of(model), recipe.label_smoothing)
+        if not recipe.batch_tokens:
+            return ShuffledBatches(len(sources), collate, recipe.batch_size, recipe.seed)
+        lengths = np.array([[len(source), len(target)] for source, target in zip(sources, targets, strict=True)])
+        return BatchesByTokens(lengths, collate, recipe.batch_tokens, recipe.seed)
+
+    def forward_options(self, model: Any, recipe: TranslationRecipe) -> dict[str, Any]:
+        """No cache in training, and no logits where the loss needs none."""
+        spared = not recipe.label_smoothing and getattr(model, "loss_without_logits", False)
+        return {"use_cache": False} | ({"logits_to_keep": 1} if spared else {})
+
+    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> dict[str, Any]:
+        """BLEU and chrF of the translations as people read them, how both were measured, and how it was decoded."""
+        texts = self._translations(model, processor, data, recipe)
+        decoding = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty, "pairs": len(data)}
+        kept = {f"{name}_signature": signature for name, signature in signatures().items()}
+        return bleu_and_chrf(texts, data.columns["target"]) | decoding | kept
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Rows | None, recipe: TranslationRecipe
+    ) -> "Evaluation | None":
+        """As of any task, with as many beams as the recipe says for validation data.
+
+        Raises:
+            ValueError: as `encode_sources`.
+        """
+        if data is not None:
+            encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
+        return super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
+
+    def train(
+        self,
+        model: Any,
+        processor: Any,
+        data: Rows,
+        validation_data: Rows | None,
+        recipe: TranslationRecipe,
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        quiet: bool = False,
+    ) -> "TrainingResult":
+        """As any task; then the mean of the newest checkpoints is kept, where it is the best, or nothing is measured.
+
+        Raises:
+            ValueError, FloatingPointError, OSError: as of any task.
+        """
+        options: dict[str, Any] = {"output_dir": output_dir, "resume": resume, "quiet": quiet}
+        result = super().train(model, processor, data, validation_data, recipe, **options)
+        if not recipe.average_checkpoints or result.stopped.startswith("SIG") or os.environ.get("RANK", "0") != "0":
+            return result
+        evaluation = self.evaluation(model, processor, validation_data, recipe)
+        return keep_average(model, result, recipe.average_checkpoints, evaluation)
+
+    def _translations(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> list[str]:
+        training = model.training
+        found = translate(
+            model.eval(),
+            processor,
+            data.columns["source"],
+            batch_size=_EVALUATION_BATCH,
+            max_length=recipe.max_length,
+            num_beams=recipe.num_beams,
+            length_penalty=recipe.length_penalty,
+        )
+        model.train(training)
+        return [translation.text for translation in found]
+
+    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> None:
+        """Raise ValueError where the model cannot read a source."""
+        encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
+
+    def write_predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe, folder: Path
+    ) -> Path:
+        """Write `translations.txt`, a line for each source."""
+        texts = self._translations(model, processor, data, recipe)
+        with staged_file(folder / "translations.txt") as path:
+            path.write_text("".join(f"{' '.join(text.splitlines())}\n" for text in texts), encoding="utf-8")
+        return folder / "translations.txt"
+
+    def describe(self, model: Any, recipe: TranslationRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """As of any task, and sacrebleu's signatures."""
+        return super().describe(model, recipe, data) | {"signatures": signatures()}
+
+
+def _new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:
+    """A tokenizer for either side: the decoder's first token is the model's matter."""
+    tokenizer = make_tokenizer(options, texts)
+    if getattr(tokenizer, "template", None) is None:
+        tokenizer.add_bos_token, tokenizer.add_eos_token = False, True
+    tokenizer.padding_side = "right"
+    return tokenizer
+
+
+def _tokenizer_of_each(options: Mapping[str, Any], sources: list[str], targets: list[str]) -> TokenizerPair:
+    """Two of as many tokens each, so that special tokens have the same ids in both, which come last.
+
+    Raises:
+        ValueError: as `TokenizerPair`.
+    """
+    both = [_new_tokenizer(options, texts) for texts in (sources, targets)]
+    size = min(map(len, both))
+    for place, texts in enumerate((sources, targets)):
+        if len(both[place]) > size:
+            both[place] = _new_tokenizer({**options, "vocab_size": size}, texts)
+    return TokenizerPair(*both)
+
+
+def _special_fields(model_type: str, processor: Any) -> dict[str, Any]:
+    """Fields of an encoder-decoder's configuration that follow from the tokenizer, where it has them."""
+    names = field_names(CONFIG_MAPPING[model_type]) if model_type in CONFIG_MAPPING else []
+    start = processor.bos_token_id if processor.bos_token_id is not None else processor.pad_token_id
+    fields = {"decoder_start_token_id": start, "forced_eos_token_id": None, "is_encoder_decoder": True}
+    if isinstance(processor, TokenizerPair):
+        fields |= {"decoder_vocab_size": len(processor.target), "share_encoder_decoder_embeddings": False}
+    elif "share_encoder_decoder_embeddings" in names:
+        fields["decoder_vocab_size"] = len(processor)
+    return {name: value for name, value in fields.items() if name in names}
+
+
+def _encoded(
+    model: Any, processor: Any, data: Rows, max_length: int | None
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The ids of both sides of each pair; pairs with a side of more than `max_length` are left out."""
+    check_tokenizer(model, processor)
+    sides = [
+        processor(data.columns["source"], verbose=False)["input_ids"],
+        target_tokenizer_of(model, processor)(text_target=data.columns["target"], verbose=False)["input_ids"],
+    ]
+    longest = longest_side(model, processor)
+    most = longest if max_length is None else min(max_length, longest)
+    kept = [index for index, pair in enumerate(zip(*sides, strict=True)) if max(map(len, pair)) <= most]
+    if len(kept) < len(data) and max_length is None:
+        first = min(set(range(len(data))) - set(kept))
+        raise ValueError(
+            f"{data.where(first)} has a side of {max(len(side[first]) for side in sides)} tokens and the model reads "
+            f"{longest} at most; --max_length {longest} leaves such pairs out"
+        )
+    keep_rows(data, kept, f"a side has more than {most} tokens")
+    arrays = [[np.array(side[index], dtype=np.int32) for index in kept] for side in sides]
+    return arrays[0], arrays[1]

@@ -1,0 +1,78 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The mean of the weights of several checkpoints of one run, as Vaswani et al. 2017 translate with."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.trainer.checkpoint import complete_checkpoints, read_model
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+
+
+@torch.no_grad()
+def average_checkpoints(folder: Path, number: int, model: nn.Module) -> list[Path]:
+    """Load the mean of the newest so many complete checkpoints into `model`; of integers, the newest ones.
+
+    Args:
+        folder: of the checkpoints.
+        model: of the run; keeps its device.
+
+    Returns:
+        The checkpoints, the newest one first; fewer than `number`, where there are no more.
+
+    Raises:
+        ValueError: there is none, or it is of another model.
+    """
+    paths = complete_checkpoints(folder)[:number]
+    if not paths:
+        raise ValueError(f"{folder} holds no complete checkpoint to average")
+    means: dict[str, torch.Tensor] = {}
+    for count, path in enumerate(reversed(paths), start=1):
+        read_model(path, model)
+        for name, weight in model.named_parameters():
+            value = weight.detach().double()
+            means[name] = value if name not in means else means[name] + (value - means[name]) / count
+    for name, weight in model.named_parameters():
+        weight.copy_(means[name])
+    return paths
+
+
+def keep_average(
+    model: Any, result: "TrainingResult", number: int, evaluation: "Evaluation | None"
+) -> "TrainingResult":
+    """Measure the mean of the newest checkpoints of a run that has ended, and save it where it is the best.
+
+    Without an evaluation it is saved. The record of the run gets a row of what was measured, with `averaged`, the
+    number of checkpoints.
+
+    Args:
+        model: of the run, of transformers; holds the mean afterwards.
+
+    Returns:
+        The result of the run, with the new best metric, if it is one.
+    """
+    paths = average_checkpoints(result.folder / "checkpoints", number, model)
+    measured = {} if evaluation is None else evaluation.measure(model.eval())
+    value = None if evaluation is None else measured[result.metric_name]
+    is_best = evaluation is None or evaluation.improves(measured[result.metric_name], result.best_metric)
+    if is_best:
+        with staged_folder(result.folder) as stage:
+            model.save_pretrained(stage)
+        result = replace(result, best_metric=value)
+    numbers = {f"validation_{name}": number for name, number in measured.items() if isinstance(number, int | float)}
+    last = next((row["epoch"] for row in reversed(result.history)), 0.0)
+    row = {"step": result.step, "epoch": last, "averaged": len(paths), **numbers}
+    record = result.folder / "training.json"
+    facts = json.loads(record.read_text(encoding="utf-8")) | {"best_metric": result.best_metric}
+    facts["history"] = [*facts["history"], row]
+    with staged_file(record) as stage:
+        stage.write_text(strict_json(facts, indent=1) + "\n", encoding="utf-8")
+    return replace(result, history=facts["history"])

@@ -1,0 +1,145 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Pairs of source and target in batches, those of like length together, so many tokens in each."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.trainer.batches import Batch, RowShard, ShuffledRows
+
+
+def cut_by_tokens(lengths: np.ndarray, most: int) -> list[slice]:
+    """Neighbouring rows in batches: rows times the longest of them is at most so many tokens, padding included.
+
+    >>> cut_by_tokens(np.array([2, 2, 3, 3, 9]), most=6)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+
+    Args:
+        lengths: (rows,); a row that is longer than `most` is a batch by itself.
+    """
+    cuts, start, longest = [], 0, 0
+    for row, length in enumerate(lengths.tolist()):
+        longest = max(longest, length)
+        if row > start and (row + 1 - start) * longest > most:
+            cuts.append(slice(start, row))
+            start, longest = row, length
+    return [*cuts, slice(start, len(lengths))]
+
+
+class BatchesByTokens(ShuffledRows):
+    """All rows once in each epoch, in steps of like length and at most so many tokens of either side.
+
+    Rows are sorted by their lengths, those of the same lengths in a new order each epoch, cut into steps, and the steps
+    shuffled. Where the cuts are follows from the lengths alone, and so each epoch has as many steps.
+
+    >>> lengths = np.array([[3, 3], [1, 1], [3, 2], [1, 2]])
+    >>> batches = BatchesByTokens(lengths, lambda rows: Batch({"rows": torch.tensor(sorted(rows))}, 2), 6, seed=0)
+    >>> sorted(batch.inputs["rows"].tolist() for step in range(2) for batch in batches.next_step())
+    [[0, 2], [1, 3]]
+
+    Args:
+        lengths: (rows, 2), of source and target.
+        collate: a batch from row numbers; -1 is a place that is left empty.
+        batch_tokens: of one side of one optimizer step, padding included, all processes and micro-batches together.
+    """
+
+    def __init__(
+        self, lengths: np.ndarray, collate: Callable[[np.ndarray], Batch], batch_tokens: int, seed: int
+    ) -> None:
+        self.lengths, self.collate = lengths, collate
+        by_length = np.lexsort((lengths[:, 0], lengths[:, 1]))
+        self.cuts = cut_by_tokens(lengths.max(1)[by_length], batch_tokens)
+        super().__init__(len(lengths), 1, seed)
+        self.steps_per_epoch = len(self.cuts)
+        self.set_shard(self.shard)
+
+    def set_shard(self, shard: RowShard) -> None:
+        """Take the share of one process: each of its micro-batches is every n-th row of a step."""
+        super().set_shard(shard)
+        size = shard.micro_batches[0].stop - shard.micro_batches[0].start
+        self.pieces = shard.batch_size // size
+        self.own_pieces = [part.start // size for part in shard.micro_batches]
+
+    def _micro_batches(self, step: np.ndarray) -> list[Batch]:
+        filled = np.concatenate((step, np.full(-len(step) % self.pieces, -1, dtype=step.dtype)))
+        return [self.collate(filled[piece :: self.pieces]) for piece in self.own_pieces]
+
+    def _rows_of_step(self, position: int) -> np.ndarray:
+        return self.order[self.cuts[self.step_order[position]]]
+
+    def _shuffled(self) -> np.ndarray:
+        generator = np.random.default_rng((self.seed, self.epoch))
+        self.step_order = generator.permutation(len(self.cuts))
+        return np.lexsort((generator.random(self.num_rows), self.lengths[:, 0], self.lengths[:, 1]))
+
+
+class PairCollator:
+    """The collator of pairs, each target token of which is an item.
+
+    Args:
+        sources: ids of each row, as the encoder reads them.
+        targets: ids of each row, as the decoder is to write them: the end of text last.
+        pad_ids: of source and target.
+        start_id: what the decoder reads first.
+        label_smoothing: see `smoothed_loss`; 0: the model computes its loss itself.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[np.ndarray],
+        targets: Sequence[np.ndarray],
+        pad_ids: tuple[int, int],
+        start_id: int,
+        label_smoothing: float = 0.0,
+    ) -> None:
+        self.sources, self.targets, self.pad_ids, self.start_id = sources, targets, pad_ids, start_id
+        self.label_smoothing = label_smoothing
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """The pairs, padded on the right; an empty place (-1) is a pair of one token of which nothing counts."""
+        real = rows[rows >= 0]
+        sources, mask = _padded([self.sources[row] for row in real], len(rows), self.pad_ids[0])
+        labels, _ = _padded([self.targets[row] for row in real], len(rows), NOT_COUNTED)
+        inputs = {"input_ids": sources}
+        if not mask.all():
+            inputs["attention_mask"] = mask.long()
+        items = int((labels != NOT_COUNTED).sum())
+        if not self.label_smoothing:
+            return Batch({**inputs, "labels": labels}, items)
+        before = F.pad(labels[:, :-1], (1, 0), value=self.start_id)
+        inputs["decoder_input_ids"] = before.masked_fill(before == NOT_COUNTED, self.pad_ids[1])
+        loss = partial(smoothed_loss, labels=labels, label_smoothing=self.label_smoothing)
+        return Batch(inputs, items, loss=loss)
+
+
+def _padded(rows: Sequence[np.ndarray], count: int, fill: int) -> tuple[Tensor, Tensor]:
+    """(count, longest) ids, and which of them are real; rows that are missing begin with a token that is no padding."""
+    width = max([1, *map(len, rows)])
+    ids, mask = np.full((count, width), fill, dtype=np.int64), np.zeros((count, width), dtype=bool)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)], mask[place, : len(row)] = row, True
+    # Attention over nothing would be NaN.
+    mask[len(rows) :, 0] = True
+    return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def smoothed_loss(outputs: Any, labels: Tensor, label_smoothing: float) -> Tensor:
+    """The mean cross-entropy with q = (1 - ε) · (the right token) + ε · (uniform) over the vocabulary.
+
+    Szegedy et al. 2016 call it label smoothing; Vaswani et al. 2017 train with ε = 0.1. Labels of -100 do not count.
+
+    >>> from transformers.modeling_outputs import Seq2SeqLMOutput
+    >>> outputs = Seq2SeqLMOutput(logits=torch.tensor([[[0.0, 2.0]]]))
+    >>> [round(float(smoothed_loss(outputs, torch.tensor([[1]]), ε)), 4) for ε in (0.0, 0.1)]
+    [0.1269, 0.2269]
+    """
+    logits = outputs.logits.flatten(0, 1).float()
+    return F.cross_entropy(
+        logits, labels.flatten().to(logits.device), ignore_index=NOT_COUNTED, label_smoothing=label_smoothing
+    )

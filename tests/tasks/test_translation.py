@@ -1,0 +1,240 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Translation as a task: its data, what is learned and measured, bad input, two vocabularies, averaged checkpoints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sacrebleu
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from hf_lecture_models.evaluation.translation import translate
+from hf_lecture_models.hub.card import render_card
+from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.main import train_and_test
+from hf_lecture_models.tasks.registry import measure_file, task_of
+from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
+from tests.tasks.small_translator import MODELS, PAIRS, ROWS, SOURCES, TARGETS, make_translator, rows, small_recipe
+
+TASK = Translation()
+
+
+def write(folder: Path, **files: list[str]) -> None:
+    for name, lines in files.items():
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    (folder.parent / "more.txt").write_text("Le chat dort\nOui\n", encoding="utf-8")
+    predict = [str(folder.parent / "more.txt")]
+    train_and_test(TASK, small_recipe(request.param, output_dir=str(folder), predict_files=predict))
+    return request.param, folder
+
+
+def test_what_training_leaves(trained: tuple[str, Path]) -> None:
+    folder = trained[1]
+    model, tokenizer = load_model(str(folder))
+    assert task_of(model) is not None
+    assert task_of(model).name == "translation"
+    assert (model.generation_config.num_beams, model.generation_config.max_length) == (2, None)
+    assert tokenizer("Oui")["input_ids"][-1] == tokenizer.eos_token_id == model.generation_config.eos_token_id
+    assert tokenizer("Oui")["input_ids"][0] != tokenizer.bos_token_id == model.config.decoder_start_token_id
+    record = json.loads((folder / "training.json").read_text())
+    assert record["items"] == 2 * sum(len(ids) for ids in tokenizer(TARGETS)["input_ids"])
+    written = (folder / "predictions" / "translations.txt").read_text(encoding="utf-8").splitlines()
+    assert written == [one.text for one in translate(model, tokenizer, ["Le chat dort", "Oui"], num_beams=2)]
+
+
+def test_the_measures_are_sacrebleus_on_the_texts(trained: tuple[str, Path]) -> None:
+    model, tokenizer = load_model(str(trained[1]))
+    measured = TASK.evaluate(model, tokenizer, rows(), small_recipe(trained[0]))
+    texts = [one.text for one in translate(model, tokenizer, SOURCES, num_beams=2, length_penalty=1.0)]
+    assert measured["bleu"] == pytest.approx(sacrebleu.corpus_bleu(texts, [TARGETS]).score)
+    assert measured["chrf"] == pytest.approx(sacrebleu.corpus_chrf(texts, [TARGETS]).score)
+    assert "tok:13a" in measured["bleu_signature"]
+    assert (measured["num_beams"], measured["pairs"]) == (2, len(PAIRS))
+
+
+def test_the_card_has_the_signature(trained: tuple[str, Path]) -> None:
+    folder = trained[1]
+    model, tokenizer = load_model(str(folder))
+    card = render_card(facts_of(folder, model, tokenizer))
+    assert card.data.pipeline_tag == "translation"
+    assert "The signature of BLEU is `nrefs:1|case:mixed" in card.text
+    assert 'pipeline("machine-translation", model="."' in card.text
+    assert not re.search(r"\n{4,}|[{}]{2}|\{%|None| \n", card.text)
+
+
+def test_a_file_of_pairs_is_measured(trained: tuple[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS[:3]), encoding="utf-8")
+    model, tokenizer = load_model(str(trained[1]))
+    facts = facts_of(trained[1], model, tokenizer)
+    assert measure_file(path, model, tokenizer, facts)["results"]["pairs"] == 3
+
+
+# Data
+
+
+def test_line_aligned_files_go_in_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, a=SOURCES[:2], b=TARGETS[:2], c=SOURCES[2:3], d=TARGETS[2:3])
+    found = TASK.read(TranslationRecipe(train_files=["a.txt", "b.txt", "c.txt", "d.txt"]), "train")
+    assert list(found or ()) == ROWS[:3]
+    assert found is not None
+    assert found.where(2) == "c.txt with d.txt, row 1"
+
+
+def test_columns_within_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many translation data sets of the Hub have them."""
+    monkeypatch.chdir(tmp_path)
+    lines = [json.dumps({"id": 1, "translation": {"fr": source, "en": target}}) for source, target in PAIRS]
+    write(tmp_path, pairs=lines)
+    Path("pairs.txt").rename("pairs.jsonl")
+    columns = {"source": "translation.fr", "target": "translation.en"}
+    assert list(TASK.read(TranslationRecipe(train_files=["pairs.jsonl"], columns=columns), "train") or ()) == ROWS
+
+
+def test_without_data_there_is_the_grammar() -> None:
+    recipe = TranslationRecipe()
+    assert recipe.task == "french_english"
+    parts = [TASK.read(recipe, part) for part in ("train", "validation", "test")]
+    assert [len(part or ()) for part in parts] == [5000, 200, 200]
+    assert TranslationRecipe(train_rows=ROWS).task is None
+
+
+def test_pairs_with_an_empty_side_are_not_learned(capsys: pytest.CaptureFixture[str]) -> None:
+    holes = [ROWS[0], {"source": " ", "target": "x"}, {"source": "y", "target": ""}, ROWS[1]]
+    found = TASK.read(small_recipe(train_rows=holes), "train")
+    assert list(found or ()) == ROWS[:2]
+    assert (
+        "2 of 4 pairs are left out: a side is empty, the recipe's train_rows, row 2 the first"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "part", "message"),
+    [
+        (["a.txt", "short.txt"], "train", "a.txt has 8 lines and short.txt 2: they are not aligned"),
+        (["a.txt"], "train", "a.txt has no partner: line-aligned files go in pairs"),
+        (["a.txt", "holes.txt"], "test", "a.txt with holes.txt, row 2 has an empty side"),
+        (["one.jsonl"], "train", "one.jsonl has no column 'target', only source"),
+        (["half.jsonl"], "train", "half.jsonl, row 2 has no target: a pair has both sides"),
+        (["three.tsv"], "train", "three.tsv, line 1 names none of the columns source, target"),
+        (["none.txt", "none.txt"], "train", "none.txt is empty"),
+        (["blank.txt", "blank.txt"], "train", "all 2 pairs are left out: a side is empty"),
+        (["missing.txt", "a.txt"], "train", "there is no file missing.txt"),
+    ],
+)
+def test_bad_data_are_named(
+    files: list[str], part: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, a=SOURCES, short=TARGETS[:2], holes=["x", "", *TARGETS[2:]], none=[], blank=["", " "])
+    Path("one.jsonl").write_text('{"source": "a"}\n')
+    Path("half.jsonl").write_text('{"source": "a", "target": "b"}\n{"source": "c"}\n')
+    Path("three.tsv").write_text("a\tb\tc\n")
+    with pytest.raises((ValueError, OSError), match=re.escape(message)):
+        TASK.read(small_recipe(train_rows=[], **{f"{part}_files": files}), part)
+
+
+# What the model cannot read
+
+
+def test_pairs_past_the_limit() -> None:
+    long = rows([*PAIRS, ("la " * 80, "the")])
+    model, tokenizer = make_translator()
+    with pytest.raises(ValueError, match=r"pairs.tsv, row 9 has a side of \d+ tokens and the model reads 64 at most"):
+        TASK.batches(model, tokenizer, long, small_recipe())
+    batches: Any = TASK.batches(model, tokenizer, long, small_recipe(max_length=30))
+    assert batches.num_rows == len(PAIRS)
+    with pytest.raises(ValueError, match="all 9 pairs are left out: a side has more than 2 tokens"):
+        TASK.batches(model, tokenizer, long, small_recipe(max_length=2))
+    with pytest.raises(ValueError, match=r"pairs.tsv, row 9 has \d+ tokens and the model reads 64 at most"):
+        TASK.evaluation(model, tokenizer, long, small_recipe())
+    assert TASK.evaluate(model, tokenizer, long, small_recipe(max_length=30))["pairs"] == 9
+
+
+def test_the_vocabulary_of_another_model() -> None:
+    model, _ = make_translator()
+    _, other = make_translator(tokenizer={"type": "bpe", "form": "bytes", "vocab_size": 330})
+    for use in (
+        lambda: translate(model, other, SOURCES),
+        lambda: TASK.batches(model, other, rows(), small_recipe()),
+        lambda: TASK.evaluation(model, other, rows(), small_recipe()),
+    ):
+        with pytest.raises(ValueError, match="load the tokenizer that was saved with the model"):
+            use()
+
+
+def test_recipes_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match=re.escape("label_smoothing must be below 1")):
+        small_recipe(label_smoothing=1.0)
+    with pytest.raises(ValueError, match="task must be one of french_english"):
+        small_recipe(task="german")
+
+
+# Training
+
+
+def test_the_smoothed_loss_is_the_models_own_where_nothing_is_smoothed(tmp_path: Path) -> None:
+    """Stock and ours, with labels or with what the decoder reads."""
+    for kind in MODELS:
+        model, tokenizer = make_translator(kind)
+        batches = [
+            TASK.batches(model, tokenizer, rows(), small_recipe(kind, batch_tokens=4000, label_smoothing=share))
+            for share in (0.0, 1e-9)
+        ]
+        losses = []
+        for source in batches:
+            (batch,) = source.next_step()
+            with torch.no_grad():
+                losses.append(batch.loss_of(model(**batch.inputs, use_cache=False)))
+        torch.testing.assert_close(*losses)
+
+
+def test_a_vocabulary_for_each_language(tmp_path: Path) -> None:
+    for kind, size in (("ours", 300), ("stock", None)):
+        folder = tmp_path / kind
+        options = {"type": "word"} if size is None else {"type": "bpe", "form": "bytes", "vocab_size": size}
+        recipe = small_recipe(kind, output_dir=str(folder), joint_vocabulary=False, tokenizer=options, epochs=1)
+        train_and_test(TASK, recipe)
+        model, pair = load_model(str(folder))
+        assert len(pair.source) == len(pair.target) == model.config.vocab_size == model.config.decoder_vocab_size
+        assert pair.source.get_vocab() != pair.target.get_vocab()
+        tokens = model.get_encoder().get_input_embeddings(), model.get_decoder().get_input_embeddings()
+        assert tokens[0].weight is not tokens[1].weight
+        found = translate(model, pair, SOURCES)
+        alone = AutoTokenizer.from_pretrained(folder)
+        assert translate(AutoModelForSeq2SeqLM.from_pretrained(folder), alone, SOURCES) == found
+        target = AutoTokenizer.from_pretrained(folder, subfolder="target_tokenizer")
+        assert found[0].text == target.decode(found[0].ids, skip_special_tokens=True).strip()
+
+
+def test_averaged_checkpoints_are_kept_where_they_are_best(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    fields: dict[str, Any] = {"validation_rows": [], "average_checkpoints": 3, "save_every": 1, "epochs": 3}
+    train_and_test(TASK, small_recipe(output_dir=str(folder), **fields))
+    checkpoints = sorted((folder / "checkpoints").iterdir())
+    assert len(checkpoints) == 3, "as many are kept as are averaged"
+    weights = [load_file(path / "model.safetensors") for path in checkpoints]
+    kept = dict(AutoModelForSeq2SeqLM.from_pretrained(folder).named_parameters())
+    for name in weights[0].keys() & kept.keys():
+        torch.testing.assert_close(kept[name].data, torch.stack([one[name] for one in weights]).mean(0))
+    record = json.loads((folder / "training.json").read_text())
+    assert record["history"][-1]["averaged"] == 3
+    # Measured, they must be better than the best.
+    fields |= {"validation_rows": ROWS, "learning_rate": 1e-9}
+    train_and_test(TASK, small_recipe(output_dir=str(tmp_path / "measured"), **fields))
+    record = json.loads((tmp_path / "measured" / "training.json").read_text())
+    assert record["history"][-1]["validation_bleu"] == pytest.approx(record["best_metric"], abs=1e-6)

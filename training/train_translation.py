@@ -1,0 +1,19 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Train a translator by a recipe, or without one on a small grammar of French and English.
+
+    python training/train_translation.py --output_dir OUT && echo "Je suis étudiant" | hf-lecture translate OUT
+    python training/train_translation.py --output_dir OUT \\
+        --train_files "[T.fr.txt, T.en.txt]" --validation_files "[V.fr.txt, V.en.txt]"
+    accelerate launch training/train_translation.py RECIPE.yaml [--name value ...] [--resume]
+
+Line-aligned files go in pairs, source and target. Killed at any moment, the same command with --resume goes on to the
+same weights.
+"""
+
+import sys
+
+from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.translation import Translation
+
+if __name__ == "__main__":
+    run_task(Translation(), sys.argv[1:], __doc__)
