@@ -73,7 +73,8 @@ def test_what_a_recipe_cannot_say(place: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["no", "bf16"])
 def test_stopped_and_resumed_it_ends_in_the_same_bits(place: Path, precision: str) -> None:
-    check_stopped_and_resumed(SCRIPT, ["recipe.yaml", *FILES, "--mixed_precision", f"'{precision}'"], in_process)
+    arguments = ["recipe.yaml", *FILES, "--max_steps", "200", "--mixed_precision", f"'{precision}'"]
+    check_stopped_and_resumed(SCRIPT, arguments, in_process)
 
 
 @pytest.mark.slow
