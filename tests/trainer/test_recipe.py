@@ -42,7 +42,7 @@ def test_mutable_defaults_are_not_shared():
     ("text", "message"),
     [
         ("learnin_rate: 1", "did you mean learning_rate"),
-        ("schedule: square", "schedule must be one of constant, linear, cosine, plateau, not 'square'"),
+        ("schedule: square", "schedule must be one of constant, linear, cosine, inverse_square_root, plateau, not"),
         ("batch_size: 0", "batch_size must be at least 1"),
         ("seed: -1", "seed must be at least 0"),
         ("output_dir: ''", "output_dir is empty"),

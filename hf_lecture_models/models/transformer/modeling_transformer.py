@@ -65,6 +65,7 @@ class LectureTransformerModel(LectureTransformerPreTrainedModel):
     `encoder_last_hidden_state`, and on request `encoder_hidden_states`, `encoder_attentions`, `decoder_hidden_states`,
     `decoder_attentions` and `cross_attentions`.
 
+    >>> import torch
     >>> shape = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 2, "num_attention_heads": 2}
     >>> model = LectureTransformerModel(LectureTransformerConfig(**shape))
     >>> outputs = model(torch.tensor([[3, 1, 4, 2]]), decoder_input_ids=torch.tensor([[0, 5]]), output_attentions=True)
@@ -134,6 +135,7 @@ class LectureTransformerModel(LectureTransformerPreTrainedModel):
 class LectureTransformerForConditionalGeneration(Seq2SeqLMHead, LectureTransformerPreTrainedModel, GenerationMixin):
     """Translation, or any text from a text: the next target token's probability.
 
+    >>> import torch
     >>> shape = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 2, "num_attention_heads": 2}
     >>> config = LectureTransformerConfig(**shape, decoder_start_token_id=1, pad_token_id=0)
     >>> model = LectureTransformerForConditionalGeneration(config)

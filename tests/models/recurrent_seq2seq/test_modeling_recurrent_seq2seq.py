@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ from hf_lecture_models.models.recurrent_seq2seq import (
     RecurrentSeq2SeqForConditionalGeneration,
     RecurrentSeq2SeqModel,
 )
-from tests.model_tests import Tensors, perturb
+from tests.model_tests import ModelTests, Tensors, perturb
 from tests.seq2seq_tests import Seq2SeqTests
 
 IDS = {"bos_token_id": 19, "eos_token_id": 20, "pad_token_id": 21, "decoder_start_token_id": 22}
@@ -169,6 +170,27 @@ class TestAdditive(RecurrentSeq2SeqTests):
             tie_word_embeddings=True,
             dropout=0.1,
         )
+
+
+class TestModel(ModelTests):
+    """Without the head; padding and the rest of what a head's checks see are seen there."""
+
+    model_class = RecurrentSeq2SeqModel
+
+    def config(self) -> RecurrentSeq2SeqConfig:
+        return small(attention_type="dot")
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        return TestAdditive().make_inputs(batch, [5] * len(lengths))
+
+    def reference(self, model: Any, inputs: Tensors) -> Tensors:
+        states, _ = translate(model, inputs["input_ids"], inputs["decoder_input_ids"])
+        return {"last_hidden_state": states}
+
+    @pytest.mark.slow
+    @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
+    def test_compiles_in_one_piece(self) -> None:
+        super().test_compiles_in_one_piece()
 
 
 class TestFirstState(RecurrentSeq2SeqTests):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ from torch.func import functional_call
 from torch.testing import assert_close
 from transformers import DynamicCache, EncoderDecoderCache
 
-from hf_lecture_models import LectureTransformerConfig, LectureTransformerForConditionalGeneration
+from hf_lecture_models import (
+    LectureTransformerConfig,
+    LectureTransformerForConditionalGeneration,
+    LectureTransformerModel,
+)
 from hf_lecture_models.layers.attention_kernels import causal_attention
-from tests.model_tests import Tensors
+from tests.model_tests import ModelTests, Tensors
 from tests.models.transformer.test_blocks_transformer import SHAPE, embedded, torch_layer, torch_transformer
 from tests.seq2seq_tests import Seq2SeqTests
 
@@ -61,6 +66,22 @@ class TestPreNormTwoVocabularies(TransformerTests):
     def config(self) -> LectureTransformerConfig:
         changes = {"norm_position": "pre", "hidden_act": "swish", "position_encoding": "learned"}
         return small(**changes, scale_embedding=False, vocab_size=23, decoder_vocab_size=20)
+
+
+class TestModel(ModelTests):
+    """Without the head; padding and the rest of what a head's checks see are seen there."""
+
+    model_class = LectureTransformerModel
+    perturbation = 0.3
+
+    def config(self) -> LectureTransformerConfig:
+        return small()
+
+    def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
+        return TestTransformer().make_inputs(batch, [5] * len(lengths))
+
+    def reference(self, model: Any, inputs: Tensors) -> Tensors:
+        return torch_transformer(model, inputs["input_ids"], inputs["decoder_input_ids"])
 
 
 # Nguyen's attention
