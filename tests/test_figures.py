@@ -154,7 +154,11 @@ def readme() -> Iterator[str]:
     )
     minutes_of_elmo = facts("elmo_wikitext2")["training"]["cpu_seconds"] / 60
     perplexity = facts("elmo_wikitext2")["results"]["perplexity"]
-    yield f"in {minutes_of_elmo:.0f} CPU minutes: validation perplexity {perplexity:.1f} per word"
+    without, with_it = (percent(record("elmo")[f"ewt, {way}"]) for way in ("without", "with"))
+    yield (
+        f"in {minutes_of_elmo:.0f} CPU minutes: validation perplexity {perplexity:.1f} per word; EWT's parts of speech "
+        f"without its features {without} %, with them {with_it} %"
+    )
     images = [record("vit_accuracy")[f"fashion_mnist, {way}"]["test accuracy"] for way in VIT_STARTS]
     yield f"{100 * images[0]:.1f} %, after masked pre-training on them {100 * images[2]:.1f} %"
 
@@ -397,6 +401,8 @@ def lecture_map() -> Iterator[str]:
     runs = record("word2vec")["skip_gram"]["runs"]
     losses = [f"{runs[name]['held_out_loss']:.3f}" for name in ("ours, 5 epochs", "gensim")]
     yield f"a held-out pair costs {losses[0]} nats, [gensim's](../benchmarks/results/word2vec.json) {losses[1]}"
+    shares = [percent(record("elmo")[f"{data}, {way}"]) for data in ("ewt", "wnut17") for way in ("without", "with")]
+    yield "{} %, with it {} %; names in WNUT-17: F1 {}, with it {}".format(*shares)
     images = [record("vit_accuracy")[f"fashion_mnist, {way}"]["test accuracy"] for way in VIT_STARTS]
     yield f"9,000 images to learn from: {100 * images[0]:.1f} % of the test images"
     yield f"on the same images {100 * images[2]:.1f} %: more, not less"
@@ -660,6 +666,15 @@ def word2vec_page() -> Iterator[str]:
 def elmo_page() -> Iterator[str]:
     result, training = facts("elmo_wikitext2")["results"], facts("elmo_wikitext2")["training"]
     yield f"{training['cpu_seconds'] / 60:.0f} CPU minutes: validation perplexity {result['perplexity']:.1f}"
+    for data, title in (("ewt", "parts of speech, EWT (accuracy)"), ("wnut17", "names, WNUT-17 (F1)")):
+        without, with_it = (record("elmo")[f"{data}, {way}"] for way in ("without", "with"))
+        (run,) = with_it["runs"]
+        mix = ", ".join(f"{share:.2f}" for share in run["s"])
+        yield table_row(title, percent(without), percent(with_it), mix, f"{run['gamma']:.2f}")
+        assert with_it["mean"] > without["mean"]
+        assert run["s"][1] == max(run["s"])
+    own_vectors = record("fine_tuning")["cells"]["BiLSTM"]["EWT"]
+    yield f"tags {percent(own_vectors)} % of EWT's words without any"
 
 
 def bag_of_words_page() -> Iterator[str]:
