@@ -64,7 +64,8 @@ class SourceQueryKeyAttention(MultiHeadAttention):
     def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
         super().__init__(hidden_size, num_heads, dropout, layer_index)
         self.qk_proj = nn.Linear(hidden_size, 2 * hidden_size)
-        self.v_proj = nn.Linear(hidden_size, hidden_size)
+        # Not v_proj: in Marian's files that is a part of `CrossAttention.kv_proj`.
+        self.value_proj = nn.Linear(hidden_size, hidden_size)
         self.o_proj = nn.Linear(hidden_size, hidden_size)
 
     def forward(
@@ -82,7 +83,7 @@ class SourceQueryKeyAttention(MultiHeadAttention):
             (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if the kernel shows them.
         """
         q, k = self.split_heads(self.qk_proj(source), 2)
-        (v,) = self.split_heads(self.v_proj(hidden), 1)
+        (v,) = self.split_heads(self.value_proj(hidden), 1)
         if cache is not None:
             k, v = cache.self_attention_cache.update(k, v, self.layer_idx)
         return self.attend(q, k, v, attention)

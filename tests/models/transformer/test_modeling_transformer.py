@@ -98,7 +98,7 @@ def nguyens_attention(target: np.ndarray, source: np.ndarray, layer: Any, table:
     brought = table[:n, :m] @ source
     product = brought @ layer.qk_proj.weight.detach().numpy().T + layer.qk_proj.bias.detach().numpy()
     queries, keys = np.split(product, 2, axis=1)
-    values = target @ layer.v_proj.weight.detach().numpy().T + layer.v_proj.bias.detach().numpy()
+    values = target @ layer.value_proj.weight.detach().numpy().T + layer.value_proj.bias.detach().numpy()
     parts = (np.split(each, heads, axis=1) for each in (queries, keys, values))
     columns = []
     for q, k, v in zip(*parts, strict=True):
@@ -171,7 +171,7 @@ class TestNguyensAttention(TransformerTests):
 def torch_attention(layer: Any, queries: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """torch's multi-head attention with our weights, queries being keys too."""
     kinds = ("weight", "bias")
-    projections = ("qkv_proj",) if hasattr(layer, "qkv_proj") else ("qk_proj", "v_proj")
+    projections = ("qkv_proj",) if hasattr(layer, "qkv_proj") else ("qk_proj", "value_proj")
     weights = {f"in_proj_{k}": torch.cat([getattr(getattr(layer, p), k) for p in projections]) for k in kinds}
     weights |= {f"out_proj.{k}": getattr(layer.o_proj, k) for k in kinds}
     theirs = nn.MultiheadAttention(queries.shape[-1], layer.num_heads, batch_first=True)
