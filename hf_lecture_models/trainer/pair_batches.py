@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.heads.seq2seq_lm import shift_right
 from hf_lecture_models.trainer.batches import Batch, RowShard, ShuffledRows
 
 
@@ -112,8 +113,7 @@ class PairCollator:
         items = int((labels != NOT_COUNTED).sum())
         if not self.label_smoothing:
             return Batch({**inputs, "labels": labels}, items)
-        before = F.pad(labels[:, :-1], (1, 0), value=self.start_id)
-        inputs["decoder_input_ids"] = before.masked_fill(before == NOT_COUNTED, self.pad_ids[1])
+        inputs["decoder_input_ids"] = shift_right(labels, self.start_id, self.pad_ids[1])
         loss = partial(smoothed_loss, labels=labels, label_smoothing=self.label_smoothing)
         return Batch(inputs, items, loss=loss)
 

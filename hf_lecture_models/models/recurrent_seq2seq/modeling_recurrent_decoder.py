@@ -2,6 +2,11 @@
 """The decoders of the recurrent encoder-decoders, one for each way in which they know the source.
 
 `modeling_recurrent_seq2seq.py` has the equations.
+
+Deviations, which its list has too:
+- From Bahdanau et al.: s_0 is made from the last states of both directions.
+- From Luong et al.: where the h_j are wider than s_i, the scores are their "general"; no input feeding.
+- From the slides: N s25's sum of W_o s_i and V_o c_i is tanh(W_c [c; s]).
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The encoder of the recurrent encoder-decoders; `modeling_recurrent_seq2seq.py` has the equations."""
+"""The encoder of the recurrent encoder-decoders; `modeling_recurrent_seq2seq.py` has the equations.
+
+Deviations, which its list has too:
+- From Sutskever et al.: `reverse_source` turns round all real tokens, special ones too.
+"""
 
 from __future__ import annotations
 

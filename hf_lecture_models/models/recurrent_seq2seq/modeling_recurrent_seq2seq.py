@@ -25,6 +25,7 @@ where q is a recurrent function of `layers/recurrent_cells.py` (Elman, GRU, LSTM
 
 Stacked, each layer reads the one below, layer k of the decoder starts where layer k of the encoder ended, h_j is the
 last layer's and s_i in t_i too; c_i is made from, and read by, the decoder's first layer, but in "dot" from the last.
+Dropout acts on the word vectors and on each layer's outputs.
 
 Deviations:
 - From the slides: N s25 adds the attention to the output, W_o s_i + V_o c_i; here, as in Luong et al., tanh(W_c [c; s])

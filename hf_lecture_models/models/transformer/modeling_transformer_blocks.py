@@ -1,5 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The blocks of the Transformer's encoder and decoder, post-LN and pre-LN; equations in `modeling_transformer`."""
+"""The blocks of the Transformer's encoder and decoder, post-LN and pre-LN; equations in `modeling_transformer`.
+
+Deviations:
+- From the paper: dropout of the attention weights, off unless asked for, and pre-LN, a class of its own.
+"""
 
 from __future__ import annotations
 

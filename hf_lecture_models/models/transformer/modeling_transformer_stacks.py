@@ -1,5 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The Transformer's encoder and decoder: word vectors, positions and blocks; equations in `modeling_transformer`."""
+"""The Transformer's encoder and decoder: word vectors, positions and blocks; equations in `modeling_transformer`.
+
+Deviations, which the list of `modeling_transformer` has too:
+- From the paper: initial weights, and that padding takes no position.
+- From N s44-46: one T for all blocks.
+"""
 
 from __future__ import annotations
 
