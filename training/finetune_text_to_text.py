@@ -3,12 +3,12 @@
 
     python training/finetune_text_to_text.py --task sst2 --from_pretrained FOLDER \\
         --train_files glue/sst2/train.tsv --test_files glue/sst2/dev.tsv --output_dir OUT
-    echo "sst2 sentence: a fine film" | hf-lecture translate OUT
     accelerate launch training/finetune_text_to_text.py RECIPE.yaml [--name value ...] [--resume]
 
 The tasks are cola, sst2, mrpc, qqp, mnli, qnli, rte, sst3 and sst5; without files, GLUE's data are read from the Hub.
 FOLDER holds an encoder-decoder with its tokenizer, such as train_span_corruption.py leaves; without it, a new model is
-trained. Killed at any moment, the same command with --resume goes on to the same weights.
+trained. What is trained serves `hf-lecture translate` and pipeline("machine-translation"). Killed at any moment, the
+same command with --resume goes on to the same weights.
 """
 
 import sys
