@@ -102,7 +102,7 @@ class TextToText(Translation):
 
     def model(self, recipe: TextToTextRecipe, processor: Any, data: Rows) -> Any:  # type: ignore[override]
         """The encoder-decoder, which writes no more than the longest class has."""
-        model = super().model(recipe, processor, data)  # type: ignore[arg-type]
+        model = super().model(recipe, processor, data)
         model.generation_config.max_new_tokens = _most_tokens(model, processor, recipe)
         return model
 
@@ -157,7 +157,7 @@ class TextToText(Translation):
     ) -> dict[str, Any]:
         """As of any task, with the classes, and what a source looks like; the Hub has no name for the task."""
         known = {"classes": class_names(recipe), "source": SOURCES[str(recipe.task)], "pipeline_tag": None}
-        described = super().describe(model, recipe, data)  # type: ignore[arg-type]
+        described = super().describe(model, recipe, data)
         return {key: value for key, value in described.items() if key != "signatures"} | known
 
 
