@@ -645,7 +645,7 @@ def word2vec_page() -> Iterator[str]:
     for architecture, title in (("skip_gram", "skip-gram"), ("cbow", "CBOW")):
         for name, run in results[architecture]["runs"].items():
             yield table_row(
-                f"{title}, {name.partition(',')[0]}",
+                f"{title}, {name.partition(',')[0]}{' in float32' * name.endswith('float32')}",
                 f"{run['epochs']:g}",
                 f"{run['cpu_seconds']:.0f}",
                 f"{run['words_per_cpu_second'] / 1000:.0f}",
