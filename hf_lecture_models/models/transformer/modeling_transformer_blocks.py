@@ -124,7 +124,7 @@ DECODER_BLOCKS: dict[str, type[DecoderBlock]] = {"post": PostNormDecoderBlock, "
 
 
 def leave_unscaled(attention: MultiHeadAttention) -> None:
-    """Let the scores be q_t · k_s alone, as in T5; the first queries are smaller, and the first scores not larger."""
+    """Let the scores be q_t · k_s alone, as in T5; smaller first queries let them start as if they were scaled."""
     attention.scaling = 1.0
     names = ("qkv_proj", "qk_proj", "q_proj")
     queries: Any = next(getattr(attention, name) for name in names if hasattr(attention, name))
