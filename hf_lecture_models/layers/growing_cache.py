@@ -45,13 +45,14 @@ class GrowingLayer(DynamicLayer):
         self.values = self._value_room.append(self.values, value_states, seen)
         return self.keys, self.values
 
-    def reorder_cache(self, beam_idx: Tensor) -> None:
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
         """Take these rows in the place of the present ones, with room for the token that a beam search adds next."""
-        if torch.is_grad_enabled() or torch.compiler.is_compiling() or not self.get_seq_length():
+        keys, values = self.keys, self.values
+        if keys is None or values is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
             super().reorder_cache(beam_idx)
-            return
-        self.keys = self._key_room.reorder(self.keys, beam_idx.to(self.keys.device))
-        self.values = self._value_room.reorder(self.values, beam_idx.to(self.values.device))
+        elif self.get_seq_length():
+            self.keys = self._key_room.reorder(keys, beam_idx.to(keys.device))
+            self.values = self._value_room.reorder(values, beam_idx.to(values.device))
 
     def _continued_by(self, new: Tensor) -> bool:
         # Writing would repeat a lone row for all rows and round to the old type, where joining refuses and widens.
@@ -78,12 +79,12 @@ class SourceLayer(DynamicLayer):
         super().__init__(*args, **kwargs)
         self.beams = beams
 
-    def reorder_cache(self, beam_idx: Tensor) -> None:
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
         """Take these rows in the place of the present ones."""
         rows = torch.arange(len(beam_idx), device=beam_idx.device) // self.beams
         # A GPU would have to be waited for.
         same = beam_idx.device.type == "cpu" and torch.equal(beam_idx // self.beams, rows)
-        if not (same and self.is_initialized and len(self.keys) == len(beam_idx)):
+        if self.keys is None or not same or len(self.keys) != len(beam_idx):
             super().reorder_cache(beam_idx)
 
 
