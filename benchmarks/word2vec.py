@@ -6,9 +6,9 @@
 Both train on WikiText-2's training text without the words that occur less than five times, and without `<unk>`: the
 same sentences, 100 numbers a word, windows of up to 5, 5 words of noise for each pair, subsampling at 0.001. Ours by
 the recipe `training/recipes/word2vec_wikitext2.yaml`, in the training loop, with the checkpoint and the model that it
-writes, with matrix products in bfloat16 (once more in float32); gensim, in float32, on one worker thread. Words per CPU second count every word of the text in every epoch, also those that
-subsampling drops; the tokenizer's and gensim's vocabulary are made before. In turns, and the least CPU time of the
-repeats.
+writes, with matrix products in bfloat16 (once more in float32); gensim, in float32, on one worker thread. Words per CPU
+second count every word of the text in every epoch, also those that subsampling drops; the tokenizer's and gensim's
+vocabulary are made before. In turns, and the least CPU time of the repeats.
 
 The held-out loss of a pair is that of our own evaluation for both, on the validation text, with the same windows and
 noise (gensim's two matrices are put into our model). gensim makes five epochs, its default, and so do we; our
