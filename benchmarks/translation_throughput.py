@@ -4,11 +4,11 @@
     OMP_NUM_THREADS=1 python -m benchmarks.translation_throughput [--steps 8] [--repeats 5] [--sizes small ...]
 
 Both models begin with the same weights and work in turns. A training step is forward, backward and AdamW, with dropout
-0.1; sources are padded as in training. "smoothed": with label smoothing of 0.1, as Vaswani et al. train, by our loss for
-our model and by torch's `cross_entropy` for theirs. Beam search writes so many tokens with 5 beams; that both models
-write the same is checked. Figures: tokens of the target per second, and the median over steps or repeats of MarianMT's
-seconds over ours: above 1, ours is faster. CPU seconds of one thread, on a GPU wall seconds. The small size is that of
-the recipe transformer_multi30k.
+0.1; sources are padded as in training. "smoothed": with label smoothing of 0.1, as Vaswani et al. train, by our loss
+for our model and by torch's `cross_entropy` for theirs. Beam search writes so many tokens with 5 beams; that both
+models write the same is checked. Figures: tokens of the target per second, and the median over steps or repeats of
+MarianMT's seconds over ours: above 1, ours is faster. CPU seconds of one thread, on a GPU wall seconds. The small size
+is that of the recipe transformer_multi30k.
 """
 
 from __future__ import annotations
