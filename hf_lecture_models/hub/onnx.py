@@ -170,8 +170,8 @@ def _refuse(model: Any) -> None:
         raise ValueError(f"{type(model).__name__} has no image_size, so that it is not known which images it reads")
     if getattr(model.config, "is_encoder_decoder", False):
         raise ValueError(
-            f"{type(model).__name__} reads a source and writes a target token by token, which one file cannot hold; only "
-            "models that read one text or image are written as ONNX"
+            f"{type(model).__name__} reads a source and writes a target token by token, which one file cannot hold; "
+            "only models that read one text or image are written as ONNX"
         )
     if model.main_input_name not in ("input_ids", "pixel_values"):
         raise ValueError(
