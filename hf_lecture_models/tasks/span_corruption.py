@@ -130,6 +130,8 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
             fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
             model = make_model(self.auto_class, fields, processor, recipe.seed)
         decoding = model.generation_config
+        if getattr(model.config, "decoder_start_token_id", None) is None:  # as in transformers' T5Config
+            model.config.decoder_start_token_id = decoding.decoder_start_token_id = processor.pad_token_id
         decoding.max_length, decoding.max_new_tokens = None, min(_LONGEST, longest_side(model, processor) - 1)
         return model
 
