@@ -660,6 +660,25 @@ def segmentation(model: Model, text: Text, output: Picture = None, json: Json = 
     _run("see segmentation", "see_segmentation", name=model, text=text, output=output, json=json)
 
 
+@see.command(short_help="Where an n-gram model takes probability from, and gives it to.")
+def smoothing(
+    model: Model,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="The last words of a context; none: no context.", metavar="WORD")
+    ] = None,
+    beside: Beside = None,
+    number: Annotated[int, typer.Option("--number", "-k", min=0, help="Words to print of each group.")] = 3,
+    output: Picture = None,
+    json: Json = False,
+) -> None:
+    """Print how n-gram models divide probability: words seen after all WORDs, after the last ones, and all others.
+
+    Relative frequencies would give it all to the first group.
+    """
+    which = {"words": words or [], "beside": beside or [], "number": number}
+    _run("see smoothing", "see_smoothing", name=model, **which, output=output, json=json)
+
+
 @see.command(short_help="Bits of each word under one model or several.")
 def surprisal(
     model: Model,
@@ -693,7 +712,7 @@ def convert(
     target: Annotated[
         Path,
         typer.Argument(
-            help="A new folder, for a file; a new file, for an n-gram model or word vectors; else NAME.onnx.",
+            help="A new folder, for a file; a new file, for an n-gram (also .fst.txt) or word vectors; else NAME.onnx.",
             metavar="TARGET",
         ),
     ],

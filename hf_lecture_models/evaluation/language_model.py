@@ -34,6 +34,11 @@ class PerplexityAccumulator:
     """
 
     def __init__(self, model: Any, tokenizer: Any, stream: bool = False) -> None:
+        if not getattr(model.config, "is_distribution", True):
+            raise ValueError(
+                f"the scores of this {type(model).__name__} (smoothing={model.config.smoothing!r}) do not sum to one, "
+                "so they give no perplexity and no bits per byte; rank sentences, or fit with another smoothing"
+            )
         self.vocab_size, self.unk_token = model.config.vocab_size, tokenizer.unk_token
         self.unk_classes = len(unknown_tokens(tokenizer)) - 1
         self.limit, self.stream = ContextLimit.of(model), stream
@@ -139,7 +144,7 @@ def evaluate_language_model(
           (else None).
 
     Raises:
-        ValueError: no texts, a tokenizer of another model, or a model that gives NaN.
+        ValueError: no texts, a tokenizer of another model, or a model that gives NaN or no probabilities.
     """
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got one text; write [text]")
