@@ -101,8 +101,13 @@ class TextToText(Translation):
         return Rows(columns | {name: rows.columns[name] for name in ("index",) if name in rows.columns}, rows.sources)
 
     def model(self, recipe: TextToTextRecipe, processor: Any, data: Rows) -> Any:  # type: ignore[override]
-        """The encoder-decoder, which writes no more than the longest class has."""
+        """The encoder-decoder, which writes no more than the longest class has.
+
+        Raises:
+            ValueError: as `written_classes`, before anything is trained.
+        """
         model = super().model(recipe, processor, data)
+        written_classes(model, processor, recipe)
         model.generation_config.max_new_tokens = _most_tokens(model, processor, recipe)
         return model
 
