@@ -7,12 +7,14 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.elmo import ElmoTokenizer
+from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 TOKENIZERS: dict[str, Any] = {
     "word": WordTokenizer,
     "bpe": BpeTokenizer,
+    "unigram": UnigramTokenizer,
     "char": CharTokenizer,
     "byte": ByteTokenizer,
     "wordpiece": WordPieceTokenizer,
