@@ -39,7 +39,9 @@ class NGramRecipe(TextsRecipe):
     smoothing: str = setting("modified_kneser_ney", "how unseen n-grams get their probability", choices=SMOOTHINGS)
     alpha: float = setting(1.0, "what add_alpha adds to every count")
     prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
-    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
+    tokenizer: dict[str, Any] = setting(
+        {"type": "word"}, "type word, bpe, char, byte or unigram; options of its train()"
+    )
 
     output_dir: str = setting("ngram", "folder of the model")
     arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz)")

@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.factories import (
     make_model,
     make_tokenizer,
     tell,
+    without_sampling,
 )
 from hf_lecture_models.tasks.french_english import french_english_pairs
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
@@ -82,7 +83,9 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
     )
     joint_vocabulary: bool = setting(True, "one vocabulary for both languages; false: one for each, of equal size")
     tokenizer: dict[str, Any] = setting(
-        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, "type word, bpe, char or byte; options of its train()"
+        {"type": "bpe", "form": "bytes", "vocab_size": 8000},
+        "type word, bpe, char, byte or unigram; options of its train(); sampling: 0.2 draws other segmentations of the "
+        "type unigram in each epoch, P(x)^0.2",
     )
     model: dict[str, Any] = setting(
         {
@@ -152,8 +155,8 @@ class Translation(Task[TranslationRecipe]):
             return with_target_tokenizer(tokenizer, config, recipe.from_pretrained)
         sides = data.columns["source"], data.columns["target"]
         if recipe.joint_vocabulary:
-            return _new_tokenizer(recipe.tokenizer, [*sides[0], *sides[1]])
-        return _tokenizer_of_each(recipe.tokenizer, *sides)
+            return _new_tokenizer(without_sampling(recipe.tokenizer), [*sides[0], *sides[1]])
+        return _tokenizer_of_each(without_sampling(recipe.tokenizer), *sides)
 
     def model(self, recipe: TranslationRecipe, processor: Any, data: Rows) -> Any:
         """The translator; what it does where a call of `generate` says nothing follows from the recipe."""

@@ -14,9 +14,9 @@ from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 TOKENIZERS: dict[str, Any] = {
     "word": WordTokenizer,
     "bpe": BpeTokenizer,
-    "unigram": UnigramTokenizer,
     "char": CharTokenizer,
     "byte": ByteTokenizer,
     "wordpiece": WordPieceTokenizer,
     "elmo": ElmoTokenizer,
+    "unigram": UnigramTokenizer,
 }

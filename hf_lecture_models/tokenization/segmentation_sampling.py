@@ -2,8 +2,8 @@
 """Segmentations drawn at random while a tokenizer encodes (subword regularization, Kudo 2018, section 3.1).
 
 A segmentation x of a word is drawn with probability ~ P(x)^α among all of them, by forward filtering and backward
-sampling in the lattice. What is drawn follows from the seed, the number of the call and the text: neither from the order
-in which the Rust library's threads come to the texts, nor from the process.
+sampling in the lattice. What is drawn follows from the seed, the number of the call and the text: neither from the
+order in which the Rust library's threads come to the texts, nor from the process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from tokenizers import NormalizedString, PreTokenizedString, Tokenizer
@@ -104,4 +103,5 @@ class _Cut:
         pretokenized.split(lambda _, word: self._pieces(word, generator))
 
     def _pieces(self, word: NormalizedString, generator: random.Random) -> list[NormalizedString]:
-        return [word[place] for place in self.sampler.cut(str(word), generator)]
+        pieces = (word[place] for place in self.sampler.cut(str(word), generator))
+        return [piece for piece in pieces if piece is not None]

@@ -92,15 +92,12 @@ class UnigramTokenizer(LectureTokenizer):
 
         Args:
             texts: any iterable of str; a generator is consumed once. Their order does not matter.
-            vocab_size: the largest number of tokens, the special ones included: `len(tokenizer)` is at most this, and
-                less where the texts have no more strings that occur twice.
+            vocab_size: the largest number of tokens, special ones included; fewer where no more strings occur twice.
             form: "words" or "bytes".
             max_piece_length: characters of a piece, in the form "bytes" bytes.
-            seed_size: strings to begin with; by default ten for each token. With many more, whole words explain the
-                texts alone, and the parts that would serve others are lost before words are.
+            seed_size: strings to begin with; by default ten for each token (`unigram_training` says why not more).
             shrinking_factor: the share of pieces that is left after each cut.
-            min_count: a string that occurs less often is no piece, nor one that occurs once; in the form "words" a
-                rarer character is unknown.
+            min_count: a rarer string is no piece; in the form "words" a rarer character is unknown.
             progress: whether to show progress bars on a terminal.
             kwargs: options of the tokenizer, such as `add_eos_token=True`; in the form "words" `unk_token` too.
 
@@ -110,21 +107,17 @@ class UnigramTokenizer(LectureTokenizer):
         """
         seed_size = 10 * vocab_size if seed_size is None else seed_size
         _check_options(form, max_piece_length, seed_size, shrinking_factor, min_count, kwargs)
-        special, unknown = special_spellings(kwargs), kwargs.get("unk_token")
-        first = [] if form == "bytes" else [str(unknown)]
+        special = special_spellings(kwargs)
         counts, symbols = _count(texts, form, min_count, special, progress)
-        room = vocab_size - len(first) - len(special - set(first))
+        room = vocab_size - len(special)
         if room < len(symbols):
             raise ValueError(
                 f"vocab_size {vocab_size} is less than the {len(symbols)} symbols that always stay and the "
-                f"{vocab_size - room} special tokens; raise it"
-                + (", or leave out rare characters by min_count" if form == "words" else "")
+                f"{len(special)} special tokens; raise it" + (", or min_count" if form == "words" else "")
             )
-        learned = learn_pieces(
-            counts, symbols, room, special, max_piece_length, seed_size, shrinking_factor, max(2, min_count), progress
-        )
-        scores = {token: _UNKNOWN_SCORE for token in first} | {x: math.log(p) for x, p in learned.items()}
-        return cls(tokenizer_object=_backend(form, scores), **kwargs)
+        options = (max_piece_length, seed_size, shrinking_factor, max(2, min_count), progress)
+        learned = learn_pieces(counts, symbols, room, special, *options)
+        return cls.from_scores({piece: math.log(p) for piece, p in learned.items()}, form, **kwargs)
 
     @classmethod
     def from_scores(cls, scores: dict[str, float], form: str = "words", **kwargs: Any) -> UnigramTokenizer:
@@ -149,7 +142,7 @@ class UnigramTokenizer(LectureTokenizer):
                 raise ValueError(
                     f"{shorten(piece)} with the score {score} is no piece: it is empty, a special token, or not ln p"
                 )
-        if form == "words" and list(first | scores)[0] != unknown:
+        if form == "words" and next(iter(first | scores)) != unknown:
             raise ValueError(f"the unknown token {unknown!r} must be the first piece")
         if form == "bytes" and (missing := [name for name in byte_names() if name not in scores]):
             raise ValueError(f"the form 'bytes' lacks the bytes {' '.join(missing[:5])}; give all 256 a score")

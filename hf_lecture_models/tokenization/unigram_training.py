@@ -7,17 +7,18 @@
 3. Keep all symbols and, of the other pieces, the share `shrinking_factor` without which the likelihood falls the most.
 4. Again from 2, until no more pieces are left than wanted.
 
-By how much the log-likelihood of a word falls without a piece follows from the lattice: if q is the probability that its
-segmentation takes the piece, the others make up 1 - q of the sum, so it falls by -ln(1 - q). A piece that may stand in
-several places of a word counts as if it were another one in each.
+By how much the log-likelihood of a word falls without a piece follows from the lattice: if q is the probability that
+its segmentation takes the piece, the others make up 1 - q of the sum, so it falls by -ln(1 - q). A piece that may stand
+in several places of a word counts as if it were another one in each.
 
-With ten strings for each of 8,000 tokens at the beginning, the unigram model of WikiText-2's training part needs 2.29 bits
-for a character, with all 300,000 strings that occur twice 2.38: whole words then explain the text alone, and
+With ten strings for each of 8,000 tokens at the beginning, the unigram model of WikiText-2's training part needs 2.29
+bits for a character, with all 300,000 strings that occur twice 2.38: whole words then explain the text alone, and
 expectation-maximization takes the probability of their parts away long before the words have to go.
 
-What sentencepiece and the trainer of `tokenizers` do otherwise: their first strings are those of a suffix array that are
-not always part of the same longer one; they sharpen p by the digamma function, which takes rare pieces away; what a piece
-is worth they estimate from the best segmentation alone; and they cut in steps of 75 %.
+What sentencepiece and the trainer of `tokenizers` do otherwise: their first strings are those of a suffix array that
+are not always part of the same longer one, up to a million; they lower p by the digamma function, the more the rarer a
+piece is, and drop those that are expected less than half a time; what a piece is worth they estimate from the best
+segmentation alone.
 """
 
 from __future__ import annotations
@@ -80,9 +81,21 @@ def learn_pieces(
     words = sorted(counts)
     weights = np.array([counts[word] for word in words], float)
     seeds = _seed(words, weights, forbidden, longest, seed_size, min_count)
+    unseen = len(symbols) - sum(len(piece) == 1 for piece in seeds.pieces)
+    pieces, probabilities = _prune(seeds, weights, size - unseen, shrinking_factor, progress)
+    # Symbols that no word has are as improbable as the rarest one that it has.
+    least = min(p for piece, p in zip(pieces, probabilities, strict=True) if len(piece) == 1)
+    order = np.argsort(-probabilities, kind="stable")
+    learned = dict.fromkeys(symbols, float(least)) | {pieces[number]: float(probabilities[number]) for number in order}
+    return {piece: p / sum(learned.values()) for piece, p in learned.items()}
+
+
+def _prune(
+    seeds: _Seeds, weights: np.ndarray, size: int, shrinking_factor: float, progress: bool
+) -> tuple[list[str], np.ndarray]:
+    """The pieces that are left, and their probabilities."""
     lattices, pieces = seeds.lattices, seeds.pieces
     is_symbol = np.array([len(piece) == 1 for piece in pieces])
-    size -= len(symbols) - int(is_symbol.sum())
     probabilities = seeds.counts / seeds.counts.sum()
     # disable=None: silent unless standard error is a terminal.
     with tqdm(total=len(pieces) - size, desc="pruning pieces", disable=None if progress else True) as bar:
@@ -91,15 +104,11 @@ def learn_pieces(
             for _ in range(_LAST_ITERATIONS if is_last else _SUB_ITERATIONS):
                 probabilities, losses = _iterate(lattices, weights, probabilities, is_symbol)
             if is_last:
-                break
+                return pieces, probabilities
             kept = _worth_keeping(losses, is_symbol, max(size, int(len(pieces) * shrinking_factor)))
             bar.update(len(pieces) - len(kept))
             lattices, pieces = _without_others(lattices, kept, len(pieces)), [pieces[number] for number in kept]
             is_symbol, probabilities = is_symbol[kept], probabilities[kept] / probabilities[kept].sum()
-    # Symbols that no word has are as improbable as the rarest one that it has.
-    unseen = dict.fromkeys(symbols, float(probabilities[is_symbol].min()))
-    learned = {pieces[number]: float(probabilities[number]) for number in np.argsort(-probabilities, kind="stable")}
-    return {piece: p / sum((unseen | learned).values()) for piece, p in (unseen | learned).items()}
 
 
 def _iterate(
@@ -167,7 +176,7 @@ def _seed(
 
 @dataclass(frozen=True)
 class _Level:
-    """The strings of one length: their counts and first places, and for each place in the text which one begins there."""
+    """The strings of one length: counts, first places, and for each place in the text which one begins there."""
 
     length: int
     counts: np.ndarray

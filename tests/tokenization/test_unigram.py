@@ -127,9 +127,11 @@ def test_symbols_stay_and_the_rest_is_what_is_worth_most(words, in_bytes):
     scores = words.scores
     characters = sorted(set("".join(TEXTS)))
     assert list(scores)[: len(characters) + 1] == ["<unk>", *characters]
-    assert len(words) == 50 and len(in_bytes) == 280
+    assert len(words) == 50
+    assert len(in_bytes) == 280
     assert [*in_bytes.scores][:256] == byte_names()
-    assert {" the", " saw"} <= scores.keys() and {"Ġthe", "Ġsaw"} <= in_bytes.scores.keys()
+    assert {" the", " saw"} <= scores.keys()
+    assert {"Ġthe", "Ġsaw"} <= in_bytes.scores.keys()
     for tokenizer in (words, in_bytes):
         rest = [score for piece, score in tokenizer.scores.items() if len(piece) > 1 and piece != "<unk>"]
         assert rest == sorted(rest, reverse=True)
@@ -143,14 +145,15 @@ def test_the_order_of_the_texts_does_not_matter(words):
     assert train(TEXTS[::-1]).scores == words.scores
     rare = train(iter(TEXTS), min_count=3)
     frequent = {x for x in "".join(TEXTS) if "".join(TEXTS).count(x) >= 3}
-    assert set("".join(rare.scores)) - set("<unk>") <= frequent and rare("z").input_ids[1:] == [0]
+    assert set("".join(rare.scores)) - set("<unk>") <= frequent
+    assert rare("z").input_ids[1:] == [0]
     assert len(train(size=1000)) < 1000
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"vocab_size": 20}, r"vocab_size 20 is less than the \d+ symbols .* 4 special tokens; .* by min_count"),
+        ({"vocab_size": 20}, r"vocab_size 20 is less than the \d+ symbols .* 4 special tokens; .* or min_count"),
         (
             {"vocab_size": 258, "form": "bytes"},
             "vocab_size 258 is less than the 256 symbols .* 3 special tokens; raise it$",
@@ -271,7 +274,9 @@ def test_what_is_drawn_follows_from_seed_and_call(words):
 
     first = drawn(1)
     assert first == drawn(1)
-    assert first[0] != first[1] and drawn(2) != first and drawn((1, 0)) != first
+    assert first[0] != first[1]
+    assert drawn(2) != first
+    assert drawn((1, 0)) != first
     set_seed(3)
     free = drawn(None)
     set_seed(3)
@@ -285,7 +290,8 @@ def test_a_sampling_tokenizer_reads_pairs_offsets_and_limits(words):
     with words.sampling(0.0, seed=2):
         found = words("the cats", "saw dogs", return_offsets_mapping=True)
         cut = words("the cats saw dogs", truncation=True, max_length=4)
-    assert len(found.input_ids) > len(plain.input_ids) and len(cut.input_ids) == 4
+    assert len(found.input_ids) > len(plain.input_ids)
+    assert len(cut.input_ids) == 4
     texts = {0: "the cats", 1: "saw dogs"}
     for token, (begin, end), text in zip(found.tokens(), found.offset_mapping, found.sequence_ids(), strict=True):
         assert token == "<s>" if text is None else token == texts[text][begin:end]
@@ -296,7 +302,8 @@ def test_sampling_ends_with_its_block(words):
     with pytest.raises(KeyError), words.sampling(0.0), words.sampling(0.1):
         assert words.is_sampling
         raise KeyError
-    assert not words.is_sampling and words.is_unmodified()
+    assert not words.is_sampling
+    assert words.is_unmodified()
     assert words.tokenize("the cats saw") == whole
     for wrong in (-0.1, math.inf, math.nan):
         with pytest.raises(ValueError, match="alpha must be a finite number"):
@@ -320,7 +327,9 @@ def test_sampling_is_never_saved_and_copies_keep_it(words, tmp_path):
         assert [other.tokenize("the cats saw the dogs") for other in others] == [expected, expected]
     for loaded in (AutoTokenizer.from_pretrained(tmp_path), UnigramTokenizer.from_pretrained(tmp_path)):
         assert loaded.backend_tokenizer.to_str() == plain == words.backend_tokenizer.to_str()
-        assert type(loaded) is UnigramTokenizer and not loaded.is_sampling and loaded.is_unmodified()
+        assert type(loaded) is UnigramTokenizer
+        assert not loaded.is_sampling
+        assert loaded.is_unmodified()
         assert loaded.nbest("the cats", 3) == words.nbest("the cats", 3)
     generic = TokenizersBackend.from_pretrained(tmp_path)
     assert generic("the né  dog ?").input_ids == words("the né  dog ?").input_ids
