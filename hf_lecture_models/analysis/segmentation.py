@@ -223,7 +223,7 @@ class _Alternatives:
         return places
 
 
-_STEPS = {"BPE": _Merges, "WordPiece": _Matches, "Unigram": _Alternatives}
+_STEPS: dict[str, Any] = {"BPE": _Merges, "WordPiece": _Matches, "Unigram": _Alternatives}
 
 
 def save_segmentation(
