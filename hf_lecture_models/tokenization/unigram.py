@@ -79,7 +79,7 @@ class UnigramTokenizer(LectureTokenizer):
     def train(
         cls,
         texts: Iterable[str],
-        vocab_size: int = 8_000,
+        vocab_size: int | None = None,
         form: str = "words",
         max_piece_length: int = 16,
         seed_size: int | None = None,
@@ -92,7 +92,7 @@ class UnigramTokenizer(LectureTokenizer):
 
         Args:
             texts: any iterable of str; a generator is consumed once. Their order does not matter.
-            vocab_size: the largest number of tokens, special ones included; fewer where no more strings occur twice.
+            vocab_size: the largest number of tokens, special ones included, by default 8,000; there may be no more.
             form: "words" or "bytes".
             max_piece_length: characters of a piece, in the form "bytes" bytes.
             seed_size: strings to begin with; by default ten for each token (`unigram_training` says why not more).
@@ -102,9 +102,9 @@ class UnigramTokenizer(LectureTokenizer):
             kwargs: options of the tokenizer, such as `add_eos_token=True`; in the form "words" `unk_token` too.
 
         Raises:
-            TypeError: `texts` is one str or holds something that is not a str.
-            ValueError: nothing is left of the texts, an option has no such value, or `vocab_size` is too small.
+            TypeError, ValueError: as of `BpeTokenizer.train`.
         """
+        vocab_size = 8_000 if vocab_size is None else vocab_size
         seed_size = 10 * vocab_size if seed_size is None else seed_size
         _check_options(form, max_piece_length, seed_size, shrinking_factor, min_count, kwargs)
         special = special_spellings(kwargs)
