@@ -92,7 +92,7 @@ class UnigramTokenizer(LectureTokenizer):
 
         Args:
             texts: any iterable of str; a generator is consumed once. Their order does not matter.
-            vocab_size: the largest number of tokens, special ones included, by default 8,000; there may be no more.
+            vocab_size: the largest number of tokens, special ones included (8,000); fewer if no more strings repeat.
             form: "words" or "bytes".
             max_piece_length: characters of a piece, in the form "bytes" bytes.
             seed_size: strings to begin with; by default ten for each token (`unigram_training` says why not more).
