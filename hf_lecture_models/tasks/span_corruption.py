@@ -192,8 +192,8 @@ def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: Spa
         inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
         counted = torch.from_numpy(~np.isin(batch.inputs["labels"].numpy(), special)).to(model.device)
         logits, labels = model(**inputs, use_cache=False).logits[counted].float(), inputs["labels"][counted]
-        nats = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
-        sums += [float(nats), int((logits.argmax(1) == labels).sum()), len(labels)]
+        surprisal = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+        sums += [float(surprisal), int((logits.argmax(1) == labels).sum()), len(labels)]
     model.train(training)
     nats, right, tokens = sums.tolist()
     return {
