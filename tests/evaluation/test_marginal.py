@@ -73,6 +73,7 @@ def test_texts_in_pieces_of_any_number(monkeypatch):
         score_marginal(model, TOKENIZER, TEXTS)
 
 
+@pytest.mark.slow
 def test_a_networks_bound_is_below_its_sum_and_meets_it():
     model = network("recurrent")
     expected = np.array([np.logaddexp.reduce(all_log_probs(model, text)) for text in TEXTS])

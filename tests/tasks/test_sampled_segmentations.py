@@ -57,7 +57,10 @@ def inputs(step: list[Any]) -> list[torch.Tensor]:
     return [batch.inputs[name] for batch in step for name in names if name in batch.inputs]
 
 
-@pytest.mark.parametrize("kind", ["stream", "blocks", "texts", "classification", "translation", "masked_lm"])
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("stream", "texts", "masked_lm")]
+
+
+@pytest.mark.parametrize("kind", ["blocks", "classification", "translation", *SLOW])
 def test_each_epoch_has_segmentations_of_its_own(kind: str) -> None:
     task, recipe, data, tokenizer, model = built(kind)
 
