@@ -130,6 +130,8 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
             fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
             model = make_model(self.auto_class, fields, processor, recipe.seed)
         decoding = model.generation_config
+        if getattr(model.config, "decoder_start_token_id", None) is None:  # as in transformers' T5Config
+            model.config.decoder_start_token_id = decoding.decoder_start_token_id = processor.pad_token_id
         decoding.max_length, decoding.max_new_tokens = None, min(_LONGEST, longest_side(model, processor) - 1)
         return model
 
@@ -190,8 +192,8 @@ def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: Spa
         inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
         counted = torch.from_numpy(~np.isin(batch.inputs["labels"].numpy(), special)).to(model.device)
         logits, labels = model(**inputs, use_cache=False).logits[counted].float(), inputs["labels"][counted]
-        nats = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
-        sums += [float(nats), int((logits.argmax(1) == labels).sum()), len(labels)]
+        surprisal = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+        sums += [float(surprisal), int((logits.argmax(1) == labels).sum()), len(labels)]
     model.train(training)
     nats, right, tokens = sums.tolist()
     return {

@@ -52,7 +52,7 @@ def make(kind: str = "ours", **fields: Any) -> tuple[Any, Any, SpanCorruptionRec
     return TASK.model(chosen, processor, TEXTS).eval(), processor, chosen
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=["ours", pytest.param("stock", marks=pytest.mark.slow)])
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("trained") / "run"
     train_and_test(TASK, recipe(request.param, output_dir=str(folder)))

@@ -90,7 +90,6 @@ def test_two_processes_train_as_one(tmp_path: Path) -> None:
         (["--mean_span_length", "0"], "mean_span_length must be at least 1, not 0.0"),
         (["--sequence_length", "2"], "training data: sequence_length 2 has no room for text beside 1 special token(s)"),
         (["--sequence_length", "90", "--sentinels", "1"], "spans, but the tokenizer has 1 sentinel(s)"),
-        (["--model.model_type", "lecture_bert"], "AutoModelForSeq2SeqLM has no model of model.model_type"),
         (["--model.relative_attention_num_buckets", "7"], "the buckets must be an even number of at least 4"),
         (["--mean_span_lenght", "3"], "no field mean_span_lenght; did you mean mean_span_length?"),
     ],

@@ -1,5 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-gram models from and to ARPA files: `NGramForCausalLM.from_arpa` and `.save_arpa`, bound by `__init__.py`."""
+"""n-gram models from and to ARPA files: `NGramForCausalLM.from_arpa` and `.save_arpa`, bound by `__init__.py`.
+
+And to finite-state machines: `save_fst`.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from hf_lecture_models.models.ngram.arpa_format_ngram import BEGIN, END, PADDING
 from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa
 from hf_lecture_models.models.ngram.arpa_writer_ngram import check_size, write_arpa
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.fst_writer_ngram import write_fst
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -75,22 +79,54 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any) -> None:
 
     Raises:
         OSError: the file cannot be written; what stood there is untouched.
-        ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space.
+        ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; or the model
+            is of stupid back-off, which an ARPA file cannot hold.
     """
-    check_tokenizer(self, tokenizer)
-    words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
-    check_size(words, self.config.vocab_size)
+    words = _words_for_file(self, tokenizer)
     ids = {PADDING: self.config.pad_token_id, END: self.config.eos_token_id, BEGIN: self.config.bos_token_id}
-    if ids[END] == ids[BEGIN] is not None:
-        raise ValueError(
-            f"one token (id {ids[END]}) both begins and ends texts, but an ARPA file needs two; "
-            "train the model with a tokenizer that has both <s> and </s>"
-        )
     ids |= {UNKNOWN: tokenizer.unk_token_id} if tokenizer.unk_token_id not in ids.values() else {}
     for name, index in ids.items():
         if index is not None:
             words[index] = name
     write_arpa(self.tables(), words, path)
+
+
+def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int, int]:
+    """Write the model as a machine in OpenFst's text format, NAME.fst.txt with NAME.syms; return its states and arcs.
+
+    Raises:
+        OSError: a file cannot be written.
+        ValueError: as `save_arpa`; or a token cannot be a symbol.
+    """
+    words: list[str | None] = [*_words_for_file(model, tokenizer)]
+    config = model.config
+    begin, end = config.bos_token_id, config.eos_token_id
+    if begin is None or end is None:
+        raise ValueError(
+            "the model's configuration lacks bos_token_id or eos_token_id, where its machine begins and ends"
+        )
+    for index in (begin, end, *config.non_events):
+        words[index] = None
+    return write_fst(model.tables(), words, begin, end, path)
+
+
+def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
+    """The tokens by id, of a model that a file of back-off n-grams can hold."""
+    check_tokenizer(model, tokenizer)
+    config = model.config
+    if not config.is_distribution:
+        raise ValueError(
+            "such a file holds probabilities, and contexts that it lacks weigh 1; stupid back-off has scores, and its "
+            f"factor {config.backoff_factor} for every context; fit with another smoothing"
+        )
+    words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
+    check_size(words, config.vocab_size)
+    if config.eos_token_id == config.bos_token_id is not None:
+        raise ValueError(
+            f"one token (id {config.eos_token_id}) both begins and ends texts, but the file needs two; "
+            "train the model with a tokenizer that has both <s> and </s>"
+        )
+    return words
 
 
 def convert_from_arpa(path: _Path, folder: _Path) -> list[int]:

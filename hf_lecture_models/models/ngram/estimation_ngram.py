@@ -41,6 +41,8 @@ def fit(
     alpha: float = 1.0,
     held_out: Iterable[str] | str | os.PathLike[str] | None = None,
     prune: list[int] | None = None,
+    katz_k: int = 5,
+    backoff_factor: float = 0.4,
     progress: bool = True,
 ) -> NGramForCausalLM:
     """Estimate an n-gram model.
@@ -54,26 +56,24 @@ def fit(
     Args:
         texts: any iterable of str, or the path of a file with one text per line (blank lines are texts; `.gz` too).
         tokenizer: any tokenizer of transformers with a beginning and an end of text; its ids go into the configuration.
-        order: words in the longest n-gram.
-        smoothing: one of `SMOOTHINGS`.
-        alpha: for add-alpha.
+        order, smoothing: words in the longest n-gram; one of `SMOOTHINGS`.
+        alpha, katz_k, backoff_factor: for add-alpha, Katz, stupid back-off; see `NGramConfig`.
         held_out: for Jelinek-Mercer, whose weights are those that make these texts most probable; given as `texts` is.
         prune: thresholds per order; n-grams that occur at most so often are dropped, as by `lmplz --prune`.
         progress: show progress bars on a terminal.
 
     Raises:
-        ValueError: an argument is not allowed, the corpus is empty or has no text as long as the order, held_out is
-            missing for Jelinek-Mercer, or the tokenizer marks no beginning or end of text.
+        ValueError: an argument is not allowed or missing, no text has `order` words, or the tokenizer marks no ends.
         OSError: the file cannot be read.
     """
-    prune = None if prune is None else list(prune)
-    config = config_for(tokenizer, order=order, smoothing=smoothing, alpha=alpha, prune=prune)
+    options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
+    config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     _check_smoothing(config, held_out)
     corpus = encode_corpus(tokenizer, _texts(texts), progress=progress)
-    other = None
+    ids_and_lengths = None
     if smoothing == "jelinek_mercer" and held_out is not None:
         other = encode_corpus(tokenizer, _texts(held_out), progress=progress, desc="encoding held-out texts")
-    ids_and_lengths = None if other is None else (other.ids, other.lengths)
+        ids_and_lengths = other.ids, other.lengths
     return fit_ids(corpus.ids, corpus.lengths, config, ids_and_lengths, progress=progress, model_class=cls)
 
 

@@ -1,7 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The art of smoothing (slides Y:179-225): from counts to probabilities.
 
-All smoothings have one form. With c(hw) the count of an n-gram, h' the context h without its first word, D a discount:
+Smoothings that interpolate have one form. With c(hw) the count of an n-gram, h' the context h without its first word,
+D a discount:
 
     P(w | h) = (c(hw) - D(hw)) / C(h) + gamma(h) P(w | h'),        P(w | no context) = ... + gamma / |V|
     gamma(h) = 1 - the sum of the first term over all w: the probability that the words seen after h leave
@@ -15,6 +16,13 @@ All smoothings have one form. With c(hw) the count of an n-gram, h' the context 
     Kneser-Ney            the same, but below the highest order c(hw) is the number of different words before hw (1995)
     modified Kneser-Ney   and D depends on c: D_k = k - (k+1) Y n_{k+1} / n_k for k = 1, 2, 3 and more,
                           Y = n_1 / (n_1 + 2 n_2) (Chen and Goodman 1999)
+
+Smoothings that back off ask the shorter context only about words that were not seen after h; `back_off_ngram.py` has
+their discounts d, by which counts are multiplied:
+
+    P(w | h) = d(hw) c(hw) / C(h)  where hw was seen,  else bow(h) P(w | h'),  bow(h) such that all w sum to one
+
+    Good-Turing, Katz, and stupid back-off, whose d and bow are constants and whose scores sum to nothing in particular
 
 Deviations:
     - n-grams that begin with `<s>` keep their own counts under Kneser-Ney, as in lmplz: no word precedes them.
@@ -34,6 +42,7 @@ from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import find
+from hf_lecture_models.models.ngram.back_off_ngram import DiscountRatios, back_off, fit_ratios
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
@@ -63,16 +72,20 @@ def smooth(
 ) -> NGramTables:
     """Compute p and back-off weight of each n-gram that is kept; discounts or weights are written into `config`."""
     config.interpolation_weights = None if held_out is None else fit_weights(held_out, _events(config))
-    config.discounts = None
+    config.discounts, config.discount_ratios = None, None
     used = [_counts_used(counts, n, config) for n in range(1, config.order + 1)]
     if config.smoothing in ("absolute_discounting", "kneser_ney", "modified_kneser_ney"):
         config.discounts = [_discounts(c, n, config) for n, c in enumerate(used, 1)]
+    ratios = _fit_all_ratios(used, config)
     kept = [_kept(c, n, config) for n, c in enumerate(counts, 1)]
     tables = NGramTables(config.vocab_size, _renumbered(counts, kept, config.vocab_size), [], [])
     lower = np.full(config.vocab_size, 1 / _events(config))
     lower[config.non_events] = 0
     for n in range(1, config.order + 1):
-        probs, gammas = _interpolate(counts, n, used[n - 1], kept[n - 1], lower, config)
+        if ratios:
+            probs, gammas = _back_off(counts, n, ratios[n - 1], kept[n - 1], lower, config)
+        else:
+            probs, gammas = _interpolate(counts, n, used[n - 1], kept[n - 1], lower, config)
         with np.errstate(divide="ignore"):
             tables.log10_probs.append(np.minimum(np.log10(probs[kept[n - 1]]), 0).astype(np.float32))
             if n > 1:
@@ -109,6 +122,38 @@ def _interpolate(
     gammas = np.divide(left, totals, out=np.ones(contexts), where=totals > 0)
     scale = np.divide(1, totals, out=np.zeros(contexts), where=totals > 0)
     return numerators * scale[prefixes] + gammas[prefixes] * lower[entry.suffixes], gammas
+
+
+def _back_off(
+    counts: list[NGramCounts],
+    n: int,
+    ratios: DiscountRatios,
+    kept: np.ndarray | slice,
+    lower: np.ndarray,
+    config: NGramConfig,
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `_interpolate`, for the smoothings of `back_off_ngram.py`."""
+    entry = counts[n - 1]
+    prefixes = entry.keys // config.vocab_size if n > 1 else np.zeros_like(entry.keys)
+    totals = np.bincount(prefixes, entry.occurrences, minlength=len(counts[n - 2].keys) if n > 1 else 1)
+    numerators = entry.occurrences * ratios.of(entry.occurrences)
+    if not isinstance(kept, slice):
+        numerators[~kept] = 0
+    if config.smoothing == "stupid_backoff":
+        return np.divide(numerators, totals[prefixes], out=numerators, where=numerators > 0), np.ones(len(totals))
+    return back_off(numerators, totals, prefixes, lower[entry.suffixes], _events(config))
+
+
+def _fit_all_ratios(used: list[np.ndarray], config: NGramConfig) -> list[DiscountRatios]:
+    """Of each order, those of counts 1, 2, 3 ... being written into `config`; none for smoothings that interpolate."""
+    if config.smoothing == "stupid_backoff":
+        return [DiscountRatios(np.ones(1))] * len(used)
+    if config.smoothing not in ("good_turing", "katz"):
+        return []
+    ratios = [fit_ratios(c, n, config) for n, c in enumerate(used, 1)]
+    shown = config.katz_k if config.smoothing == "katz" else 10
+    config.discount_ratios = [ratio.of(np.arange(1, shown + 1)).tolist() for ratio in ratios]
+    return ratios
 
 
 def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.ndarray:

@@ -74,9 +74,10 @@ class LectureTransformerPreTrainedModel(LecturePreTrainedModel):
         super()._init_weights(module)
         if isinstance(module, nn.Linear):
             init.xavier_uniform_(module.weight)
-            if hasattr(module, "query_gain"):
+            gain: Any = getattr(module, "query_gain", None)
+            if gain is not None:
                 weight = module.weight.clone()
-                weight[: self.config.hidden_size] *= module.query_gain
+                weight[: self.config.hidden_size] *= gain
                 init.copy_(module.weight, weight)
         elif isinstance(module, nn.Embedding):
             init.normal_(module.weight, std=self.config.hidden_size**-0.5)

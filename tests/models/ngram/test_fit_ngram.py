@@ -37,6 +37,15 @@ def test_fields_are_overridden_by_name(tmp_path):
     assert len(config.interpolation_weights) == 2
 
 
+def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
+    options = ["--smoothing", "stupid_backoff", "--backoff_factor", "0.3"]
+    main([str(RECIPE), "--output_dir", str(tmp_path), *options])
+    config = AutoModelForCausalLM.from_pretrained(tmp_path).config
+    assert (config.smoothing, config.backoff_factor) == ("stupid_backoff", 0.3)
+    assert "which have no perplexity; nothing is measured, no card written" in capsys.readouterr().out
+    assert not (tmp_path / "facts.json").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -55,6 +64,8 @@ def test_fields_are_overridden_by_name(tmp_path):
         (["--name", "5"], "name must be str, not 5"),
         (["--output_dir", ""], "output_dir is empty; give one"),
         (["--name", ""], "name is empty; give one"),
+        (["--smoothing", "katz", "--katz_k", "0"], "katz_k is 0"),
+        (["--smoothing", "stupid_backoff", "--arpa", "lm.arpa"], "stupid_backoff has none; leave arpa out"),
     ],
 )
 def test_bad_recipes_leave_nothing_behind(tmp_path, monkeypatch, options, message):
