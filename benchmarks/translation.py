@@ -149,8 +149,8 @@ def save_picture(lengths: Mapping[str, Any], path: str | os.PathLike[str], capti
 def name_and_folder(text: str) -> tuple[str, str]:
     """`NAME=FOLDER` in two."""
     name, equals, folder = text.partition("=")
-    if not (name and equals and Path(folder).is_dir()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FOLDER, where FOLDER exists")
+    if not (name and equals and folder):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FOLDER")
     return name, folder
 
 

@@ -136,6 +136,9 @@ NOT_RUN = {
     r"python training/finetune_\w+.py training/recipes/bert_minilm_\w+.yaml": (
         "it needs a published model; tests/training/test_recipes.py reads the recipe"
     ),
+    r"hf-lecture score MODEL --segmentations marginal": (
+        "it needs a unigram tokenizer; tests/cli/test_score.py trains one"
+    ),
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),

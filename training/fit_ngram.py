@@ -41,7 +41,9 @@ class NGramRecipe(TextsRecipe):
     katz_k: int = setting(5, "katz discounts counts of 1 to katz_k")
     backoff_factor: float = setting(0.4, "weight of each step to a shorter context under stupid_backoff")
     prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
-    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
+    tokenizer: dict[str, Any] = setting(
+        {"type": "word"}, "type word, bpe, char, byte or unigram; options of its train()"
+    )
 
     output_dir: str = setting("ngram", "folder of the model")
     arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz)")

@@ -62,8 +62,7 @@ def group_words(model: Any, tokenizer: Any, context: Sequence[str]) -> list[Word
     ('seen after “the cat”', ('ran', 'sat'), 1.0)
 
     Args:
-        model: an n-gram model.
-        tokenizer: its tokenizer.
+        model, tokenizer: an n-gram model and its tokenizer.
         context: words of its vocabulary, `<s>` among them where a text begins; the last order - 1 count. None: ().
 
     Raises:

@@ -81,11 +81,15 @@ class SourceLayer(DynamicLayer):
 
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
         """Take these rows in the place of the present ones."""
-        rows = torch.arange(len(beam_idx), device=beam_idx.device) // self.beams
-        # A GPU would have to be waited for.
-        same = beam_idx.device.type == "cpu" and torch.equal(beam_idx // self.beams, rows)
-        if self.keys is None or not same or len(self.keys) != len(beam_idx):
+        if self.keys is None or len(self.keys) != len(beam_idx) or not self._stay_in_their_rows(beam_idx):
             super().reorder_cache(beam_idx)
+
+    def _stay_in_their_rows(self, beam_idx: Tensor) -> bool:
+        if len(beam_idx) == self.beams:
+            return True  # there is one row
+        # A GPU would have to be waited for.
+        rows = torch.arange(len(beam_idx)) // self.beams
+        return beam_idx.device.type == "cpu" and torch.equal(beam_idx // self.beams, rows)
 
 
 def let_grow(cache: Cache, beams: int = 1) -> None:

@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.factories import (
     make_model,
     make_tokenizer,
     tell,
+    without_sampling,
 )
 from hf_lecture_models.tasks.french_english import french_english_pairs
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
@@ -82,7 +83,9 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
     )
     joint_vocabulary: bool = setting(True, "one vocabulary for both languages; false: one for each, of equal size")
     tokenizer: dict[str, Any] = setting(
-        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, "type word, bpe, char or byte; options of its train()"
+        {"type": "bpe", "form": "bytes", "vocab_size": 8000},
+        "type word, bpe, char, byte or unigram; options of its train(); sampling: 0.2 draws other segmentations of the "
+        "type unigram in each epoch, P(x)^0.2",
     )
     model: dict[str, Any] = setting(
         {
@@ -268,7 +271,7 @@ class Translation(Task[TranslationRecipe]):
 
 def new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:
     """A tokenizer for either side: the decoder's first token is the model's matter."""
-    tokenizer = make_tokenizer(options, texts)
+    tokenizer = make_tokenizer(without_sampling(options), texts)
     if getattr(tokenizer, "template", None) is None:
         tokenizer.add_bos_token, tokenizer.add_eos_token = False, True
     tokenizer.padding_side = "right"

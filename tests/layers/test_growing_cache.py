@@ -107,6 +107,14 @@ def test_keys_held_from_before_a_reorder_stay():
     assert all(torch.equal(then, now) for then, now in zip(held[::2], held[1::2], strict=True))
 
 
+@torch.no_grad()
+def test_beams_of_one_row_share_their_source():
+    layer = SourceLayer(beams=3)
+    keys, _ = layer.update(torch.ones(3, 1, 2, 2), torch.ones(3, 1, 2, 2))
+    layer.reorder_cache(torch.tensor([2, 0, 0]))
+    assert layer.keys is keys
+
+
 @pytest.mark.parametrize("rows", [[0, 0, 3, 2], [2, 3, 0, 1], [0, 2], [1, 0, 0]])
 def test_beams_share_a_source_and_rows_do_not(rows):
     """Beams 0 and 1 are of one row, 2 and 3 of another."""
