@@ -24,6 +24,7 @@ from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.conversion_ngram import classes_beside
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
@@ -39,10 +40,12 @@ class NGramRecipe(TextsRecipe):
     smoothing: str = setting("modified_kneser_ney", "how unseen n-grams get their probability", choices=SMOOTHINGS)
     alpha: float = setting(1.0, "what add_alpha adds to every count")
     prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
+    classes: int = setting(0, "n-grams of so many classes of words, found in the texts; 0: of words")
+    class_file: str = setting("", "n-grams of the classes of this file, in SRILM's format")
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
 
     output_dir: str = setting("ngram", "folder of the model")
-    arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz)")
+    arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz; NAME.classes beside it)")
     name: str = setting("n-gram language model", "title of the card")
 
     def __post_init__(self) -> None:
@@ -50,6 +53,8 @@ class NGramRecipe(TextsRecipe):
         for name in ("output_dir", "name"):
             if not getattr(self, name):
                 raise ValueError(f"recipe: {name} is empty; give one")
+        if self.classes and self.class_file:
+            raise ValueError("recipe: classes and class_file are both given; leave one out")
 
 
 def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
@@ -69,6 +74,7 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
         smoothing=recipe.smoothing,
         alpha=recipe.alpha,
         prune=recipe.prune,
+        classes=recipe.class_file or recipe.classes or None,
         held_out=read_part_texts(recipe, "validation") if recipe.smoothing == "jelinek_mercer" else None,
     )
     seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - begin_cpu
@@ -125,7 +131,7 @@ def main(arguments: list[str]) -> None:
             write_facts(folder, facts)
             write_card(folder, facts)
     if recipe.arpa:
-        model.save_arpa(recipe.arpa, tokenizer)
+        model.save_arpa(recipe.arpa, tokenizer, classes_beside(recipe.arpa) if model.word_classes() else None)
     print(f"saved in {recipe.output_dir}")
 
 
