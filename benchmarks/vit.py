@@ -6,7 +6,8 @@
         --batch 64 --steps 30                                              # ViT-B/16's own shape, on a GPU
     OMP_NUM_THREADS=1 HF_LECTURE_DATA=... python -m benchmarks.vit accuracy --folder RUNS
 
-speed: both read the same images in turns: forward, backward, AdamW. A ratio is the median over steps of the peer's
+speed: both read the same images in turns: forward, backward, AdamW; once with labels, once with half of the
+patches masked, whose pixels are to be found. A ratio is the median over steps of the peer's
 seconds over ours: above 1, ours is faster. Seconds are CPU seconds of one thread, on a GPU wall seconds. "freed memory
 kept": once more in a process that keeps what it frees.
 
@@ -28,7 +29,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import ViTConfig, ViTForImageClassification
+from transformers import ViTConfig, ViTForImageClassification, ViTForMaskedImageModeling
 
 from benchmarks.common import (
     ROOT,
@@ -39,19 +40,22 @@ from benchmarks.common import (
     refuse_stopped,
     write_results,
 )
-from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification
+from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification, LectureViTForMaskedImageModeling
 from hf_lecture_models.tasks.image_classification import ImageClassification
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.masked_images import MaskedImagesRecipe, MaskedImagesTask
 from hf_lecture_models.trainer.recipe import load_recipe
 
 PEER, OURS = "transformers", "ours"
+# Of the peer and of ours, with the configuration of each.
+CLASSIFIERS = ((ViTForImageClassification, ViTConfig), (LectureViTForImageClassification, LectureViTConfig))
+MASKED_MODELS = ((ViTForMaskedImageModeling, ViTConfig), (LectureViTForMaskedImageModeling, LectureViTConfig))
 CLASSES = 10
 DATA = ("digits", "fashion_mnist")
 TARGETS = ("pixels", "mean_color")
 
 
-def build(name: str, shape: argparse.Namespace) -> nn.Module:
+def build(name: str, shape: argparse.Namespace, masked: bool) -> nn.Module:
     """A model in training mode, without dropout, as both have it by default."""
     fields: dict[str, Any] = {
         "image_size": shape.image_size,
@@ -63,30 +67,30 @@ def build(name: str, shape: argparse.Namespace) -> nn.Module:
         "intermediate_size": 4 * shape.hidden_size,
         "num_labels": CLASSES,
     }
-    model: nn.Module
-    if name.startswith(PEER):
-        model = ViTForImageClassification(ViTConfig(**fields))
-    else:
-        model = LectureViTForImageClassification(LectureViTConfig(**fields))
+    is_peer = name.startswith(PEER)
+    model_class, config_class = (MASKED_MODELS if masked else CLASSIFIERS)[0 if is_peer else 1]
+    if is_peer:
+        fields["encoder_stride"] = shape.patch_size  # how many pixels its masked head makes of a patch
+    model: nn.Module = model_class(config_class(**fields))
     return model.train().to(shape.device)
 
 
 class Run:
     """One model, its optimizer, and the seconds that its steps took."""
 
-    def __init__(self, name: str, shape: argparse.Namespace, bf16: bool):
+    def __init__(self, name: str, shape: argparse.Namespace, bf16: bool, masked: bool):
         self.device, self.bf16 = shape.device, bf16
-        self.model = build(name, shape)
+        self.model = build(name, shape, masked)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=shape.device == "cuda")
         self.call: Any = torch.compile(self.model) if "compiled" in name else self.model
         self.seconds: list[float] = []
 
-    def step(self, images: torch.Tensor, labels: torch.Tensor) -> float:
+    def step(self, inputs: dict[str, torch.Tensor]) -> float:
         """Train on one batch; returns the loss."""
         begin = self._now()
         self.optimizer.zero_grad()
         with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.bf16):
-            loss = self.call(pixel_values=images, labels=labels).loss
+            loss = self.call(**inputs).loss
         loss.backward()
         self.optimizer.step()
         self.seconds.append(self._now() - begin)
@@ -99,19 +103,19 @@ class Run:
         return time.perf_counter()
 
 
-def measure_speed(shape: argparse.Namespace, bf16: bool) -> dict[str, Any]:
+def measure_speed(shape: argparse.Namespace, bf16: bool, masked: bool) -> dict[str, Any]:
     names = [PEER, OURS]
     if shape.device == "cuda":
         names += [f"{PEER}, compiled", f"{OURS}, compiled"]
     torch.manual_seed(0)
-    runs = {name: Run(name, shape, bf16) for name in names}
+    runs = {name: Run(name, shape, bf16, masked) for name in names}
     warm_up = 1 if shape.device == "cpu" else 5
     for seed in range(warm_up + shape.steps):
         generator = torch.Generator().manual_seed(seed)
         images = torch.randn(shape.batch, 3, shape.image_size, shape.image_size, generator=generator)
-        labels = torch.randint(CLASSES, (shape.batch,), generator=generator)
+        inputs = {"pixel_values": images.to(shape.device)} | _targets(shape, masked, generator)
         for run in runs.values():
-            run.step(images.to(shape.device), labels.to(shape.device))
+            run.step(inputs)
     seconds = {name: run.seconds[warm_up:] for name, run in runs.items()}
     results: dict[str, Any] = {
         f"{name}: images per second": round(shape.batch / statistics.median(seconds[name]), 1) for name in names
@@ -122,6 +126,14 @@ def measure_speed(shape: argparse.Namespace, bf16: bool) -> dict[str, Any]:
     return results
 
 
+def _targets(shape: argparse.Namespace, masked: bool, generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """Labels, or which half of the patches, about, is masked."""
+    if not masked:
+        return {"labels": torch.randint(CLASSES, (shape.batch,), generator=generator).to(shape.device)}
+    patches = (shape.image_size // shape.patch_size) ** 2
+    return {"bool_masked_pos": (torch.rand(shape.batch, patches, generator=generator) < 0.5).to(shape.device)}
+
+
 def speed(shape: argparse.Namespace, sizes: dict[str, int]) -> None:
     if shape.device == "cpu":
         torch.set_num_threads(1)
@@ -129,9 +141,9 @@ def speed(shape: argparse.Namespace, sizes: dict[str, int]) -> None:
     for kept in (False, True) if shape.device == "cpu" else (False,):
         if kept:
             keep_freed_memory()
-        for precision in shape.precision:
-            key = precision + (", freed memory kept" if kept else "")
-            results[key] = measure_speed(shape, precision != "float32")
+        for precision, masked in [(precision, masked) for masked in (False, True) for precision in shape.precision]:
+            key = "masked images, " * masked + precision + (", freed memory kept" if kept else "")
+            results[key] = measure_speed(shape, precision != "float32", masked)
             print(key, *(f"  {name}: {value}" for name, value in results[key].items()), sep="\n", flush=True)
     write_results("vit_speed", results)
 

@@ -6,9 +6,9 @@
 Both train on WikiText-2's training text without the words that occur less than five times, and without `<unk>`: the
 same sentences, 100 numbers a word, windows of up to 5, 5 words of noise for each pair, subsampling at 0.001. Ours by
 the recipe `training/recipes/word2vec_wikitext2.yaml`, in the training loop, with the checkpoint and the model that it
-writes; gensim on one worker thread. Words per CPU second count every word of the text in every epoch, also those that
-subsampling drops; the tokenizer's and gensim's vocabulary are made before. In turns, and the least CPU time of the
-repeats.
+writes, with matrix products in bfloat16 (once more in float32); gensim, in float32, on one worker thread. Words per CPU
+second count every word of the text in every epoch, also those that subsampling drops; the tokenizer's and gensim's
+vocabulary are made before. In turns, and the least CPU time of the repeats.
 
 The held-out loss of a pair is that of our own evaluation for both, on the validation text, with the same windows and
 noise (gensim's two matrices are put into our model). gensim makes five epochs, its default, and so do we; our
@@ -37,7 +37,8 @@ from hf_lecture_models.trainer.recipe import load_recipe
 RECIPE = ROOT / "training" / "recipes" / "word2vec_wikitext2.yaml"
 PAIRS = {"WordSim-353": "EN-WS-353-ALL.tsv", "SimLex-999": "EN-SIMLEX-999.tsv", "MEN": "EN-MEN-TR-3k.tsv"}
 PEER, EPOCHS = "gensim", 5
-OURS = {"skip_gram": (EPOCHS,), "cbow": (EPOCHS, 1.5)}
+# Epochs, and the precision of the matrix products.
+OURS = {"skip_gram": ((EPOCHS, "bf16"), (EPOCHS, "no")), "cbow": ((EPOCHS, "bf16"), (1.5, "bf16"))}
 SETTINGS = {"skip_gram": {}, "cbow": {"learning_rate": 0.4}}
 TASK = WordVectors()
 
@@ -89,6 +90,11 @@ def quality(model: Any, tokenizer: Any, recipe: WordVectorsRecipe, validation: S
     return found | {"analogies": total.accuracy, "analogies asked": total.asked}
 
 
+def named(runs: Sequence[tuple[float, str]]) -> list[tuple[str, float, str]]:
+    """Name, epochs and precision of our runs."""
+    return [(f"ours, {epochs} epochs{'' if low == 'bf16' else ', float32'}", epochs, low) for epochs, low in runs]
+
+
 def compare(architecture: str, repeats: int, scale: float) -> dict[str, Any]:
     """All runs, so many times in turns; qualities of the first."""
     overrides = {"model.architecture": architecture, "output_dir": "unused", **SETTINGS[architecture]}
@@ -105,8 +111,8 @@ def compare(architecture: str, repeats: int, scale: float) -> dict[str, Any]:
     total = sum(map(len, sentences))
     runs: dict[str, dict[str, float]] = {}
     for repeat in range(repeats):
-        for epochs, name in [(EPOCHS, PEER), *((epochs, f"ours, {epochs} epochs") for epochs in OURS[architecture])]:
-            changed = replace(recipe, epochs=epochs * scale)
+        for name, epochs, precision in [(PEER, EPOCHS, "no"), *named(OURS[architecture])]:
+            changed = replace(recipe, epochs=epochs * scale, mixed_precision=precision)
             if name == PEER:
                 model, seconds = train_gensim(changed, tokenizer, sentences, seed=repeat)
             else:

@@ -82,6 +82,7 @@ def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, caps
         "large_vocabulary": ["throughput"],
         "minilm_parity": ["folder"],
         "pseudo_labels": ["folder"],
+        "translation": ["none=."],
         "vit": ["speed"],
         "word_vector_inputs": ["folder"],
     }

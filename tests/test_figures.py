@@ -270,6 +270,8 @@ def speed_page() -> Iterator[str]:
         )
     yield f"`BertForMaskedLM` | {masked_lm(both[0])} ({masked_lm(both[1])}) |"
     yield f"`ViTForImageClassification` | {vit_speed(both[0])} ({vit_speed(both[1])}) |"
+    masked = [vit_speed(f"masked images, {kind}") for kind in both]
+    yield f"`ViTForMaskedImageModeling` | {masked[0]} ({masked[1]}) |"
     sooner = [record("word2vec")[name]["ratios"]["seconds to the same loss"] for name in ("skip_gram", "cbow")]
     yield "gensim | {:.2f} ({:.2f}) |".format(*sooner)
     kept = ", freed memory kept"
@@ -630,6 +632,8 @@ def vit_page() -> Iterator[str]:
         f"{vit_speed('bf16 autocast')} times as fast as transformers' in bf16, and {vit_speed('float32')} times in "
         f"float32 ({vit_speed('float32, freed memory kept')} where the process keeps the memory that it frees)"
     )
+    masked = [vit_speed(f"masked images, {kind}") for kind in ("bf16 autocast", "float32")]
+    yield "of masked images {} and {} times".format(*masked)
 
 
 VIT_STARTS = ("classes alone", "pixels", "mean_color")
@@ -645,7 +649,7 @@ def word2vec_page() -> Iterator[str]:
     for architecture, title in (("skip_gram", "skip-gram"), ("cbow", "CBOW")):
         for name, run in results[architecture]["runs"].items():
             yield table_row(
-                f"{title}, {name.partition(',')[0]}",
+                f"{title}, {name.partition(',')[0]}{' in float32' * name.endswith('float32')}",
                 f"{run['epochs']:g}",
                 f"{run['cpu_seconds']:.0f}",
                 f"{run['words_per_cpu_second'] / 1000:.0f}",

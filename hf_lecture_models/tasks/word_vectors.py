@@ -59,7 +59,7 @@ class WordVectorsRecipe(TaskRecipe, TextsRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        unread = {"accumulation_steps": 1, "mixed_precision": "no", "weight_decay": 0.0, "clip_norm": None}
+        unread = {"accumulation_steps": 1, "weight_decay": 0.0, "clip_norm": None}
         for name, only in unread.items():
             if getattr(self, name) != only:
                 raise ValueError(f"recipe: word vectors are trained without {name}; leave it out")

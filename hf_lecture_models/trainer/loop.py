@@ -315,7 +315,9 @@ class _Run:
         """As `_learn`, by the model's own way to change its weights."""
         assert self.update is not None
         optimizer = self.optimizer.optimizer  # accelerate's wrapper has none of its methods but `step`
-        loss = sum(float(self.update(optimizer, batch)) * batch.num_items / max(items, 1) for batch in micro_batches)
+        with self._autocast():
+            losses = [float(self.update(optimizer, batch)) * batch.num_items for batch in micro_batches]
+        loss = sum(losses) / max(items, 1)
         if not math.isfinite(loss):
             raise FloatingPointError(
                 f"step {self.progress.step + 1}: the loss is {loss}; these weights are not kept, earlier checkpoints "

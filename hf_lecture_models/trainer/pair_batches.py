@@ -3,16 +3,15 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.seq2seq_lm import shift_right
 from hf_lecture_models.trainer.batches import Batch, RowShard, ShuffledRows
+from hf_lecture_models.trainer.label_smoothing import smoothed_loss
 
 
 def cut_by_tokens(lengths: np.ndarray, most: int) -> list[slice]:
@@ -127,19 +126,3 @@ def _padded(rows: Sequence[np.ndarray], count: int, fill: int) -> tuple[Tensor, 
     # Attention over nothing would be NaN.
     mask[len(rows) :, 0] = True
     return torch.from_numpy(ids), torch.from_numpy(mask)
-
-
-def smoothed_loss(outputs: Any, labels: Tensor, label_smoothing: float) -> Tensor:
-    """The mean cross-entropy with q = (1 - ε) · (the right token) + ε · (uniform) over the vocabulary.
-
-    Szegedy et al. 2016 call it label smoothing; Vaswani et al. 2017 train with ε = 0.1. Labels of -100 do not count.
-
-    >>> from transformers.modeling_outputs import Seq2SeqLMOutput
-    >>> outputs = Seq2SeqLMOutput(logits=torch.tensor([[[0.0, 2.0]]]))
-    >>> [round(float(smoothed_loss(outputs, torch.tensor([[1]]), ε)), 4) for ε in (0.0, 0.1)]
-    [0.1269, 0.2269]
-    """
-    logits = outputs.logits.flatten(0, 1).float()
-    return F.cross_entropy(
-        logits, labels.flatten().to(logits.device), ignore_index=NOT_COUNTED, label_smoothing=label_smoothing
-    )

@@ -47,7 +47,7 @@ class RowAdagrad(torch.optim.Optimizer):
     def update_rows(self, weight: nn.Parameter, rows: Tensor, gradients: Tensor) -> None:
         """Change the rows by their gradients (rows, width); those of a row that is named twice are added up."""
         unique, place = torch.unique(rows, return_inverse=True)
-        total = gradients.new_zeros(len(unique), gradients.shape[1]).index_add_(0, place, gradients)
+        total = weight.new_zeros(len(unique), gradients.shape[1]).index_add_(0, place, gradients.to(weight.dtype))
         sums = self.state[weight]["row_sums"]
         seen = sums.index_select(0, unique).add_(
             torch.linalg.vector_norm(total, dim=1).square_(), alpha=1 / total.shape[1]
@@ -83,30 +83,31 @@ class WordUpdates:
             self.paths = output.paths(torch.arange(config.vocab_size, device=output.weight.device))
 
     @torch.no_grad()
-    def __call__(self, optimizer: Any, batch: Batch) -> Tensor:
+    def __call__(self, optimizer: Any, batch: Batch) -> Tensor | float:
         """Make the updates of a batch, one after the other.
 
         Returns:
-            The mean loss of a pair, a scalar; each update's is that of the weights before it.
+            The mean loss of a pair in the last update, a scalar: an update needs no loss, and that of each would take a
+            tenth of the time.
         """
         words, texts, sizes, noise = (batch.inputs[name] for name in ("words", "texts", "sizes", "noise"))
-        loss, pairs = words.new_zeros((), dtype=torch.float64), 0.0
         for number, drawn in enumerate(noise):
             rows = slice(number * self.blocks, (number + 1) * self.blocks)
-            update = self.gradients(words[rows], texts[rows], sizes[rows], drawn)
+            update = self.gradients(words[rows], texts[rows], sizes[rows], drawn, with_loss=number == len(noise) - 1)
             optimizer.update_rows(self.inputs, update.input_rows, update.input_gradients)
             optimizer.update_rows(self.outputs, update.output_rows, update.output_gradients)
-            loss += update.loss
-            pairs += update.pairs
-        return loss / max(pairs, 1.0)
+        return update.loss / max(update.pairs, 1.0)
 
-    def gradients(self, words: Tensor, texts: Tensor, sizes: Tensor, noise: Tensor) -> "Gradients":
+    def gradients(
+        self, words: Tensor, texts: Tensor, sizes: Tensor, noise: Tensor, with_loss: bool = True
+    ) -> "Gradients":
         """The gradient of the summed loss of some blocks.
 
         Args:
             words, texts: (blocks, middle + 2 window) ids and numbers of texts, -1 where there is no word.
             sizes: (blocks, middle), the size of each window.
             noise: (m,) ids.
+            with_loss: compute the loss too.
         """
         middle = sizes.shape[1]
         margin = (words.shape[1] - middle) // 2
@@ -114,44 +115,44 @@ class WordUpdates:
         windows = window_mask(texts, sizes, inside)
         words = words.clamp(min=0)
         inner = words[:, inside]
-        if self.cbow:
-            return self._cbow(words, inner, windows, noise)
-        return self._skip_gram(words, inner, windows, noise)
+        make = self._cbow if self.cbow else self._skip_gram
+        return make(words, inner, windows, noise, with_loss)
 
-    def _skip_gram(self, words: Tensor, inner: Tensor, windows: Tensor, noise: Tensor) -> "Gradients":
+    def _skip_gram(self, words: Tensor, inner: Tensor, windows: Tensor, noise: Tensor, with_loss: bool) -> "Gradients":
         hidden = _rows(self.inputs, inner)  # (blocks, middle, width)
         rows, signs = self._targets(words)  # (blocks, all, choices)
         targets = _rows(self.outputs, rows.flatten(1))
-        weights = (windows[..., None] * (signs != 0)[:, None]).flatten(2)  # (blocks, middle, all x choices)
-        scores = torch.bmm(hidden, targets.transpose(1, 2)).mul_(signs.flatten(1)[:, None])
-        loss, factors = _logistic(scores, weights)
-        factors.mul_(signs.flatten(1)[:, None])
+        weights = windows  # (blocks, middle, all x choices)
+        if signs is not None:
+            weights = (windows[..., None] * (signs != 0)[:, None]).flatten(2)
+            signs = signs.flatten(1)[:, None]
+        loss, factors = _logistic(torch.bmm(hidden, targets.transpose(1, 2)), weights, signs, with_loss)
         by_hidden = torch.bmm(factors, targets)
         by_targets = torch.bmm(factors.transpose(1, 2), hidden)
-        noisy = self._noise(hidden, windows.sum(2), torch.bmm(windows, _same(words, noise)), noise)
+        pairs = windows.sum(2)
+        noisy = self._noise(hidden, pairs, torch.bmm(windows, _same(words, noise)), noise, with_loss)
         return Gradients(
             loss + noisy.loss,
-            float(windows.sum()),
+            float(pairs.sum()),
             inner.flatten(),
-            by_hidden.flatten(0, 1).add_(noisy.by_hidden),
+            by_hidden.flatten(0, 1).float().add_(noisy.by_hidden),
             torch.cat((rows.flatten(), noise)),
             torch.cat((by_targets.flatten(0, 1), noisy.by_noise)),
         )
 
-    def _cbow(self, words: Tensor, inner: Tensor, windows: Tensor, noise: Tensor) -> "Gradients":
+    def _cbow(self, words: Tensor, inner: Tensor, windows: Tensor, noise: Tensor, with_loss: bool) -> "Gradients":
         number = windows.sum(2, keepdim=True)
         share = windows / number.clamp(min=1)
         counted = (number[..., 0] > 0).to(windows.dtype)  # (blocks, middle)
         hidden = torch.bmm(share, _rows(self.inputs, words))
         rows, signs = self._targets(inner)  # (blocks, middle, choices)
         targets = _rows(self.outputs, rows)
-        scores = torch.einsum("bld,blcd->blc", hidden, targets).mul_(signs)
-        loss, factors = _logistic(scores, counted[..., None] * (signs != 0))
-        factors.mul_(signs)
+        weights = counted[..., None] if signs is None else counted[..., None] * (signs != 0)
+        loss, factors = _logistic(torch.einsum("bld,blcd->blc", hidden, targets), weights, signs, with_loss)
         by_hidden = torch.einsum("blc,blcd->bld", factors, targets)
         by_targets = factors[..., None] * hidden[:, :, None]
-        noisy = self._noise(hidden, counted, counted[..., None] * _same(inner, noise), noise)
-        by_hidden += noisy.by_hidden.view_as(by_hidden)
+        noisy = self._noise(hidden, counted, counted[..., None] * _same(inner, noise), noise, with_loss)
+        by_hidden = by_hidden + noisy.by_hidden.view_as(by_hidden)
         return Gradients(
             loss + noisy.loss,
             float(counted.sum()),
@@ -161,14 +162,17 @@ class WordUpdates:
             torch.cat((by_targets.flatten(0, 2), noisy.by_noise)),
         )
 
-    def _targets(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows of the output matrix at which words (...) are chosen, (..., choices), and their signs; 0: no choice."""
+    def _targets(self, words: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Rows of the output matrix at which words (...) are chosen, (..., choices), and their signs; 0: no choice.
+
+        Without signs all are 1.
+        """
         if self.paths is None:
-            return words[..., None], torch.ones((*words.shape, 1), device=words.device)
+            return words[..., None], None
         nodes, bits = self.paths[0][words], self.paths[1][words]
         return nodes.clamp(min=0), torch.where(nodes < 0, 0, 1 - 2 * bits).float()
 
-    def _noise(self, hidden: Tensor, pairs: Tensor, same: Tensor, noise: Tensor) -> "_NoiseGradients":
+    def _noise(self, hidden: Tensor, pairs: Tensor, same: Tensor, noise: Tensor, with_loss: bool) -> "_NoiseGradients":
         """The noise of all pairs.
 
         Args:
@@ -178,11 +182,10 @@ class WordUpdates:
         """
         hidden = hidden.flatten(0, 1)
         if not len(noise):
-            return _NoiseGradients(hidden.new_zeros(()), torch.zeros_like(hidden), hidden.new_zeros(0, hidden.shape[1]))
+            return _NoiseGradients(0.0, torch.zeros_like(hidden), hidden.new_zeros(0, hidden.shape[1]))
         rows = _rows(self.outputs, noise)
         weights = (pairs[..., None] - same).flatten(0, 1).mul_(self.num_negatives / len(noise))
-        loss, factors = _logistic((hidden @ rows.T).neg_(), weights)
-        factors.neg_()
+        loss, factors = _logistic(hidden @ rows.T, weights, -1, with_loss)
         return _NoiseGradients(loss, factors @ rows, factors.T @ hidden)
 
 
@@ -190,7 +193,7 @@ class WordUpdates:
 class Gradients:
     """The gradient of a summed loss by rows of the two matrices; a row may stand there several times."""
 
-    loss: Tensor
+    loss: Tensor | float  # 0 where it was not asked for
     pairs: float
     input_rows: Tensor
     input_gradients: Tensor
@@ -200,7 +203,7 @@ class Gradients:
 
 @dataclass(frozen=True)
 class _NoiseGradients:
-    loss: Tensor
+    loss: Tensor | float
     by_hidden: Tensor
     by_noise: Tensor
 
@@ -228,9 +231,13 @@ def _same(words: Tensor, noise: Tensor) -> Tensor:
     return (words[..., None] == noise).float()
 
 
-def _logistic(scores: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Σ weight · -ln σ(score), and its gradient by the scores, which are overwritten."""
-    right = scores.sigmoid_()
+def _logistic(
+    scores: Tensor, weights: Tensor, signs: Tensor | int | None, with_loss: bool
+) -> tuple[Tensor | float, Tensor]:
+    """Σ weight · -ln σ(sign · score), 0 unless it is asked for, and its gradient by the scores; signs None: 1."""
+    scores = scores.float()  # bfloat16's σ - 1 would be 0 of pairs that are nearly learnt
+    right = (scores if signs is None else scores.mul_(signs)).sigmoid_()
     # A third of the time of softplus(-score), and as exact up to scores of -69.
-    loss = torch.dot(right.clamp(min=1e-30).log_().flatten(), weights.flatten()).neg()
-    return loss, right.sub_(1).mul_(weights)
+    loss = -torch.dot(right.clamp(min=1e-30).log_().flatten(), weights.flatten()) if with_loss else 0.0
+    factors = right.sub_(1).mul_(weights)
+    return loss, factors if signs is None else factors.mul_(signs)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional as F
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.label_smoothing import smoothed_loss
 from hf_lecture_models.trainer.optimization import Schedule
-from hf_lecture_models.trainer.pair_batches import BatchesByTokens, PairCollator, smoothed_loss
+from hf_lecture_models.trainer.pair_batches import BatchesByTokens, PairCollator
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 
 LENGTHS = np.random.default_rng(0).integers(1, 5, (60, 2))
@@ -93,6 +95,29 @@ def test_the_smoothed_loss_is_its_definition() -> None:
     ]
     loss = smoothed_loss(Seq2SeqLMOutput(logits=logits), labels, share)
     torch.testing.assert_close(loss, torch.stack(expected).mean())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float64, 1e-10), (torch.float32, 1e-4), (torch.bfloat16, 1e-2)]
+)
+def test_the_smoothed_loss_and_its_gradient_are_torchs(dtype: torch.dtype, tolerance: float) -> None:
+    """A vocabulary of which two rows are worked on at a time, of five; the gradient comes times 3."""
+    generator = torch.Generator().manual_seed(0)
+    logits = (20 * torch.randn(1, 5, 2**19, generator=generator)).to(dtype).requires_grad_()
+    labels = torch.tensor([[7, -100, 0, 2**19 - 1, -100]])
+    expected = F.cross_entropy(logits.flatten(0, 1).double(), labels.flatten(), label_smoothing=0.1)
+    found = smoothed_loss(Seq2SeqLMOutput(logits=logits), labels, 0.1)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=0)
+    gradients = [torch.autograd.grad(3 * loss, logits)[0] for loss in (found, expected)]
+    assert gradients[0].dtype == dtype
+    torch.testing.assert_close(*gradients, rtol=tolerance, atol=tolerance * 1e-2)
+
+
+def test_the_smoothed_loss_of_labels_of_which_none_counts_is_0() -> None:
+    logits = torch.randn(1, 2, 7, requires_grad=True)
+    loss = smoothed_loss(Seq2SeqLMOutput(logits=logits), torch.tensor([[-100, -100]]), 0.1)
+    (gradient,) = torch.autograd.grad(loss, logits)
+    assert (float(loss.detach()), float(gradient.abs().max())) == (0, 0)
 
 
 @pytest.mark.parametrize("warmup", [4000, 1])
