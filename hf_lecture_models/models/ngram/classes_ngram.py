@@ -46,7 +46,7 @@ def find_classes(
 ) -> WordClasses:
     """Put the words of a text into classes by the exchange algorithm (`exchange_ngram.py`); no chance is involved.
 
-    It begins as Martin et al. do: the most frequent words are classes of their own, the last class has all others.
+    To begin with, the most frequent words are classes of their own, and the last class has all others.
 
     Args:
         words: (tokens,) ids with `<s>` and `</s>` around each text; `places`, (tokens,): in their texts, from 0.

@@ -15,7 +15,8 @@ for each class that it could join, and puts it into the best; sweeps go on until
 What one word changes are the rows and columns of the classes beside which it occurs: with s of them, the gains of all K
 classes take s K logarithms, and rare words, which are most, have few neighbours.
 
-Deviation: N_1 and N_2 are kept apart, since `<s>` is never predicted and nothing follows `</s>`; the papers have one N.
+N_1 and N_2 differ: `<s>` is never predicted, and nothing follows `</s>`. A trigram version of the criterion, which the
+paper has too, is not built.
 """
 
 from __future__ import annotations

@@ -101,6 +101,21 @@ def test_a_class_bigram_by_hand(class_file, tokenizer):
     assert end.logits[0, 3, tokenizer.eos_token_id].exp() == pytest.approx(1)
 
 
+# What SRILM's ClassNgram gives (log10) for our ARPA file and file of classes.
+SRILM = {
+    "a dog ran": [-0.4320331, -0.2251401, -0.4012313, -0.003291368],
+    "the the sat dog": [-0.2559418, -2.832683, -1.832683, -1.832683, -1.610834],
+    "cat zebra the dog sat": [-2.008774, -2.69897, -0.8326831, -0.2559419, -0.2251401, -0.00329113],
+}
+
+
+@pytest.mark.parametrize("text", SRILM)
+def test_the_probabilities_are_those_of_srilm(text, class_file, tokenizer):
+    model = NGramForCausalLM.fit(SMALL, tokenizer, 3, "absolute_discounting", classes=class_file, progress=False)
+    scores = model.score(torch.tensor([tokenizer(f"{text} </s>").input_ids]))[0, 1:]
+    assert (scores / math.log(10)).tolist() == pytest.approx(SRILM[text], abs=2e-6)
+
+
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_sums_to_one_after_every_context(smoothing, tokenizer):
     options = {"held_out": ["a dog ran"]} if smoothing == "jelinek_mercer" else {}
