@@ -38,7 +38,7 @@ _WHITE_SPACE = re.compile("[\t\n\v\f\r \0]")
 def special_tokens(config: NGramConfig) -> list[int]:
     """Ids that are classes of their own."""
     ids = {config.bos_token_id, config.eos_token_id, config.pad_token_id, config.unk_token_id}
-    return sorted(ids - {None})  # type: ignore[type-var]
+    return sorted(index for index in ids if index is not None)
 
 
 def find_classes(

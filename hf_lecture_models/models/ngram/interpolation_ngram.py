@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import make_stream, read_corpus
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -26,7 +27,7 @@ MIN_WEIGHT = 1e-4
 
 def interpolate(
     cls: type[NGramForCausalLM],
-    models: Sequence[NGramForCausalLM],
+    models: Sequence[Any],
     tokenizer: Any,
     held_out: Iterable[str] | str | os.PathLike[str],
     progress: bool = True,
@@ -43,7 +44,7 @@ def interpolate(
 
     Args:
         cls: NGramForCausalLM.
-        models: two or more over one vocabulary; they stay as they are, and share their tables with the new one.
+        models: two or more `NGramForCausalLM` over one vocabulary; they share their tables with the new one.
         tokenizer: theirs.
         held_out: texts to set the weights by, which none of the models was estimated from; given as to `fit`.
         progress: show a progress bar on a terminal.
@@ -64,8 +65,8 @@ def interpolate(
         mixed = cls(config)
     for trie, model in zip(tries_of(mixed.trie), models, strict=True):
         trie.load_tables(model.tables())
-        if (classes := model.word_classes()) is not None:
-            trie.load_classes(classes)
+        if isinstance(trie, ClassNGramTrie):
+            trie.load_classes(model.word_classes())
     return mixed.eval()
 
 
@@ -96,7 +97,7 @@ def _config(configs: list[NGramConfig], weights: list[float]) -> NGramConfig:
     return NGramConfig(order=order, smoothing=None, components=components, mixture_weights=weights, **same)
 
 
-def _check(models: Sequence[NGramForCausalLM]) -> None:
+def _check(models: Sequence[Any]) -> None:
     if len(models) < 2:
         raise ValueError(f"{len(models)} models cannot be interpolated; give two or more")
     for model in models:

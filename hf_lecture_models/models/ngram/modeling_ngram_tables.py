@@ -19,7 +19,7 @@ _Texts = Iterable[str] | str | os.PathLike[str]
 _Path = str | os.PathLike[str]
 
 
-def new_trie(config: NGramConfig) -> NGramTrie | NGramMixture:
+def new_trie(config: NGramConfig) -> Any:
     """The look-up that a configuration describes: over words, over classes of words, or of several models."""
     if config.mixture_weights is not None:
         return NGramMixture([new_trie(one) for one in config.component_configs], config.mixture_weights)
@@ -36,7 +36,7 @@ def tries_of(trie: Any) -> list[NGramTrie]:
 class NGramTableMethods:
     """The methods of `NGramForCausalLM` that make a model of tables, or give them out."""
 
-    config: NGramConfig
+    config: Any  # NGramConfig
     trie: Any  # NGramTrie, ClassNGramTrie or NGramMixture
 
     @classmethod
