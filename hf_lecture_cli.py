@@ -134,6 +134,13 @@ class Probability(StrEnum):
     prefix = "prefix"
 
 
+class Segmentations(StrEnum):
+    """Over which segmentations into tokens the probability of a text is taken."""
+
+    best = "best"
+    marginal = "marginal"
+
+
 class TextForm(StrEnum):
     """How the sentences of a test are written."""
 
@@ -295,6 +302,13 @@ def score(
     stream: Annotated[
         bool, typer.Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
     ] = False,
+    segmentations: Annotated[
+        Segmentations,
+        typer.Option(
+            help="best: the tokens that the tokenizer gives; marginal: the sum over all segmentations of a unigram "
+            "tokenizer, exact for n-gram models, a lower bound for networks."
+        ),
+    ] = Segmentations.best,
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
@@ -305,7 +319,10 @@ def score(
     """
     if stream and probability is Probability.prefix:
         raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
-    options = {"probability": probability.value, "tokens": tokens, "json": json, "batch_size": batch_size}
+    if segmentations is Segmentations.marginal and (stream or tokens):
+        raise typer.BadParameter("--segmentations marginal sums text by text: neither --stream nor --tokens")
+    options: dict[str, Any] = {"probability": probability.value, "tokens": tokens, "json": json}
+    options |= {"batch_size": batch_size, "segmentations": segmentations.value}
     _run("score", name=model, files=files or ["-"], stream=stream, **options)
 
 
@@ -654,10 +671,32 @@ def gradients(
     _run("see gradients", "see_gradients", name=model, text=text, **which, output=output, json=json)
 
 
-@see.command(short_help="How a text falls into tokens: merges or longest matches, step by step.")
+@see.command(short_help="How a text falls into tokens: merges, longest matches, or the best segmentations.")
 def segmentation(model: Model, text: Text, output: Picture = None, json: Json = False) -> None:
-    """Print each merge of byte-pair encoding, or each longest match of WordPiece, from the characters to the tokens."""
+    """Print each merge of byte-pair encoding, or each longest match of WordPiece, from the characters to the tokens.
+
+    Of a unigram tokenizer, print the most probable segmentations of each word with their shares, the best one last.
+    """
     _run("see segmentation", "see_segmentation", name=model, text=text, output=output, json=json)
+
+
+@see.command(short_help="Where an n-gram model takes probability from, and gives it to.")
+def smoothing(
+    model: Model,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="The last words of a context; none: no context.", metavar="WORD")
+    ] = None,
+    beside: Beside = None,
+    number: Annotated[int, typer.Option("--number", "-k", min=0, help="Words to print of each group.")] = 3,
+    output: Picture = None,
+    json: Json = False,
+) -> None:
+    """Print how n-gram models divide probability: words seen after all WORDs, after the last ones, and all others.
+
+    Relative frequencies would give it all to the first group.
+    """
+    which = {"words": words or [], "beside": beside or [], "number": number}
+    _run("see smoothing", "see_smoothing", name=model, **which, output=output, json=json)
 
 
 @see.command(short_help="Bits of each word under one model or several.")
@@ -693,7 +732,7 @@ def convert(
     target: Annotated[
         Path,
         typer.Argument(
-            help="A new folder, for a file; a new file, for an n-gram model or word vectors; else NAME.onnx.",
+            help="A new folder, for a file; a new file, for an n-gram (also .fst.txt) or word vectors; else NAME.onnx.",
             metavar="TARGET",
         ),
     ],

@@ -14,10 +14,16 @@ import math
 
 from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
-from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
 from hf_lecture_models.tokenization.corpus import read_texts
 
 ALPHAS = (0.1, 0.01, 0.001, 0.0001)
+# Pitman-Yor is measured on a tenth of the text, by benchmarks.class_ngrams.
+DISTRIBUTIONS = [
+    smoothing
+    for smoothing in SMOOTHINGS
+    if smoothing != "pitman_yor" and NGramConfig(smoothing=smoothing).is_distribution
+]
 
 
 def read(split: str) -> list[str]:
@@ -48,6 +54,7 @@ def measure(tokenizer, texts: dict[str, list[str]], order: int, smoothing: str, 
         "evaluate_cpu_s": round(evaluate_cpu, 2),
         "ngrams": sum(model.config.table_sizes),
         "discounts": model.config.discounts,
+        "discount_ratios": model.config.discount_ratios,
         "interpolation_weights": model.config.interpolation_weights,
         "unknown_words": test["unknown"],
     }
@@ -61,9 +68,7 @@ def number(value: float) -> float | str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orders", type=int, nargs="+", default=[2, 3, 4, 5])
-    parser.add_argument(
-        "--smoothings", nargs="+", default=[name for name in SMOOTHINGS if name != "pitman_yor"], choices=SMOOTHINGS
-    )
+    parser.add_argument("--smoothings", nargs="+", default=DISTRIBUTIONS, choices=DISTRIBUTIONS)
     arguments = read_options(parser)
     texts = {split: read(split) for split in ("train", "valid", "test")}
     tokenizer = WordTokenizer.train(texts["train"], progress=False)

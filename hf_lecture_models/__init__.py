@@ -81,6 +81,7 @@ from hf_lecture_models.tokenization import (
     ByteTokenizer,
     CharTokenizer,
     ElmoTokenizer,
+    UnigramTokenizer,
     WordPieceTokenizer,
     WordTokenizer,
 )
@@ -151,6 +152,7 @@ __all__ = [
     "SelfAttentionForCausalLM",
     "SelfAttentionModel",
     "SentenceRankingPipeline",
+    "UnigramTokenizer",
     "Word2VecConfig",
     "Word2VecForPreTraining",
     "Word2VecModel",

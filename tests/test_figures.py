@@ -902,7 +902,7 @@ OTHERS: dict[str, dict[str, str]] = {
         "0.5, as in the paper": "the paper's",
         "up to 1,024 positions": "a limit in the code",
     },
-    PAGES.format("ngram"): {"0.5, 1 and 1.5 serve": "constants of the code"},
+    PAGES.format("ngram"): {"0.5, 1 and 1.5 serve": "constants of the code", "(0.4) for each word": "a default"},
     PAGES.format("recurrent"): {
         "the same 8,544 sentences": "of the training set",
         "At 33,000 words": "an example of a size",

@@ -64,6 +64,7 @@ STANDS_FOR = [
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
+    (r"(train_span_corruption.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_span_tiny')}"),
     (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_seq2seq_tiny')}"),
     (r"(train_image_classifier.py|train_masked_images.py) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
@@ -122,6 +123,9 @@ NOT_RUN = {
     ),
     r"python training/train_translation.py --output_dir OUT && .*": (
         "it trains for a minute; tests/training/test_train_translation.py runs both commands"
+    ),
+    r"(python|accelerate launch) training/finetune_text_to_text.py .*": (
+        "it needs a model of spans; tests/training/test_train_span_corruption.py makes one and fine-tunes it"
     ),
     r"python training/train_image_classifier.py --train_files .*": (
         "it needs a folder of images and a model; tests/tasks/test_image_classification.py trains on such folders"

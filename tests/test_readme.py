@@ -11,9 +11,11 @@ from tests.forked_python import ForkedPython
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The blocks of one page go on from each other; tests/test_smoothing_page.py runs them.
+STANDING_ALONE = [document for document in DOCUMENTS if document.name != "smoothing.md"]
 EXAMPLES = [
     pytest.param(code, printed, id=f"{document.stem}{number}")
-    for document in DOCUMENTS
+    for document in STANDING_ALONE
     for number, (code, printed) in enumerate(
         re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
     )
@@ -30,7 +32,7 @@ def test_examples_print_what_the_document_says(code, printed, tmp_path):
 
 def test_every_python_example_is_run():
     assert "```python" in README
-    assert len(EXAMPLES) == sum(document.read_text(encoding="utf-8").count("```python") for document in DOCUMENTS)
+    assert len(EXAMPLES) == sum(document.read_text(encoding="utf-8").count("```python") for document in STANDING_ALONE)
 
 
 def test_the_two_commands_are_the_designs():

@@ -39,10 +39,14 @@ class NGramRecipe(TextsRecipe):
     order: int = setting(5, "words in the longest n-gram")
     smoothing: str = setting("modified_kneser_ney", "how unseen n-grams get their probability", choices=SMOOTHINGS)
     alpha: float = setting(1.0, "what add_alpha adds to every count")
+    katz_k: int = setting(5, "katz discounts counts of 1 to katz_k")
+    backoff_factor: float = setting(0.4, "weight of each step to a shorter context under stupid_backoff")
     prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
     classes: int = setting(0, "n-grams of so many classes of words, found in the texts; 0: of words")
     class_file: str = setting("", "n-grams of the classes of this file, in SRILM's format")
-    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
+    tokenizer: dict[str, Any] = setting(
+        {"type": "word"}, "type word, bpe, char, byte or unigram; options of its train()"
+    )
 
     output_dir: str = setting("ngram", "folder of the model")
     arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz; NAME.classes beside it)")
@@ -55,6 +59,8 @@ class NGramRecipe(TextsRecipe):
                 raise ValueError(f"recipe: {name} is empty; give one")
         if self.classes and self.class_file:
             raise ValueError("recipe: classes and class_file are both given; leave one out")
+        if self.arpa and self.smoothing == "stupid_backoff":
+            raise ValueError("recipe: an ARPA file holds probabilities, and stupid_backoff has none; leave arpa out")
 
 
 def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
@@ -73,6 +79,8 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
         order=recipe.order,
         smoothing=recipe.smoothing,
         alpha=recipe.alpha,
+        katz_k=recipe.katz_k,
+        backoff_factor=recipe.backoff_factor,
         prune=recipe.prune,
         classes=recipe.class_file or recipe.classes or None,
         held_out=read_part_texts(recipe, "validation") if recipe.smoothing == "jelinek_mercer" else None,
@@ -88,7 +96,10 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
 def measure(
     recipe: NGramRecipe, model: NGramForCausalLM, tokenizer: Any, training: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """Everything that the card says; None where the recipe names nothing to measure on."""
+    """Everything that the card says; None where the recipe names nothing to measure on, or nothing can be measured."""
+    if not model.config.is_distribution:
+        print(f"{recipe.smoothing}: scores for ranking, which have no perplexity; nothing is measured, no card written")
+        return None
     split, texts = texts_to_measure(recipe)
     if texts is None:
         return None

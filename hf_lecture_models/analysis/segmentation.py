@@ -1,24 +1,30 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""How a text falls into tokens, step by step: the merges of byte-pair encoding, the longest matches of WordPiece.
+"""How a text falls into tokens: the merges of byte-pair encoding, the longest matches of WordPiece, step by step, and
+the most probable segmentations under a unigram model.
 
 Byte-pair encoding (slides Y:371-405) begins with characters, or bytes, and of all pairs of neighbours that are merges
 it applies the one that was learned first, until none is left. WordPiece (Y:402) takes the longest piece of its
-vocabulary that begins the word, then the longest that goes on.
+vocabulary that begins the word, then the longest that goes on. A unigram model (Y:402; Kudo 2018) gives each
+segmentation of a word a probability, and takes the one of the highest.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
+
+import numpy as np
 
 from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
 from hf_lecture_models.analysis.neighbours import shown
+from hf_lecture_models.tokenization.lattices import Lattices
 
 _MOST_ROWS = 40
+_MOST_ALTERNATIVES = 10
 # Of a letter of a monospaced font: its width as a part of its size, and points in an inch.
 _LETTER = 0.61 * FONT_SIZE / 72
 
@@ -62,36 +68,52 @@ def segmentation_steps(tokenizer: Any, text: str) -> list[WordSegmentation]:
     lo w e s t# | merge 3: l + o
     low e s t# | merge 4: lo + w
 
+    Of a unigram model the steps are the most probable segmentations, ten at most, the best one last:
+
+    >>> from hf_lecture_models import UnigramTokenizer
+    >>> tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.5, "ab": -2.0})
+    >>> for step in segmentation_steps(tokenizer, "ab")[0].steps:
+    ...     print(" ".join(step.symbols), "|", step.rule)
+    a b | 2nd of 2: 37.8 %, ln P = -2.50
+    ab | best of 2: 62.2 %, ln P = -2.00
+
     Args:
-        tokenizer: one of transformers on the Rust library, of byte-pair encoding or WordPiece; a special token's
-            spelling in the text is plain text.
+        tokenizer: one of transformers on the Rust library, of byte-pair encoding, WordPiece or a unigram model; a
+            special token's spelling in the text is plain text.
 
     Raises:
         TypeError: `text` is no str.
         ValueError: the text is blank, or the tokenizer works by other rules.
     """
+    backend, follow = _check(tokenizer, text)
+    words = _split(backend, text)
+    found = [WordSegmentation(word, tuple(follow(word))) for word in words]
+    for one in found:
+        if one.tokens != tuple(token.value for token in backend.model.tokenize(one.word)):
+            raise ValueError(f"{shown(one.word)} is segmented by a rule of this tokenizer that is not shown here")
+    return found
+
+
+def _check(tokenizer: Any, text: str) -> tuple[Any, Callable[[str], Iterator[SegmentationStep]]]:
+    """The tokenizer's backend, and what follows a word to its tokens; errors as of `segmentation_steps`."""
     if not isinstance(text, str):
         raise TypeError(f"a text is a str, not {type(text).__name__}")
     if not text.strip():
         raise ValueError("the text is blank, so there is nothing to see; give some words")
     backend = getattr(tokenizer, "backend_tokenizer", None)
     kind = type(backend.model).__name__ if backend is not None else type(tokenizer).__name__
-    if kind not in ("BPE", "WordPiece"):
+    if kind not in _STEPS:
         raise ValueError(
-            f"{type(tokenizer).__name__} neither merges nor matches pieces; steps are shown of byte-pair encoding and "
-            f"WordPiece. Its tokens are: {' '.join(map(shown, tokenizer.tokenize(text)))}"
+            f"{type(tokenizer).__name__} neither merges nor matches pieces, nor weighs them; steps are shown of "
+            "byte-pair encoding, WordPiece and unigram models. Its tokens are: "
+            + " ".join(map(shown, tokenizer.tokenize(text)))
         )
     assert backend is not None
+    if getattr(tokenizer, "is_sampling", False):
+        raise ValueError("by chance every segmentation is another one; leave the block of tokenizer.sampling(...)")
     if getattr(backend.model, "dropout", None):
         raise ValueError("with dropout every segmentation is another one; leave the block of tokenizer.dropout(...)")
-    words = _split(backend, text)
-    settings = json.loads(backend.to_str())["model"]
-    follow = _Merges(settings).steps if kind == "BPE" else _Matches(settings).steps
-    found = [WordSegmentation(word, tuple(follow(word))) for word in words]
-    for one in found:
-        if one.tokens != tuple(token.value for token in backend.model.tokenize(one.word)):
-            raise ValueError(f"{shown(one.word)} is segmented by a rule of this tokenizer that is not shown here")
-    return found
+    return backend, _STEPS[kind](json.loads(backend.to_str())["model"]).steps
 
 
 def _split(backend: Any, text: str) -> list[str]:
@@ -167,6 +189,41 @@ class _Matches:
             rest = (self.prefix + word[begin:],) if begin < len(word) else ()
             what = "begins the word" if len(pieces) == 1 else "goes on"
             yield SegmentationStep((*pieces, *rest), f"the longest that {what}", (len(pieces) - 1,))
+
+
+class _Alternatives:
+    """A unigram model, with the settings of a saved one."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        pieces = [piece for piece, _ in settings["vocab"]]
+        self.scores = np.array([score for _, score in settings["vocab"]])
+        self.unknown, self.lengths = settings["unk_id"], list(map(len, pieces))
+        self.pieces = {piece: number for number, piece in enumerate(pieces) if number != self.unknown}
+
+    def steps(self, word: str) -> Iterator[SegmentationStep]:
+        lattice = Lattices.of([word], self.pieces, self.unknown)
+        total, number = float(lattice.log_sum(self.scores)[0]), int(lattice.count()[0])
+        best = lattice.nbest(self.scores, _MOST_ALTERNATIVES)[0]
+        taken = set(self._places(best[0][1], word)) if best else set()
+        for rank, (score, pieces) in reversed(list(enumerate(best, 1))):
+            places = self._places(pieces, word)
+            name = "best" if rank == 1 else f"{rank}{ {2: 'nd', 3: 'rd'}.get(rank, 'th') }"
+            rule = f"{name} of {number:,}: {np.exp(score - total):.1%}, ln P = {score:.2f}".replace("%", " %")
+            new = [i for i, place in enumerate(places) if rank > 1 and place not in taken]
+            yield SegmentationStep(tuple(word[b:e] for b, e in places), rule, tuple(new))
+
+    def _places(self, pieces: Sequence[int], word: str) -> list[tuple[int, int]]:
+        places, begin = list[tuple[int, int]](), 0
+        for piece in pieces:
+            length = self.lengths[piece]
+            if piece == self.unknown:
+                length = sum(1 for _ in takewhile(lambda x: x not in self.pieces, word[begin:]))
+            places.append((begin, begin + length))
+            begin += length
+        return places
+
+
+_STEPS: dict[str, Any] = {"BPE": _Merges, "WordPiece": _Matches, "Unigram": _Alternatives}
 
 
 def save_segmentation(

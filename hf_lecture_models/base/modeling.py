@@ -134,7 +134,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
         cache = model_kwargs.get("past_key_values")
         if given is None and cache is not None:
-            let_grow(cache)
+            let_grow(cache, generation_config.num_beams or 1)
 
     def _prepare_position_ids_for_generation(self, inputs_tensor: torch.Tensor, model_kwargs: dict[str, Any]) -> Any:
         # transformers gives padding the position 0, so that what is generated behind padding would begin anew at 1.

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture convert`: ARPA and word2vec files to model folders and back, and any other model to ONNX."""
+"""`hf-lecture convert`: ARPA and word2vec files to folders and back, n-grams to machines, other models to ONNX."""
 
 from pathlib import Path
 
@@ -7,7 +7,8 @@ from transformers import AutoConfig
 
 from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, load_model
 from hf_lecture_models.models.ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
+from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa, save_fst
+from hf_lecture_models.models.ngram.fst_writer_ngram import FST_SUFFIX, symbols_path
 from hf_lecture_models.models.word2vec import Word2VecConfig
 from hf_lecture_models.models.word2vec.conversion_word2vec import (
     convert_from_word2vec,
@@ -19,6 +20,8 @@ from hf_lecture_models.models.word2vec.conversion_word2vec import (
 def run(source: str, target: Path) -> None:
     """A file to a model's folder, a folder to a file; files are of n-grams (ARPA), of word vectors (word2vec), or ONNX.
 
+    An n-gram, as a folder or an ARPA file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms).
+
     Raises:
         FileExistsError: the target is there already.
         FileNotFoundError: there is no such source.
@@ -29,11 +32,14 @@ def run(source: str, target: Path) -> None:
     if target.suffix == ".onnx":
         _convert_to_onnx(source, target)
         return
+    if target.name.endswith(FST_SUFFIX):
+        _convert_to_fst(source, target)
+        return
     files = [name for name in (source, str(target)) if is_arpa_name(name) or is_word2vec_name(name)]
     if len(files) != 1:
         raise ValueError(
             f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz) or a word2vec file (.bin, .vec, "
-            ".txt or these with .gz), the other a folder"
+            ".txt or these with .gz), the other a folder; or the second a file .onnx or .fst.txt"
         )
     _refuse_existing(target)
     be_quiet()
@@ -69,6 +75,19 @@ def _convert_to_onnx(source: str, target: Path) -> None:
     if difference is not None:
         checked = f"outputs differ from the model's by at most {difference:.1g}"
     print(f"{target}: {target.stat().st_size:,} bytes; {checked}")
+
+
+def _convert_to_fst(source: str, target: Path) -> None:
+    symbols = symbols_path(target)
+    for file in (target, symbols):
+        _refuse_existing(file)
+    be_quiet()
+    local_only = check_location(source)
+    if not is_arpa_name(source):
+        _refuse_other_models(source, local_only, NGramConfig, "n-grams are finite-state machines")
+    model, tokenizer = load_model(source)
+    states, arcs = save_fst(model, target, tokenizer)
+    print(f"{target}: {states:,} states, {arcs:,} arcs; symbols in {symbols}")
 
 
 def _refuse_other_models(source: str, local_only: bool, config_class: type, rule: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hf_lecture_models.hub.card import LEARNING_CURVE
 from hf_lecture_models.hub.facts import facts_of, missing_facts
-from hf_lecture_models.hub.publish import prepare, publish
+from hf_lecture_models.hub.publish import files_in, prepare, publish
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.registry import measure_file, task_of
 
@@ -54,5 +54,5 @@ def _show(model: Any, tokenizer: Any, repo: str, facts: dict[str, Any], picture:
     with TemporaryDirectory() as folder:
         stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, picture)
         print((stage / "README.md").read_text(encoding="utf-8"))
-        for path in sorted(stage.iterdir()):
-            print(f"{path.stat().st_size:>14,}  {path.name}")
+        for shown, path in files_in(stage).items():
+            print(f"{path.stat().st_size:>14,}  {shown}")

@@ -2,7 +2,7 @@
 """`hf-lecture score`: the log-probability of each line, and the perplexity of all."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,26 +10,40 @@ from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.cli.io import line_chunks, print_json, print_tokens
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
+from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.loading import load_model
 
+# What is measured of texts that do not end.
+_OF_PREFIXES = ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token", "segmentations")
 
-def run(name: str, files: list[str], probability: str, stream: bool, tokens: bool, json: bool, batch_size: int) -> None:
+
+def run(
+    name: str,
+    files: list[str],
+    probability: str,
+    stream: bool,
+    tokens: bool,
+    json: bool,
+    batch_size: int,
+    segmentations: str = "best",
+) -> None:
     """Print the score of each line as it is ready (of a `stream`, after its last line), then the measures of all."""
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     measures = PerplexityAccumulator(model, tokenizer, stream)
+    score: Callable[..., Sequence[TextScore]] = score_marginal if segmentations == "marginal" else score_texts
     if not json:
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
     chunks: Iterable[list[str]] = line_chunks(files, batch_size)
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
-        scores = (
+        scores: Sequence[TextScore] = (
             score_stream(model, tokenizer, texts, batch_size)
             if stream
-            else score_texts(model, tokenizer, texts, probability, batch_size)
+            else score(model, tokenizer, texts, probability, batch_size)
         )
-        for score in scores:
-            measures.add(score)
-            _print_score(score, tokenizer, tokens, json)
+        for one in scores:
+            measures.add(one)
+            _print_score(one, tokenizer, tokens, json)
         sys.stdout.flush()
     _print_measures(measures.measures(), probability, json)
 
@@ -45,6 +59,7 @@ def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> 
             "tokens": len(score.ids),
             "unknown": unknown,
         }
+        row |= {"segmentations": score.method} if isinstance(score, MarginalScore) else {}
         print_json({**row, "token_log_probs": detail} if tokens else row)
         return
     numbers = f"{score.log_prob:14.4f} {score.log_prob_per_token:10.4f} {len(score.ids):7} {unknown:7}"
@@ -54,7 +69,7 @@ def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> 
 
 def _print_measures(measures: dict[str, Any], probability: str, json: bool) -> None:
     if probability == "prefix":  # perplexity is one of texts that end
-        measures = {key: measures[key] for key in ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token")}
+        measures = {key: measures[key] for key in _OF_PREFIXES if key in measures}
     if json:
         print_json({"summary": measures})
         return

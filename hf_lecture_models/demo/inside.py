@@ -16,6 +16,7 @@ from hf_lecture_models.analysis.attention_maps import (
 )
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow, untrained
 from hf_lecture_models.analysis.segmentation import save_segmentation, segmentation_steps
+from hf_lecture_models.analysis.smoothing import WordGroup, group_words, probabilities_of, save_smoothing
 from hf_lecture_models.demo.answers import LoadedModel, checked_sentences
 from hf_lecture_models.demo.rendering import render_error, render_picture, render_translation
 from hf_lecture_models.evaluation.alignment import align
@@ -109,6 +110,27 @@ def see_segmentation(loaded: LoadedModel, text: str) -> str:
     """Merges or longest matches, step by step. Errors as for `segmentation_steps`."""
     words = segmentation_steps(loaded.tokenizer, _checked(text))
     return picture(lambda path: save_segmentation(words, path, loaded.name, f"“{text}”"), "steps of segmentation")
+
+
+def see_smoothing(models: Sequence[LoadedModel], text: str) -> str:
+    """What each n-gram model gives to the words seen after a context, after a part of it, or after none.
+
+    Raises:
+        ValueError: no model is an n-gram with probabilities, or a word is not in the vocabulary.
+    """
+    words, groups, problems = _checked(text).split(), dict[str, list[WordGroup]](), []
+    for loaded in models:
+        try:
+            found = group_words(loaded.model, loaded.tokenizer, words)
+            first = next(iter(groups.values()), found)
+            groups[loaded.name] = probabilities_of(loaded.model, loaded.tokenizer, words, first)
+        except ValueError as error:
+            problems.append(f"{loaded.name}: {error}")
+    if not groups:
+        raise ValueError("; ".join(problems))
+    caption = f"after “{' '.join(words)}”" if words else "without context"
+    drawn = picture(lambda path: save_smoothing(groups, path, caption), "shares of the probability")
+    return "".join([drawn, *map(render_error, problems)])
 
 
 def see_surprisal(models: Sequence[LoadedModel], text: str) -> tuple[list[str], list[list[ScoredText]]]:

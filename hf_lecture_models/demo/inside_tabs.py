@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The tabs of the demo page that look inside: attention with a head picker, gradients, segmentation, surprisal."""
+"""The tabs of the demo page that look inside: attention with a head picker, gradients, smoothing, surprisal, ..."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +13,7 @@ from hf_lecture_models.demo.inside import (
     see_attention,
     see_gradients,
     see_segmentation,
+    see_smoothing,
     see_surprisal,
 )
 
@@ -62,6 +63,16 @@ def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     add_button(gradio, "See segmentation", answer, [which, text], ["segmentation"])
 
 
+def smoothing_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    """How the n-grams among the models divide probability after a few words."""
+
+    def answer(text: str) -> tuple[str, ...]:
+        return (see_smoothing(models, text),)
+
+    text = gradio.Textbox(label="Context", value="of the", info="words of an n-gram's vocabulary", elem_id="smoothed")
+    add_button(gradio, "See smoothing", answer, [text], ["smoothing"])
+
+
 def surprisal_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Sentences under all models, with the lectures' pairs at hand."""
 
@@ -85,6 +96,7 @@ def inside_tabs(gradio: Any, models: Sequence[LoadedModel]) -> None:
         "Attention": attention_tab,
         "Gradients": gradients_tab,
         "Segmentation": segmentation_tab,
+        "Smoothing": smoothing_tab,
     }
     for name, tab in tabs.items():
         with gradio.Tab(name):

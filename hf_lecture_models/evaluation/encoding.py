@@ -53,8 +53,10 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
 
     Raises:
         TypeError: `texts` is one str, or holds something else than str.
-        ValueError: a text is not valid Unicode (a lone surrogate).
+        ValueError: a text is not valid Unicode (a lone surrogate), or the tokenizer draws its segmentations.
     """
+    if getattr(tokenizer, "is_sampling", False):
+        raise ValueError("evaluation does not take segmentations by chance; leave the block of tokenizer.sampling(...)")
     try:
         corpus = encode_corpus(tokenizer, texts)
     except UnknownWordError:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from hf_lecture_models.evaluation.encoding import unknown_tokens
+from hf_lecture_models.evaluation.marginal import MarginalScore, check_segmentations, score_marginal
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 
 # Texts scored together: enough to sort by length, few enough to hold.
@@ -22,6 +21,19 @@ _CHUNK = 4096
 
 class PerplexityAccumulator:
     """Sums over scored texts, from which all measures follow: for callers that get their scores one by one.
+
+    - `perplexity`, `word_perplexity`: exp(negative log-likelihood / tokens, / words split at white space), one
+      `</s>` per text among both; `..._without_unk` leave the positions of unknown words out of sum and count;
+    - `bits_per_byte`: of a code for the UTF-8 of each text and its end; the spelling of each unknown word, whatever
+      its class, adds 8 bits per byte and one end byte. `bits_per_byte_excluding_oov` leaves these bits out, so it
+      is no code length;
+    - `tokens`, `words`, `bytes`, `texts`, `log_prob` (natural, of all texts), `unknown` (words of which a token is
+      an unknown id or a class of unknown words; a literal `<unk>` that is one token is an ordinary word);
+    - what the figures depend on: `vocab_size`, `unk_token`, `unk_classes` (their number, None where there are
+      none), `stream`, and `window`, `stride` in tokens where texts were longer than the model's longest input
+      (else None);
+    - of sums over segmentations also `segmentations`, "exact" or "importance-sampled lower bound"; tokens are
+      those of the best one.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
@@ -34,6 +46,11 @@ class PerplexityAccumulator:
     """
 
     def __init__(self, model: Any, tokenizer: Any, stream: bool = False) -> None:
+        if not getattr(model.config, "is_distribution", True):
+            raise ValueError(
+                f"the scores of this {type(model).__name__} (smoothing={model.config.smoothing!r}) do not sum to one, "
+                "so they give no perplexity and no bits per byte; rank sentences, or fit with another smoothing"
+            )
         self.vocab_size, self.unk_token = model.config.vocab_size, tokenizer.unk_token
         self.unk_classes = len(unknown_tokens(tokenizer)) - 1
         self.limit, self.stream = ContextLimit.of(model), stream
@@ -42,6 +59,7 @@ class PerplexityAccumulator:
         self.known_tokens = self.known_words = 0
         self.known_nats = 0.0
         self.longest_row = 0
+        self.methods: set[str] = set()
 
     def add(self, score: TextScore) -> None:
         """Count one terminated text. One that could not be encoded has probability 0 and no known positions."""
@@ -54,17 +72,17 @@ class PerplexityAccumulator:
         self.unknown += len(text.unknown_words)
         self.oov_spelling_bits += text.oov_spelling_bits
         self.nats -= score.log_prob
+        if isinstance(score, MarginalScore):
+            self.methods.add(score.method)
         row = len(score.ids) + 1
         self.longest_row = self.longest_row + row if self.stream else max(self.longest_row, row)
         if text.possible:
-            known = np.ones(len(score.ids), dtype=bool)
-            known[text.unknown_tokens] = False
-            self.known_tokens += int(known.sum())
+            self.known_tokens += len(score.ids) - len(text.unknown_tokens)
             self.known_words += text.words + 1 - len(text.unknown_words)
-            self.known_nats -= float(score.log_probs[known].sum())
+            self.known_nats -= score.known_log_prob
 
     def measures(self) -> dict[str, Any]:
-        """What `evaluate_language_model` returns.
+        """All measures of the texts that were added, as the class lists them.
 
         Raises:
             ValueError: no text was added.
@@ -92,7 +110,7 @@ class PerplexityAccumulator:
             "stream": self.stream,
             "window": self.limit.longest if windowed else None,
             "stride": self.limit.longest - self.limit.overlap if windowed else None,
-        }
+        } | ({"segmentations": ", ".join(sorted(self.methods))} if self.methods else {})
 
 
 def _exp(nats: float, count: int) -> float:
@@ -106,7 +124,13 @@ def _exp(nats: float, count: int) -> float:
 
 
 def evaluate_language_model(
-    model: Any, tokenizer: Any, texts: Iterable[str], stream: bool = False, batch_size: int = 64, progress: bool = False
+    model: Any,
+    tokenizer: Any,
+    texts: Iterable[str],
+    stream: bool = False,
+    batch_size: int = 64,
+    progress: bool = False,
+    segmentations: str = "best",
 ) -> dict[str, Any]:
     """Measure a causal language model on texts.
 
@@ -125,26 +149,20 @@ def evaluate_language_model(
         stream: False: each text stands alone. True: state and context carry across texts.
         batch_size: texts per batch at most; batches are smaller where the logits would not fit.
         progress: show a bar.
+        segmentations: "best", which the tokenizer gives, or "marginal", the sum over all (`evaluation.marginal`).
 
     Returns:
-        - `perplexity`, `word_perplexity`: exp(negative log-likelihood / tokens, / words split at white space), one
-          `</s>` per text among both; `..._without_unk` leave the positions of unknown words out of sum and count;
-        - `bits_per_byte`: of a code for the UTF-8 of each text and its end; the spelling of each unknown word, whatever
-          its class, adds 8 bits per byte and one end byte. `bits_per_byte_excluding_oov` leaves these bits out, so it
-          is no code length;
-        - `tokens`, `words`, `bytes`, `texts`, `log_prob` (natural, of all texts), `unknown` (words of which a token is
-          an unknown id or a class of unknown words; a literal `<unk>` that is one token is an ordinary word);
-        - what the figures depend on: `vocab_size`, `unk_token`, `unk_classes` (their number, None where there are
-          none), `stream`, and `window`, `stride` in tokens where texts were longer than the model's longest input
-          (else None).
+        The measures that `PerplexityAccumulator` lists.
 
     Raises:
-        ValueError: no texts, a tokenizer of another model, or a model that gives NaN.
+        ValueError, TypeError: no texts, a tokenizer of another model, a model that gives NaN or no probabilities, no
+            such `segmentations`, or as `score_marginal`, which takes no `stream`.
     """
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got one text; write [text]")
+    check_segmentations(segmentations, stream)
     sums = PerplexityAccumulator(model, tokenizer, stream)
-    score = score_stream if stream else score_texts
+    score = score_marginal if segmentations == "marginal" else score_stream if stream else score_texts
     for chunk in [list(texts)] if stream else _chunks(texts):
         for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):
             sums.add(one)

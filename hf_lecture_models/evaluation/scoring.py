@@ -49,6 +49,13 @@ class TextScore:
         """`log_prob` over the number of tokens; 0 where there is none."""
         return self.log_prob / max(1, len(self.log_probs))
 
+    @property
+    def known_log_prob(self) -> float:
+        """`log_prob` without the tokens of unknown words; of a text that can be encoded."""
+        known = np.ones(len(self.ids), dtype=bool)
+        known[self.encoded.unknown_tokens] = False
+        return float(self.log_probs[known].sum())
+
     def tokens(self, tokenizer: Any) -> list[dict[str, Any]]:
         """Each token's spelling, id and natural log-probability; empty where the text cannot be encoded."""
         ids, log_probs = self.ids.tolist(), self.log_probs[: len(self.ids)].tolist()
@@ -154,7 +161,7 @@ def score_texts(
     # Equal rows go through the model once: rounding must not separate equal probabilities.
     distinct = {row.tobytes(): row for row in rows if row is not None}
     with evaluating(model):
-        scores = _score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
+        scores = score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
     log_probs = dict(zip(distinct, scores, strict=True))
     return [
         _impossible_score(one) if row is None else TextScore(one, row[1:], log_probs[row.tobytes()])
@@ -188,7 +195,7 @@ def score_stream(
         elif limit.carries_state:
             log_probs = _score_with_state(model, stream, limit.longest, progress)
         else:
-            log_probs = _score_rows(model, [stream], limit, batch_size, progress)[0]
+            log_probs = score_rows(model, [stream], limit, batch_size, progress)[0]
     ends = np.cumsum([len(row) for row in rows])
     # Entry i of log_probs belongs to token i + 1 of the stream: each text's begin one after its <s>.
     pieces = iter([(row[1:], log_probs[end - len(row) : end - 1]) for row, end in zip(rows, ends, strict=True)])
@@ -231,12 +238,19 @@ def evaluating(model: Any) -> Iterator[None]:
         model.train(training)
 
 
-def _score_rows(
+def score_rows(
     model: Any, rows: list[np.ndarray], limit: ContextLimit, batch_size: int, progress: bool
 ) -> list[np.ndarray]:
     """Per row float64 (len(row) - 1,): ln p of each token but the first given all (or a window's worth) before it.
 
     A beginning that two rows share is scored once: the hypotheses of an n-best list share most of theirs.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["a b"], progress=False)
+    >>> model = NGramForCausalLM.fit(["a b"], tokenizer, order=2, smoothing="add_alpha", progress=False)
+    >>> rows = [np.array(tokenizer(text).input_ids) for text in ("a b", "a")]
+    >>> [len(scores) for scores in score_rows(model, rows, ContextLimit.of(model), 2, progress=False)]
+    [2, 1]
     """
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
@@ -302,14 +316,14 @@ def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> 
     wanted = (places >= torch.tensor(scored_from)[:, None]).to(model.device)
     ids = ids.to(model.device)
     if not hasattr(model, "score"):
-        return _checked(score_from_logits(model, ids, mask))
+        return checked(score_from_logits(model, ids, mask))
     # The context of a window costs no softmax where the model takes `wanted`.
     options = {"wanted": wanted} if "wanted" in inspect.signature(model.score).parameters else {}
-    return _checked(model.score(ids, mask, **options))
+    return checked(model.score(ids, mask, **options))
 
 
 def _score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
-    """Float64 (len(row) - 1,): as `_score_rows`, the row fed in segments that hand on the model's state."""
+    """Float64 (len(row) - 1,): as `score_rows`, the row fed in segments that hand on the model's state."""
     pieces: list[np.ndarray] = []
     cache, before = None, None
     for start in tqdm(range(0, len(row), segment), unit="segment", desc="scoring", disable=not progress):
@@ -319,12 +333,30 @@ def _score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool)
         # The first token of a segment is predicted by the last logits of the one before.
         predicted = logits[:-1] if before is None else torch.cat([before, logits[:-1]])
         targets = ids[0, 1:] if before is None else ids[0]
-        pieces.append(_checked(-functional.cross_entropy(predicted, targets, reduction="none")))
+        pieces.append(checked(-functional.cross_entropy(predicted, targets, reduction="none")))
         before = logits[-1:]
     return np.concatenate(pieces)
 
 
-def _checked(scores: Tensor) -> np.ndarray:
+def rows_at_once(model: Any, length: int) -> int:
+    """How many rows of this length go through the model together.
+
+    >>> from types import SimpleNamespace
+    >>> rows_at_once(SimpleNamespace(config=SimpleNamespace(vocab_size=1024)), 16)
+    1024
+    """
+    return max(1, _MAX_LOGITS // (_logits_per_token(model) * length))
+
+
+def checked(scores: Tensor) -> np.ndarray:
+    """Scores as float64 on the CPU.
+
+    >>> checked(torch.tensor([-0.5]))
+    array([-0.5])
+
+    Raises:
+        ValueError: there is a NaN among them.
+    """
     if torch.isnan(scores).any():
         raise ValueError("the model gives NaN probabilities; its weights are damaged or its training diverged")
     return scores.cpu().double().numpy()

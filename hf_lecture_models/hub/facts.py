@@ -213,11 +213,11 @@ def vocabulary_policy(tokenizer: Any) -> str:
         return "open; a word outside the vocabulary is spelled in letters, and letters outside it in bytes"
     if unknown_words == "classes":
         return f"closed; every other word is read as its class or as `{unknown}`"
-    if ("bpe" in kind or "wordpiece" in kind) and unknown is not None:
+    if any(name in kind for name in ("bpe", "unigram", "wordpiece")) and unknown is not None:
         return f"pieces of words; a letter outside the vocabulary makes `{unknown}`"
     if unknown is not None:
         return f"closed; every other word is read as `{unknown}`"
-    if "bpe" in kind or "byte" in kind or "char" in kind:
+    if any(name in kind for name in ("bpe", "unigram", "byte", "char")):
         return "open; any text can be spelled, in bytes where need be"
     return "closed, without an unknown word: a text with any other word has probability 0"
 

@@ -168,7 +168,12 @@ def _refuse(model: Any) -> None:
         raise ValueError(f"the model takes {size / 2**30:.1f} GiB in float32; one ONNX file holds less than 2 GiB")
     if model.main_input_name == "pixel_values" and not isinstance(getattr(model.config, "image_size", None), int):
         raise ValueError(f"{type(model).__name__} has no image_size, so that it is not known which images it reads")
-    if model.main_input_name not in ("input_ids", "pixel_values") or getattr(model.config, "is_encoder_decoder", False):
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise ValueError(
+            f"{type(model).__name__} reads a source and writes a target token by token, which one file cannot hold; "
+            "only models that read one text or image are written as ONNX"
+        )
+    if model.main_input_name not in ("input_ids", "pixel_values"):
         raise ValueError(
             f"{type(model).__name__} does not read one text or image; only models that do are written as ONNX"
         )

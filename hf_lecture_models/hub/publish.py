@@ -26,9 +26,10 @@ from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.export import export
 from hf_lecture_models.hub.facts import collect_facts
 from hf_lecture_models.io.weights import weight_file_patterns
+from hf_lecture_models.tokenization.pairs import TARGET_FOLDER
 from hf_lecture_models.version import __version__
 
-# At the top of a repository: what `publish` writes under names that depend on the model.
+# What `publish` writes under names that depend on the model: at the top of a repository, and in a folder of its own.
 MANAGED_FILES = (
     *weight_file_patterns(),
     "modeling_*.py",
@@ -40,6 +41,7 @@ MANAGED_FILES = (
     "layers_*.py",
     "pipelines_*.py",
     LEARNING_CURVE,
+    f"{TARGET_FOLDER}/*",
 )
 ERROR_HINTS = {
     401: "it refuses the token; log in again with `hf auth login`, or set HF_TOKEN to a token that is valid",
@@ -131,7 +133,7 @@ def _check_name(repo: str) -> None:
 
 
 def _refuse_secret(folder: Path, token: str) -> None:
-    for path in folder.iterdir():
+    for path in files_in(folder).values():
         if path.suffix != ".safetensors" and token.encode() in path.read_bytes():
             raise ValueError(f"{path.name} would publish your token; take it out of the recipe or the facts")
 
@@ -146,10 +148,10 @@ def _upload(api: HfApi, folder: Path, repo: str, private: bool, revision: str | 
     # One commit's tree, and that commit as the parent: what others push meanwhile is not overwritten.
     tree = api.list_repo_tree(repo, recursive=True, revision=info.sha)
     there = {entry.path: entry for entry in tree if isinstance(entry, RepoFile)}
-    local = {path.name: path for path in sorted(folder.iterdir())}
+    local = files_in(folder)
     changed = [name for name, path in local.items() if _differs(path, there.get(name))]
     others = sorted(there.keys() - local.keys() - {".gitattributes"})
-    deleted = [name for name in others if any(fnmatch(name, pattern) for pattern in MANAGED_FILES) and "/" not in name]
+    deleted = [name for name in others if _is_managed(name)]
     left_alone = [name for name in others if name not in deleted]
     if not changed and not deleted:
         return Publication(str(url), str(info.sha), left_alone=left_alone)
@@ -162,6 +164,15 @@ def _upload(api: HfApi, folder: Path, repo: str, private: bool, revision: str | 
         parent_commit=info.sha,
     )
     return Publication(str(url), commit.oid, changed, deleted, left_alone)
+
+
+def files_in(folder: Path) -> dict[str, Path]:
+    """The files of a folder by their names in a repository."""
+    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _is_managed(name: str) -> bool:
+    return any(fnmatch(name, pattern) and name.count("/") == pattern.count("/") for pattern in MANAGED_FILES)
 
 
 def _differs(path: Path, there: RepoFile | None) -> bool:

@@ -68,7 +68,7 @@ def causal_attention(
         )
     if not options.get("is_causal", True) and not is_prepared(attention_mask):
         raise ValueError("is_causal=False: this attention is causal; give an attention_mask of four axes for another")
-    implementation = select_attention_kernel(implementation, hidden, materializes_scores=dropout > 0)
+    implementation = select_attention_kernel(implementation, hidden, _materializes_scores(position_bias, dropout))
     if options.get("cache") is not None and implementation == "eager":
         implementation = _PAGED_EAGER  # of the two, the one that reads a paged cache
     mask = causal_mask(implementation, hidden, attention_mask, cache, position_ids)
@@ -96,7 +96,7 @@ def bidirectional_attention(
     tensor([[ True, False],
             [ True, False]])
     """
-    implementation = select_attention_kernel(implementation, hidden, materializes_scores=dropout > 0)
+    implementation = select_attention_kernel(implementation, hidden, _materializes_scores(position_bias, dropout))
     mask = bidirectional_mask(implementation, hidden, attention_mask, source, position_ids)
     return _kernel(implementation, hidden, mask, False, position_bias)
 
@@ -122,6 +122,10 @@ def _kernel(
             )
     function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
     return AttentionKernel(function, mask, is_causal, position_bias, options)
+
+
+def _materializes_scores(position_bias: Tensor | None, dropout: float) -> bool:
+    return dropout > 0 or (position_bias is not None and position_bias.requires_grad)
 
 
 def select_attention_kernel(implementation: str, hidden: Tensor, materializes_scores: bool) -> str:

@@ -3,7 +3,7 @@
 
 transformers' `DynamicLayer` joins the old and the new into new memory at every token, so a step costs as much as the
 text so far is long. Here a copy is made only when the room is used up, and then a quarter more is taken: n tokens cost
-O(n) in all.
+O(n) in all. Beams are reordered before each token, which is a copy: there, the room is for that one token.
 """
 
 from __future__ import annotations
@@ -45,6 +45,15 @@ class GrowingLayer(DynamicLayer):
         self.values = self._value_room.append(self.values, value_states, seen)
         return self.keys, self.values
 
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
+        """Take these rows in the place of the present ones, with room for the token that a beam search adds next."""
+        keys, values = self.keys, self.values
+        if keys is None or values is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
+            super().reorder_cache(beam_idx)
+        elif self.get_seq_length():
+            self.keys = self._key_room.reorder(keys, beam_idx.to(keys.device))
+            self.values = self._value_room.reorder(values, beam_idx.to(values.device))
+
     def _continued_by(self, new: Tensor) -> bool:
         # Writing would repeat a lone row for all rows and round to the old type, where joining refuses and widens.
         old = self.keys
@@ -53,17 +62,44 @@ class GrowingLayer(DynamicLayer):
         return old.shape[:2] == new.shape[:2] and old.dtype == new.dtype
 
 
-def let_grow(cache: Cache) -> None:
+class SourceLayer(DynamicLayer):
+    """Keys and values of a source, the same ones for all beams of a row: to reorder those among each other is no work.
+
+    >>> layer = SourceLayer(beams=2)
+    >>> keys, _ = layer.update(torch.ones(4, 1, 3, 2), torch.ones(4, 1, 3, 2))
+    >>> layer.reorder_cache(torch.tensor([1, 1, 2, 3]))
+    >>> layer.keys is keys
+    True
+
+    Args:
+        beams: of each row; row r has the places r * beams to r * beams + beams - 1.
+    """
+
+    def __init__(self, *args: Any, beams: int, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.beams = beams
+
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
+        """Take these rows in the place of the present ones."""
+        rows = torch.arange(len(beam_idx), device=beam_idx.device) // self.beams
+        # A GPU would have to be waited for.
+        same = beam_idx.device.type == "cpu" and torch.equal(beam_idx // self.beams, rows)
+        if self.keys is None or not same or len(self.keys) != len(beam_idx):
+            super().reorder_cache(beam_idx)
+
+
+def let_grow(cache: Cache, beams: int = 1) -> None:
     """Make the layers of a new cache `GrowingLayer`s where they are transformers' `DynamicLayer`s.
 
-    Of an encoder-decoder's, those of the target: the source does not grow. A cache that offloads its layers stays as it
-    is: room that is kept on the GPU would undo the offloading.
+    Of an encoder-decoder's, those of the target; those of the source, which does not grow, become `SourceLayer`s. A
+    cache that offloads its layers stays as it is: room that is kept on the GPU would undo the offloading.
     """
     if isinstance(cache, EncoderDecoderCache):
-        cache = cache.self_attention_cache
-    if cache.offloading:
-        return
-    cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+        source, cache = cache.cross_attention_cache, cache.self_attention_cache
+        if not source.offloading:
+            source.layers = [SourceLayer(beams=beams) if type(one) is DynamicLayer else one for one in source.layers]
+    if not cache.offloading:
+        cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
 
 
 class _Room:
@@ -85,6 +121,13 @@ class _Room:
         self.memory[:, :, seen:length] = new
         self.filled = self.memory[:, :, :length]
         return self.filled
+
+    def reorder(self, before: Tensor, rows: Tensor) -> Tensor:
+        """The rows of `before`, in memory of their own: nobody who holds `before` sees a change."""
+        _, heads, seen, width = before.shape
+        self.memory = before.new_empty(len(rows), heads, seen + 1, width)
+        self.filled = self.memory[:, :, :seen]
+        return torch.index_select(before, 0, rows, out=self.filled)
 
 
 def _is_frozen(memory: Tensor) -> bool:

@@ -78,10 +78,11 @@ class ClassNGramTrie(NGramTrie):
         """Indices of the n-grams of classes, n = 1 to order-1, that end at each word of a stream; -1: not stored."""
         return super().contexts(self._classes(words)[0], starts)
 
-    def score(self, words: Tensor, starts: Tensor) -> Tensor:
-        """Natural log p of each word of a stream given the words before it in its row, (tokens,)."""
+    def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Natural log p of each word of a stream given those before it in its row, and the words of its n-gram."""
         classes, in_class = self._classes(words)
-        return super().score(classes, starts) + in_class
+        scores, lengths = super().score(classes, starts)
+        return scores + in_class, lengths
 
     def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:
         """Natural log p of each word after its contexts of 1 to order-1 words, (words,) each."""

@@ -30,9 +30,10 @@ class NGramMixture(nn.Module):
         """Indices of the n-grams, n = 1 to order-1, that end at each word of a stream, for each model."""
         return [context for trie in self.tries for context in trie.contexts(words, starts)]
 
-    def score(self, words: Tensor, starts: Tensor) -> Tensor:
-        """Natural log p of each word of a stream given the words before it in its row, (tokens,)."""
-        return self._mixed([trie.score(words, starts) for trie in self.tries])
+    def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Natural log p of each word of a stream given those before it in its row, and the length of its n-gram."""
+        found = [trie.score(words, starts) for trie in self.tries]
+        return self._mixed([scores for scores, _ in found]), torch.stack([lengths for _, lengths in found]).amax(0)
 
     def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:
         """Natural log p of each word after its contexts, (words,) each."""

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.offloading import method_with_weights
 
+Found = tuple[Tensor, Tensor]  # where stored n-grams end in a stream, and their indices
+
 
 def find(keys: Tensor, queries: Tensor) -> Tensor:
     """Index of each query, (queries,), in the increasing ``keys``; -1 where it is absent.
@@ -101,9 +103,7 @@ class NGramTrie(nn.Module):
             self._buffers[name] = fn(bits).view(buffer.dtype)
         return self
 
-    def extend(
-        self, n: int, at: Tensor, contexts: Tensor, words: Tensor, total: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    def extend(self, n: int, at: Tensor, contexts: Tensor, words: Tensor, total: Tensor | None) -> Found:
         """Go from contexts of n-1 words to the n-grams "context word".
 
         Args:
@@ -123,9 +123,7 @@ class NGramTrie(nn.Module):
             total.index_copy_(0, stored, self.log10_probs(n).index_select(0, entries))
         return stored, entries
 
-    def walk(
-        self, words: Tensor, starts: Tensor, order: int, total: Tensor | None = None
-    ) -> Iterator[tuple[Tensor, Tensor]]:
+    def walk(self, words: Tensor, starts: Tensor, order: int, total: Tensor | None = None) -> Iterator[Found]:
         """Go through a stream order by order, 2 to ``order``; yields where stored n-grams end, and their indices.
 
         ``starts``, (tokens,) bool, is True where a row starts: no n-gram crosses it.
@@ -146,12 +144,15 @@ class NGramTrie(nn.Module):
         return found[: self.order - 1]
 
     @method_with_weights
-    def score(self, words: Tensor, starts: Tensor) -> Tensor:
-        """Natural log p of each word of a stream given the words before it in its row (see `walk`), (tokens,)."""
-        total = self.log10_probs(1).index_select(0, words)
-        for _ in self.walk(words, starts, self.order, total):
-            pass
-        return total * math.log(10)
+    def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Natural log p of each word of a stream given the words before it in its row (see `walk`), (tokens,).
+
+        And the number of words of the longest stored n-gram that ends there, (tokens,).
+        """
+        total, lengths = self.log10_probs(1).index_select(0, words), torch.ones_like(words)
+        for n, (at, _) in enumerate(self.walk(words, starts, self.order, total), 2):
+            lengths.index_fill_(0, at, n)
+        return total * math.log(10), lengths
 
     @method_with_weights
     def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:

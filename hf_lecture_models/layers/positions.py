@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Five ways to tell attention where a token stands (slides R:892-928, Y:531-537).
+"""Six ways to tell attention where a token stands (slides R:892-928, Y:531-537).
 
 Each is a module with one call, `encoding(words, positions, key_positions)`:
 
@@ -96,10 +96,13 @@ class RelativePositions(nn.Module):
         self.num_buckets, self.max_distance = num_buckets, max_distance
         self.bias = nn.Embedding(num_buckets, num_heads)
 
+    def buckets(self, distances: Tensor) -> Tensor:
+        """The bucket of each distance query - key, of any shape."""
+        return causal_buckets(distances, self.num_buckets, self.max_distance)
+
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor]:
         """The word vectors as they are, and b[bucket(t - s)] of each head: (batch or 1, heads, seq, keys)."""
-        distances = positions[:, :, None] - key_positions
-        bias = self.bias(causal_buckets(distances, self.num_buckets, self.max_distance))
+        bias = self.bias(self.buckets(positions[:, :, None] - key_positions))
         return words, bias.permute(0, 3, 1, 2)  # (batch or 1, heads, seq, keys)
 
 
@@ -115,6 +118,30 @@ def causal_buckets(distances: Tensor, num_buckets: int, max_distance: int) -> Te
     octaves = torch.log(distances.clamp(min=exact).float() / exact) / math.log(max_distance / exact)
     wide = exact + (octaves * (num_buckets - exact)).long()
     return torch.where(distances < exact, distances, wide.clamp(max=num_buckets - 1))
+
+
+class BidirectionalRelativePositions(RelativePositions):
+    """The same where a token attends to both sides: half of the buckets are for keys behind, half for keys ahead.
+
+    Args:
+        num_heads: heads per layer.
+        num_buckets: buckets of both sides together, even and at least 4.
+        max_distance: from here on, distances share the last bucket of their side; more than a quarter of `num_buckets`.
+    """
+
+    def buckets(self, distances: Tensor) -> Tensor:
+        """The bucket of each distance query - key, of any shape."""
+        return bidirectional_buckets(distances, self.num_buckets, self.max_distance)
+
+
+def bidirectional_buckets(distances: Tensor, num_buckets: int, max_distance: int) -> Tensor:
+    """The bucket of each distance query - key, of any shape; keys ahead have the second half of the buckets.
+
+    >>> bidirectional_buckets(torch.tensor([99, 3, 1, 0, -1, -3, -99]), num_buckets=8, max_distance=16).tolist()
+    [3, 2, 1, 0, 5, 6, 7]
+    """
+    half = num_buckets // 2
+    return causal_buckets(distances.abs(), half, max_distance) + half * (distances < 0)
 
 
 class AlibiPositions(nn.Module):

@@ -3,20 +3,25 @@
 
 import difflib
 import inspect
+import math
 import os
 import sys
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, AutoConfig
+from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
+from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
+from hf_lecture_models.tokenization.pairs import TokenizerPair
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.templates import (
     TEMPLATES,
@@ -24,7 +29,9 @@ from hf_lecture_models.tokenization.templates import (
     special_tokens_of,
     template_name,
 )
+from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.recipe import coerced
+from hf_lecture_models.trainer.sampled_batches import SampledBatches
 
 
 def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
@@ -56,6 +63,52 @@ def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
     if options.get("template") not in (None, *TEMPLATES):
         raise ValueError(f"recipe: tokenizer.template must be one of {', '.join(TEMPLATES)}, not {options['template']}")
     return train(texts, **options)
+
+
+def without_sampling(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options by which a recipe's tokenizer is made; `sampling` says how it is used in training."""
+    return {name: value for name, value in options.items() if name != "sampling"}
+
+
+def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, recipe: Any) -> Batches:
+    """The batches of a task, over segmentations drawn anew in each epoch where the recipe has `tokenizer.sampling`.
+
+    Args:
+        make: the task's batches, for which it encodes all texts.
+        tokenizer: or a `TokenizerPair`.
+
+    Raises:
+        ValueError: the tokenizer cannot sample, the recipe asks for something that encodes the texts once, or nothing
+            says what becomes of a text that is too long for the model in some epoch.
+    """
+    if (alpha := recipe.tokenizer.get("sampling")) is None:
+        return make()
+    alpha = coerced(alpha, float, "tokenizer.sampling")
+    sides = [tokenizer.source, tokenizer.target] if isinstance(tokenizer, TokenizerPair) else [tokenizer]
+    for side in sides:
+        if not hasattr(side, "sampling"):
+            raise ValueError(
+                f"recipe: tokenizer.sampling is for the type unigram, and {type(side).__name__} has one segmentation"
+            )
+    for field in ("streaming", "freeze_backbone"):
+        if getattr(recipe, field, False):
+            raise ValueError(f"recipe: tokenizer.sampling encodes all texts in each epoch, {field} once; leave one out")
+    if not (math.isfinite(alpha) and alpha >= 0):
+        raise ValueError(f"recipe: tokenizer.sampling must be a finite number of at least 0, not {alpha}")
+    longest = min(longest_input(model, side) for side in sides)
+    if longest < VERY_LARGE_INTEGER and getattr(recipe, "max_length", longest) is None:
+        raise ValueError(
+            f"recipe: with tokenizer.sampling a text may have more than the {longest} tokens that the model reads in "
+            f"some epoch; --max_length {longest} says that such a one is cut, or left out"
+        )
+
+    def of_epoch(epoch: int) -> Batches:
+        with ExitStack() as stack:
+            for number, side in enumerate(sides):
+                stack.enter_context(side.sampling(alpha, seed=(recipe.seed, epoch, number)))
+            return make()
+
+    return SampledBatches(of_epoch)
 
 
 def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed: int) -> Any:
@@ -130,7 +183,9 @@ def field_names(config_class: Any) -> list[str]:
 
 def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
     """The tokenizer that `recipe.from_pretrained` names, or a new one by `recipe.tokenizer`, trained on the texts."""
-    return load_tokenizer(recipe.from_pretrained) if recipe.from_pretrained else make_tokenizer(recipe.tokenizer, texts)
+    if recipe.from_pretrained:
+        return load_tokenizer(recipe.from_pretrained)
+    return make_tokenizer(without_sampling(recipe.tokenizer), texts)
 
 
 def load_tokenizer(name: str) -> Any:

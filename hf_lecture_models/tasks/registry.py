@@ -14,7 +14,9 @@ from hf_lecture_models.tasks.masked_images import MaskedImagesTask
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
+from hf_lecture_models.tasks.span_corruption import SpanCorruption
 from hf_lecture_models.tasks.task import Task
+from hf_lecture_models.tasks.text_to_text import TextToText
 from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.tasks.translation import Translation
 from hf_lecture_models.tasks.word_vectors import WordVectors
@@ -30,6 +32,8 @@ TASKS: dict[str, Task[Any]] = {
         QuestionAnswering(),
         MultipleChoice(),
         Translation(),
+        SpanCorruption(),
+        TextToText(),
         WordVectors(),
         ImageClassification(),
         MaskedImagesTask(),
@@ -42,7 +46,11 @@ def _benchmarks_of(task: Task[Any]) -> tuple[str, ...]:
     return fields["task"].metadata["choices"] if "task" in fields else ()
 
 
-BENCHMARKS: dict[str, Task[Any]] = {name: task for task in TASKS.values() for name in _benchmarks_of(task)}
+BENCHMARKS: dict[str, Task[Any]] = {
+    name: task
+    for task in reversed(TASKS.values())
+    for name in _benchmarks_of(task)  # of two, the first one
+}
 """The tasks by the names of the benchmarks that their recipes know: "rte", "squad", "ewt" and the like."""
 
 
@@ -76,7 +84,8 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
         ValueError: the file does not hold such data.
         OSError: it cannot be read.
     """
-    task = task_of(model)
+    trained_for = TASKS.get((facts.get("task") or {}).get("name", ""))
+    task = trained_for if trained_for is not None and trained_for.is_for(model) else task_of(model)
     recipe = task.recipe_of(facts)
     data = task.read_file(str(path), recipe)
     return {

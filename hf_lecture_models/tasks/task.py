@@ -17,6 +17,7 @@ from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.hub.facts import TASK_FILE
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.data import DataRecipe
@@ -57,7 +58,11 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
     word_vectors: str = setting(
         "", "word2vec file, or model's folder or Hub name: the words of a new model start with its input vectors"
     )
-    tokenizer: dict[str, Any] = setting({"type": "word"}, "type word, bpe, char or byte; options of its train()")
+    tokenizer: dict[str, Any] = setting(
+        {"type": "word"},
+        "type word, bpe, char, byte or unigram; options of its train(); sampling: 0.2 draws other segmentations of the "
+        "type unigram in each epoch, P(x)^0.2",
+    )
     model: dict[str, Any] = setting({}, "model_type and the fields of its config")
 
     def __post_init__(self) -> None:
@@ -71,9 +76,12 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
         if self.word_vectors and self.from_pretrained:
             raise ValueError("recipe: from_pretrained brings its own word vectors; leave word_vectors out")
         for name in ("tokenizer", "model") if self.from_pretrained else ():
-            if getattr(self, name) not in ({}, default_of(type(self).__dataclass_fields__[name])):
+            # How often a segmentation is drawn says nothing about which tokenizer it is.
+            given = getattr(self, name)
+            sampling = {key: given[key] for key in ("sampling",) if name == "tokenizer" and key in given}
+            if given not in ({}, sampling, default_of(type(self).__dataclass_fields__[name])):
                 raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
-            setattr(self, name, {})
+            setattr(self, name, sampling)
 
 
 @dataclass(kw_only=True)
@@ -251,7 +259,7 @@ class Task(ABC, Generic[RecipeType]):
         """
         from hf_lecture_models.trainer.loop import train
 
-        batches = self.batches(model, processor, data, recipe)
+        batches = sampled_batches(partial(self.batches, model, processor, data, recipe), model, processor, recipe)
         fingerprints = {
             _processor_name(processor): fingerprint_tokenizer(processor),
             "the training data": self.fingerprint(recipe, "train", data),

@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.factories import (
     make_model,
     make_tokenizer,
     tell,
+    without_sampling,
 )
 from hf_lecture_models.tasks.french_english import french_english_pairs
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
@@ -82,7 +83,9 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
     )
     joint_vocabulary: bool = setting(True, "one vocabulary for both languages; false: one for each, of equal size")
     tokenizer: dict[str, Any] = setting(
-        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, "type word, bpe, char or byte; options of its train()"
+        {"type": "bpe", "form": "bytes", "vocab_size": 8000},
+        "type word, bpe, char, byte or unigram; options of its train(); sampling: 0.2 draws other segmentations of the "
+        "type unigram in each epoch, P(x)^0.2",
     )
     model: dict[str, Any] = setting(
         {
@@ -103,7 +106,7 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
         own = self.dataset_name or self.train_files or self.train_rows
         if self.task is None and not own:
             self.task = GRAMMAR
-        if self.task is not None:
+        if self.task == GRAMMAR:
             self.data = {"name": "a small grammar of French and English", "language": "fr"} | self.data
         self.keep_checkpoints = max(self.keep_checkpoints, self.average_checkpoints)
 
@@ -152,7 +155,7 @@ class Translation(Task[TranslationRecipe]):
             return with_target_tokenizer(tokenizer, config, recipe.from_pretrained)
         sides = data.columns["source"], data.columns["target"]
         if recipe.joint_vocabulary:
-            return _new_tokenizer(recipe.tokenizer, [*sides[0], *sides[1]])
+            return new_tokenizer(recipe.tokenizer, [*sides[0], *sides[1]])
         return _tokenizer_of_each(recipe.tokenizer, *sides)
 
     def model(self, recipe: TranslationRecipe, processor: Any, data: Rows) -> Any:
@@ -162,7 +165,7 @@ class Translation(Task[TranslationRecipe]):
             if new:
                 tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
         else:
-            fields = _special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
+            fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
             model = make_model(self.auto_class, fields, processor, recipe.seed)
         if isinstance(processor, TokenizerPair):
             model.config.target_tokenizer = TARGET_FOLDER
@@ -266,9 +269,9 @@ class Translation(Task[TranslationRecipe]):
         return super().describe(model, recipe, data) | {"signatures": signatures()}
 
 
-def _new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:
+def new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:
     """A tokenizer for either side: the decoder's first token is the model's matter."""
-    tokenizer = make_tokenizer(options, texts)
+    tokenizer = make_tokenizer(without_sampling(options), texts)
     if getattr(tokenizer, "template", None) is None:
         tokenizer.add_bos_token, tokenizer.add_eos_token = False, True
     tokenizer.padding_side = "right"
@@ -281,15 +284,15 @@ def _tokenizer_of_each(options: Mapping[str, Any], sources: list[str], targets: 
     Raises:
         ValueError: as `TokenizerPair`.
     """
-    both = [_new_tokenizer(options, texts) for texts in (sources, targets)]
+    both = [new_tokenizer(options, texts) for texts in (sources, targets)]
     size = min(map(len, both))
     for place, texts in enumerate((sources, targets)):
         if len(both[place]) > size:
-            both[place] = _new_tokenizer({**options, "vocab_size": size}, texts)
+            both[place] = new_tokenizer({**options, "vocab_size": size}, texts)
     return TokenizerPair(*both)
 
 
-def _special_fields(model_type: str, processor: Any) -> dict[str, Any]:
+def special_fields(model_type: str, processor: Any) -> dict[str, Any]:
     """Fields of an encoder-decoder's configuration that follow from the tokenizer, where it has them."""
     names = field_names(CONFIG_MAPPING[model_type]) if model_type in CONFIG_MAPPING else []
     start = processor.bos_token_id if processor.bos_token_id is not None else processor.pad_token_id

@@ -59,7 +59,8 @@ class WordVectorsRecipe(TaskRecipe, TextsRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        unread = {"accumulation_steps": 1, "weight_decay": 0.0, "clip_norm": None}
+        unread: dict[str, Any] = {"accumulation_steps": 1, "weight_decay": 0.0, "clip_norm": None}
+        unread |= {"adam_beta1": 0.9, "adam_beta2": 0.999, "adam_epsilon": 1e-8}
         for name, only in unread.items():
             if getattr(self, name) != only:
                 raise ValueError(f"recipe: word vectors are trained without {name}; leave it out")

@@ -9,6 +9,7 @@ from hf_lecture_models.tokenization.corpus import EncodedCorpus, encode_corpus, 
 from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.templates import TEMPLATES, Template, require_template
+from hf_lecture_models.tokenization.unigram import Segmentation, UnigramTokenizer
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
@@ -19,7 +20,9 @@ __all__ = [
     "CharTokenizer",
     "ElmoTokenizer",
     "EncodedCorpus",
+    "Segmentation",
     "Template",
+    "UnigramTokenizer",
     "UnknownWordError",
     "WordPieceTokenizer",
     "WordTokenizer",

@@ -9,8 +9,7 @@ token or a mark within a word.
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, groupby, islice
@@ -28,15 +27,11 @@ from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spe
 from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.merges import TIE_RULES, learn_merges
 from hf_lecture_models.tokenization.splitting import (
-    WHITE_SPACE,
     WordIndex,
     chunk_texts,
+    index_stretches,
     index_words,
-    refuse_surrogates,
 )
-
-# GPT-2's pattern never joins a visible character and the white space after it, so no token crosses such a border.
-_STRETCH = re.compile(f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+")
 
 
 class _Form(Protocol):
@@ -103,7 +98,7 @@ class _Bytes:
         self.special = special
 
     def index_words(self, texts: list[str]) -> WordIndex:
-        return _index_stretches(texts)
+        return index_stretches(texts)
 
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
         split = ByteLevel(add_prefix_space=False).pre_tokenize_str
@@ -227,7 +222,7 @@ class BpeTokenizer(LectureTokenizer):
         Raises:
             ValueError: a text holds a lone surrogate.
         """
-        return _index_stretches(texts) if self.form == "bytes" else index_words(texts)
+        return index_stretches(texts) if self.form == "bytes" else index_words(texts)
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Encode the words of `index_words` as plain text, never as special tokens.
@@ -345,23 +340,3 @@ def _until_full(
             vocabulary[left + right] = len(vocabulary)
             bar.update()
     return vocabulary, kept
-
-
-def _index_stretches(texts: list[str]) -> WordIndex:
-    r"""As `index_words`, but with the white space in front of each word, and at the end of a text, kept.
-
-    >>> index = _index_stretches(["a b a\n", "a"])
-    >>> index.words, index.codes.tolist(), index.lengths.tolist()
-    (['a', ' b', ' a', '\n'], [0, 1, 2, 3, 0], [4, 1])
-    """
-    positions: defaultdict[str, int] = defaultdict()
-    positions.default_factory = positions.__len__
-    rows = [list(map(positions.__getitem__, _STRETCH.findall(text))) for text in texts]
-    try:
-        "".join(positions).encode()
-    except UnicodeEncodeError:
-        for text in texts:
-            refuse_surrogates(text)
-        raise
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    return WordIndex(list(positions), np.fromiter(chain.from_iterable(rows), np.int32), lengths)

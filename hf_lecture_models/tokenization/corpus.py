@@ -22,6 +22,7 @@ from hf_lecture_models.tokenization.splitting import (
     index_words,
     refuse_surrogates,
 )
+from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
@@ -137,6 +138,10 @@ def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
     if isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified():
         return lambda texts: _encode_distinct(tokenizer, index_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, BpeTokenizer) and tokenizer.is_unmodified():
+        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
+    if isinstance(tokenizer, UnigramTokenizer) and tokenizer.is_unmodified():
+        if tokenizer.is_sampling:
+            return lambda texts: tokenizer.sample_words(tokenizer.index_words(texts)), CHUNK_CHARACTERS
         return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, WordPieceTokenizer) and tokenizer.is_unmodified():
         return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS

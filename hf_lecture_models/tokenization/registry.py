@@ -7,6 +7,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.elmo import ElmoTokenizer
+from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
@@ -17,4 +18,5 @@ TOKENIZERS: dict[str, Any] = {
     "byte": ByteTokenizer,
     "wordpiece": WordPieceTokenizer,
     "elmo": ElmoTokenizer,
+    "unigram": UnigramTokenizer,
 }

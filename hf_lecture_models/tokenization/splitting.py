@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from tqdm.auto import tqdm
 # Unicode's property White_Space, which Rust splits at. str.split() also splits at the ASCII separators U+001C-U+001F.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORD = re.compile(f"[^{WHITE_SPACE}]+")
+# As a pattern of the Rust library as well.
+STRETCH = f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+"
+_STRETCH = re.compile(STRETCH)
 _BEYOND_ASCII = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _ASCII_SEPARATORS = ("\x1c", "\x1d", "\x1e", "\x1f")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -146,6 +150,28 @@ def index_words(texts: list[str]) -> WordIndex:
         for text in texts:
             refuse_surrogates(text)
         raise
+
+
+def index_stretches(texts: list[str]) -> WordIndex:
+    r"""As `index_words`, but with the white space in front of each word, and at the end of a text, kept.
+
+    GPT-2's pattern never joins a visible character and the white space after it, so no token crosses such a border.
+
+    >>> index = index_stretches(["a b a\n", "a"])
+    >>> index.words, index.codes.tolist(), index.lengths.tolist()
+    (['a', ' b', ' a', '\n'], [0, 1, 2, 3, 0], [4, 1])
+    """
+    positions: defaultdict[str, int] = defaultdict()
+    positions.default_factory = positions.__len__
+    rows = [list(map(positions.__getitem__, _STRETCH.findall(text))) for text in texts]
+    try:
+        "".join(positions).encode()
+    except UnicodeEncodeError:
+        for text in texts:
+            refuse_surrogates(text)
+        raise
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    return WordIndex(list(positions), np.fromiter(chain.from_iterable(rows), np.int32), lengths)
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from hf_lecture_models.tokenization.pairs import TokenizerPair
 from hf_lecture_models.trainer.data import Rows, find_file
 
 
@@ -45,8 +46,11 @@ def fingerprint_files(names: Sequence[str]) -> str:
 def fingerprint_tokenizer(tokenizer: Any) -> str:
     """A checksum of all by which texts become ids: vocabulary, merges, rules, special tokens.
 
-    Of an image processor, which has none of these, all of its settings.
+    Of two tokenizers, one for each language, that of both; of an image processor, which has none of these, all of its
+    settings.
     """
+    if isinstance(tokenizer, TokenizerPair):
+        return fingerprint(map(fingerprint_tokenizer, (tokenizer.source, tokenizer.target)))
     if not hasattr(tokenizer, "get_vocab"):
         return fingerprint(sorted(tokenizer.to_dict().items()))
     backend = getattr(tokenizer, "backend_tokenizer", None)

@@ -28,7 +28,8 @@ def make_optimizer(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> torc
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=recipe.learning_rate)
     # One pass over each matrix in place of ten: at 33,000 words the unfused step costs a seventh of the training time.
-    return torch.optim.AdamW(groups, lr=recipe.learning_rate, fused=True)
+    betas = recipe.adam_beta1, recipe.adam_beta2
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=betas, eps=recipe.adam_epsilon, fused=True)
 
 
 class Schedule:

@@ -73,6 +73,9 @@ class TrainingRecipe(Recipe):
 
     optimizer: str = setting("adamw", "optimizer", choices=("adamw", "sgd"))
     learning_rate: float = setting(1e-3, "learning rate after warm-up", least=0)
+    adam_beta1: float = setting(0.9, "AdamW: decay of the mean of the gradients", least=0)
+    adam_beta2: float = setting(0.999, "AdamW: decay of the mean of their squares", least=0)
+    adam_epsilon: float = setting(1e-8, "AdamW: added to the root of the mean of their squares", least=0)
     weight_decay: float = setting(0.0, "decay of matrices; vectors (biases, norms) are never decayed", least=0)
     clip_norm: float | None = setting(
         1.0, "largest norm of the gradient, to which larger ones are scaled; null: no clipping", least=0
@@ -101,6 +104,9 @@ class TrainingRecipe(Recipe):
         super().__post_init__()
         if self.epochs == 0 and self.max_steps == 0:
             raise ValueError("recipe: epochs and max_steps are both 0; set one of them")
+        for name in ("adam_beta1", "adam_beta2"):
+            if getattr(self, name) >= 1:
+                raise ValueError(f"recipe: {name} must be below 1, not {getattr(self, name)}")
 
     def effective_batch(self) -> str:
         """What one optimizer step sees, in words."""

@@ -7,6 +7,7 @@ from transformers import PreTrainedTokenizerFast
 
 from hf_lecture_models.analysis.segmentation import save_segmentation, segmentation_steps
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
+from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
@@ -104,3 +105,31 @@ def test_the_picture(tmp_path):
         assert f"<!-- {text} -->" in picture
     with pytest.raises(ValueError, match="rows do not make a picture"):
         save_segmentation(segmentation_steps(tokenizer, "lower " * 20), tmp_path / "long.svg", "BPE", "lower")
+
+
+def test_the_best_segmentations_of_a_unigram_model(tmp_path):
+    scores = {"a": -1.0, "b": -1.5, "ab": -2.0, " ": -3.0}
+    UnigramTokenizer.from_scores(scores).save_pretrained(tmp_path)
+    # Any tokenizer of the Rust library will do.
+    for tokenizer in (UnigramTokenizer.from_pretrained(tmp_path), PreTrainedTokenizerFast.from_pretrained(tmp_path)):
+        first, second = segmentation_steps(tokenizer, "ab xyb")
+        assert [(step.symbols, step.rule) for step in first.steps] == [
+            (("a", "b"), "2nd of 2: 37.8 %, ln P = -2.50"),
+            (("ab",), "best of 2: 62.2 %, ln P = -2.00"),
+        ]
+        assert (first.steps[0].new, first.steps[1].new) == ((0, 1), ())
+        assert (second.tokens, len(second.steps)) == ((" ", "xy", "b"), 1)
+    many = segmentation_steps(tokenizer, "ababababab")[0].steps
+    assert len(many) == 10
+    assert many[0].rule.startswith("10th of 32: ")
+    own = UnigramTokenizer.from_pretrained(tmp_path)
+    with own.sampling(0.1), pytest.raises(ValueError, match="sampling"):
+        segmentation_steps(own, "ab")
+
+
+@pytest.mark.parametrize("form", ["words", "bytes"])
+def test_unigram_words_end_as_the_tokenizer_has_them(form):
+    size = {"words": 50, "bytes": 275}[form]
+    tokenizer = UnigramTokenizer.train([TEXT, *SLIDE] * 2, vocab_size=size, form=form, progress=False)
+    found = segmentation_steps(tokenizer, TEXT)
+    assert [token for word in found for token in word.tokens] == tokenizer.tokenize(TEXT)

@@ -11,7 +11,14 @@ import torch
 from tokenizers import Tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast, StopStringCriteria, pipeline
 
-from hf_lecture_models import BpeTokenizer, ByteTokenizer, CharTokenizer, NGramForCausalLM, WordTokenizer
+from hf_lecture_models import (
+    BpeTokenizer,
+    ByteTokenizer,
+    CharTokenizer,
+    NGramForCausalLM,
+    UnigramTokenizer,
+    WordTokenizer,
+)
 from hf_lecture_models.base.stop_strings import StopStrings
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*discounts")
@@ -25,6 +32,7 @@ TOKENIZERS = {
     "char": CharTokenizer.train(TEXTS, min_count=2, progress=False),
     "byte": ByteTokenizer(),
     "bpe": BpeTokenizer.train(TEXTS, merges=12, progress=False),
+    "unigram": UnigramTokenizer.train(TEXTS, vocab_size=60, progress=False),
     "bpe_bytes": BpeTokenizer.train(TEXTS, merges=12, form="bytes", progress=False),
 }
 # Those in which transformers finds the text of each token.

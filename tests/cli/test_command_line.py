@@ -183,6 +183,7 @@ VERBS = [
     ["see", "alignment", "MODEL", "TEXT"],
     ["see", "gradients", "MODEL", "TEXT"],
     ["see", "segmentation", "MODEL", "TEXT"],
+    ["see", "smoothing", "MODEL", "WORD"],
     ["see", "surprisal", "MODEL", "TEXT"],
     ["convert", "FROM", "TO"],
     ["demo", "MODEL"],

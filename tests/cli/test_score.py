@@ -11,6 +11,7 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization import corpus
+from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
 
@@ -111,3 +112,21 @@ def test_a_reader_that_leaves_is_no_error(start, folder, tmp_path):
     process.stdout.close()
     assert process.wait(PATIENCE) in (0, 1, 141)
     assert process.stderr.read() == ""
+
+
+def test_score_over_all_segmentations(run, folder, tmp_path):
+    tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.0, "ab": -2.5})
+    model = NGramForCausalLM.fit(["ab", "b"], tokenizer, order=2, smoothing="add_alpha", progress=False)
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path)
+    status, out, _ = run("score", tmp_path, "--segmentations", "marginal", "--json", stdin="abab\n")
+    row, last = map(json.loads, out.splitlines())
+    expected = evaluate_language_model(model, tokenizer, ["abab"], segmentations="marginal")
+    assert (status, row["segmentations"], last["summary"]["segmentations"]) == (0, "exact", "exact")
+    assert row["log_prob"] == pytest.approx(expected["log_prob"])
+    status, _, err = run("score", tmp_path, "--segmentations", "marginal", "--stream", stdin="a")
+    assert status != 0
+    assert "neither --stream" in err
+    status, _, err = run("score", folder, "--segmentations", "marginal", stdin="a")
+    assert status != 0
+    assert "not WordTokenizer" in err

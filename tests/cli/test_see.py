@@ -12,6 +12,7 @@ from hf_lecture_models.analysis.gradient_flow import measure_gradient_flow, untr
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.bert import LectureBertConfig, LectureBertForMaskedLM
+from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 from tests.cli.conftest import TEXTS
 
@@ -101,6 +102,36 @@ def test_surprisal(run, folder, network, bert, tmp_path):
     assert out.splitlines()[0] == "The parcel was secured by grey tape ."
     assert out.count("  trigram: ") == 5
     assert "more probable: the" in out
+
+
+def test_smoothing(run, folder, network, tmp_path):
+    """Of a trigram that gives 0.1 to each of nine words, beside its own relative frequencies."""
+    tokenizer = load_model(str(folder))[1]
+    counts = NGramForCausalLM.fit(TEXTS, tokenizer, 3, "maximum_likelihood", progress=False)
+    counts.save_pretrained(tmp_path / "counts")
+    tokenizer.save_pretrained(tmp_path / "counts")
+    beside = ["--beside", tmp_path / "counts"]
+    status, out, err = run("see", "smoothing", folder, "a", "dog", *beside, "-o", tmp_path / "shares.svg")
+    assert (status, err) == (0, "")
+    head, *rows = out.splitlines()
+    assert head.split() == ["trigram", "counts"]
+    # "a dog" occurs once: its follower has (1 + 0.1) / (1 + 0.8) where 8 words can follow, "dog" three times.
+    assert rows[0].split() == ["seen", "after", "“a", "dog”", "(1)", f"{1.1 / 1.8:.4f}", "1.0000"]
+    assert rows[1].split() == ["saw", f"{1.1 / 1.8:.4f}", "1.0000"]
+    assert rows[2].split() == ["seen", "after", "“dog”", "(2)", f"{0.2 / 1.8:.4f}", "0.0000"]
+    assert rows[5].split()[:3] == ["all", "other", "words"]
+    assert "<!-- after “a dog” -->" in svg(tmp_path / "shares.svg")
+    parts = [json.loads(line) for line in run("see", "smoothing", folder, "the", *beside, "--json")[1].splitlines()]
+    assert [part["model"] for part in parts] == ["trigram", "counts"]
+    for part in parts:
+        assert math.isclose(sum(group["share"] for group in part["groups"]), 1, abs_tol=1e-5)
+        assert [group["context"] for group in part["groups"]] == [["the"], []]
+    assert run("see", "smoothing", folder)[1].splitlines()[1].startswith("all other words (8)")
+    for arguments, message in (
+        ([network, "the"], "RecurrentForCausalLM is no n-gram model"),
+        ([folder, "zebra"], "'zebra' is not in the vocabulary"),
+    ):
+        assert message in run("see", "smoothing", *arguments)[2]
 
 
 def test_neighbours_is_the_verb(run, network):

@@ -15,6 +15,7 @@ from hf_lecture_models.demo.inside import (
     see_attention,
     see_gradients,
     see_segmentation,
+    see_smoothing,
     see_surprisal,
     see_translation,
 )
@@ -58,6 +59,11 @@ def test_pictures_are_those_of_the_fields():
     assert "BERT, untrained" in drawn(document)
     assert "tri&lt;gram&gt;: NGramForCausalLM has no word vectors" in document
     assert "“parcel”" in drawn(see_segmentation(loaded, "parcel"))
+    document = see_smoothing([loaded, TRIGRAM], "The parcel")
+    assert "after “The parcel”" in drawn(document)
+    assert "BERT: LectureBertForMaskedLM is no n-gram model" in document
+    with pytest.raises(ValueError, match="'zebra' is not in the vocabulary"):
+        see_smoothing([TRIGRAM], "zebra")
 
 
 def test_sentences_beside_each_other():

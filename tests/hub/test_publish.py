@@ -21,14 +21,17 @@ from typer.testing import CliRunner
 
 from hf_lecture_cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.hub import publish
 from hf_lecture_models.hub.facts import collect_facts, write_facts
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.feed_forward.modeling_feed_forward import FeedForwardForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
 from tests.hub.stand_in_hub import StandInHub, stand_in_hub
+from tests.tasks.small_translator import SOURCES, make_translator
 
 TOKEN = "hf_theSecretOfThisTest0123456789"
 REPO = "somebody/small-lstm"
@@ -272,6 +275,53 @@ def test_without_network_token_or_name_the_mend_is_named(
     with pytest.raises(OSError, match="needs a token of the Hub: log in with `hf auth login`, or set HF_TOKEN"):
         publish(model, tokenizer, REPO)
     assert not hub.requests
+
+
+def test_both_vocabularies_of_a_translator_arrive(hub: StandInHub, tmp_path: Path) -> None:
+    translator, pair = make_translator("ours", joint_vocabulary=False)
+    done = publish(translator, pair, REPO)
+    assert {"tokenizer.json", "target_tokenizer/tokenizer.json"} <= set(done.uploaded)
+    files = hub.commits(REPO)[-1].files
+    own = hub.repositories[REPO].add("main", files | {"target_tokenizer/old/a.txt": b"mine"})
+    again = publish(translator, pair, REPO)
+    assert (again.commit, again.left_alone) == (own.sha, ["target_tokenizer/old/a.txt"])
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    model, tokenizers = load_model(str(tmp_path))
+    assert translate(model, tokenizers, SOURCES) == translate(translator, pair, SOURCES)
+    joint = make_translator("ours")
+    assert "target_tokenizer/tokenizer.json" in publish(*joint, REPO).deleted
+
+
+TRANSLATE = """
+import json, sys
+if sys.argv[1] == "without":
+    sys.modules["hf_lecture_models"] = None
+else:
+    import hf_lecture_models
+from transformers import pipeline
+translator = pipeline("machine-translation", model=sys.argv[2], trust_remote_code=sys.argv[1] == "without")
+print("\\n" + json.dumps([found["translation_text"] for found in translator(sys.argv[3:])]))
+"""
+
+
+@pytest.mark.slow
+def test_a_published_translator_of_two_vocabularies_translates(hub: StandInHub, tmp_path: Path) -> None:
+    translator, pair = make_translator("ours", joint_vocabulary=False)
+    publish(translator, pair, REPO)
+    expected = [one.text for one in translate(translator, pair, SOURCES)]
+    for place in ("with", "without"):
+        done = subprocess.run(
+            [sys.executable, "-c", TRANSLATE, place, REPO, *SOURCES],
+            env=_environment(hub, tmp_path / place),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert json.loads(done.stdout.splitlines()[-1]) == expected
 
 
 LOAD = """

@@ -22,12 +22,14 @@ from hf_lecture_models.demo.answers import LoadedModel, Sampling, continue_text,
 from hf_lecture_models.demo.style import STEPS, step
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
 from tests.interop.installed import need
+from tests.tasks.small_translator import MODELS, SOURCES, make_translator
 
 pytestmark = pytest.mark.slow
 need("gradio")
@@ -226,6 +228,36 @@ def test_the_inside_is_seen(view):
     view.click("#button-see-segmentation")
     view.wait_for_selector("#segmentation .error")
     assert "WordTokenizer neither merges nor matches" in view.inner_text("#segmentation")
+
+
+def test_a_translator_shows_its_alignment(browser):
+    pytest.importorskip("matplotlib")
+    model, tokenizer = make_translator("ours")
+    blind = make_translator("ours", model=MODELS["ours"] | {"attention_type": "none"})
+    page = demo.build_page([LoadedModel("A: additive", model, tokenizer), LoadedModel("B: none", *blind)])
+    view = browser.new_page(viewport={"width": 1000, "height": 900})
+    view.set_default_timeout(60_000)
+    said = []
+    view.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    view.on("pageerror", lambda error: said.append(str(error)))
+    view.goto(demo.launch(page))
+    view.get_by_role("tab", name="Translate").click()
+    view.fill("#translated textarea", SOURCES[5])
+    view.click("#button-translate")
+    view.wait_for_selector("#alignment img")
+    (expected,) = translate(model, tokenizer, [SOURCES[5]], num_beams=4)
+    assert view.inner_text("#translation .word") == " ".join(expected.text.split())
+    assert view.eval_on_selector("#alignment img", "one => one.decode().then(() => one.naturalWidth)") > 300
+    view.get_by_label("B: none").check()
+    view.fill("#translated textarea", EVIL)
+    view.click("#button-translate")
+    view.wait_for_selector("#alignment .error")
+    view.fill("#translated textarea", " ")
+    view.click("#button-translate")
+    view.wait_for_selector("#translation .error")
+    assert said == []
+    view.close()
+    page.close(verbose=False)
 
 
 @pytest.fixture

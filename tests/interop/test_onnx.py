@@ -231,7 +231,9 @@ def test_what_does_not_read_one_text_or_image_is_refused(tmp_path: Path) -> None
     pytest.importorskip("onnxscript")
     shape = {"d_model": 4, "d_ff": 8, "d_kv": 2, "num_heads": 2, "num_layers": 1, "vocab_size": 9}
     pair = transformers.T5ForConditionalGeneration(transformers.T5Config(**shape))
-    with pytest.raises(ValueError, match="T5ForConditionalGeneration does not read one text or image"):
+    with pytest.raises(
+        ValueError, match="T5ForConditionalGeneration reads a source and writes a target token by token"
+    ):
         export_onnx(pair, tmp_path / "model.onnx")
     sizes = {"hidden_sizes": [4, 4], "depths": [1, 1], "embedding_size": 4}
     unsized = transformers.ResNetForImageClassification(transformers.ResNetConfig(**sizes))

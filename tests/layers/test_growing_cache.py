@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
-from hf_lecture_models.layers.growing_cache import GrowingLayer, let_grow
+from hf_lecture_models.layers.growing_cache import GrowingLayer, SourceLayer, let_grow
 
 
 def caches() -> tuple[DynamicCache, DynamicCache]:
@@ -93,6 +93,30 @@ def test_keys_held_from_before_a_crop_stay():
     layer.crop(-1)
     layer.update(torch.ones(1, 1, 1, 2), torch.ones(1, 1, 1, 2))
     assert torch.equal(held, torch.zeros(1, 1, 3, 2))
+
+
+@torch.no_grad()
+def test_keys_held_from_before_a_reorder_stay():
+    layer = GrowingLayer()
+    layer.update(torch.arange(2.0).view(2, 1, 1, 1), torch.zeros(2, 1, 1, 1))
+    held = [layer.keys.clone(), layer.keys]
+    for token in range(3):
+        layer.reorder_cache(torch.tensor([1, 0]))
+        layer.update(torch.full((2, 1, 1, 1), 9.0 + token), torch.zeros(2, 1, 1, 1))
+        held += [layer.keys.clone(), layer.keys]
+    assert all(torch.equal(then, now) for then, now in zip(held[::2], held[1::2], strict=True))
+
+
+@pytest.mark.parametrize("rows", [[0, 0, 3, 2], [2, 3, 0, 1], [0, 2], [1, 0, 0]])
+def test_beams_share_a_source_and_rows_do_not(rows):
+    """Beams 0 and 1 are of one row, 2 and 3 of another."""
+    theirs, ours = DynamicLayer(), SourceLayer(beams=2)
+    for layer in (theirs, ours):
+        states = torch.tensor([5.0, 5.0, 6.0, 6.0]).view(4, 1, 1, 1)
+        layer.update(states, -states)
+        layer.reorder_cache(torch.tensor(rows))
+    assert torch.equal(theirs.keys, ours.keys)
+    assert torch.equal(theirs.values, ours.values)
 
 
 def test_gradients_flow_through_the_cache():

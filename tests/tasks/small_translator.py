@@ -26,6 +26,8 @@ ROWS = [{"source": source, "target": target} for source, target in PAIRS]
 MODELS: dict[str, dict[str, Any]] = {
     "ours": {"model_type": "lecture_recurrent_seq2seq", "cell_type": "gru", "hidden_size": 8}
     | {"bidirectional_encoder": True, "attention_type": "additive"},
+    "transformer": {"model_type": "lecture_transformer", "hidden_size": 8, "intermediate_size": 8, "dropout": 0.0}
+    | {"num_hidden_layers": 2, "num_attention_heads": 2},
     "stock": {"model_type": "marian", "d_model": 8, "encoder_layers": 2, "decoder_layers": 2}
     | {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8, "decoder_ffn_dim": 8}
     | {"max_position_embeddings": 64, "dropout": 0.0},

@@ -12,7 +12,7 @@ import pytest
 import sacrebleu
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
 
 from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.hub.card import render_card
@@ -21,6 +21,7 @@ from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import measure_file, task_of
 from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
+from hf_lecture_models.tokenization.pairs import TokenizerPair
 from tests.tasks.small_translator import MODELS, PAIRS, ROWS, SOURCES, TARGETS, make_translator, rows, small_recipe
 
 TASK = Translation()
@@ -203,6 +204,27 @@ def test_the_smoothed_loss_is_the_models_own_where_nothing_is_smoothed(tmp_path:
         torch.testing.assert_close(*losses)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("cross_attention", ["target_query", "source_query_key"])
+@pytest.mark.parametrize("position_encoding", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("norm_position", ["post", "pre"])
+def test_every_kind_of_transformer(
+    norm_position: str, position_encoding: str, cross_attention: str, tmp_path: Path
+) -> None:
+    kind = {"norm_position": norm_position, "position_encoding": position_encoding, "cross_attention": cross_attention}
+    shape = MODELS["transformer"] | kind | {"max_position_embeddings": 24}
+    train_and_test(TASK, small_recipe(model=shape, output_dir=str(tmp_path)))
+    model, tokenizer = load_model(str(tmp_path))
+    found = translate(model, tokenizer, SOURCES)
+    translator = pipeline("machine-translation", model=str(tmp_path))
+    assert [one["translation_text"] for one in translator(SOURCES)] == [one.text for one in found]
+    if position_encoding == "learned" or cross_attention == "source_query_key":
+        with pytest.raises(ValueError, match=r"text 1 of 1 has \d+ tokens and the model reads 24 at most"):
+            translator("chat " * 30)
+    else:
+        assert "translation_text" in translator("chat " * 30)
+
+
 def test_a_vocabulary_for_each_language(tmp_path: Path) -> None:
     for kind, size in (("ours", 300), ("stock", None)):
         folder = tmp_path / kind
@@ -219,6 +241,16 @@ def test_a_vocabulary_for_each_language(tmp_path: Path) -> None:
         assert translate(AutoModelForSeq2SeqLM.from_pretrained(folder), alone, SOURCES) == found
         target = AutoTokenizer.from_pretrained(folder, subfolder="target_tokenizer")
         assert found[0].text == target.decode(found[0].ids, skip_special_tokens=True).strip()
+
+
+def test_a_run_is_not_resumed_with_another_target_vocabulary(tmp_path: Path) -> None:
+    recipe = small_recipe("ours", output_dir=str(tmp_path), joint_vocabulary=False, tokenizer={"type": "word"})
+    data = rows()
+    pair = TASK.processor(recipe, data)
+    TASK.train(TASK.model(recipe, pair, data), pair, data, None, recipe, quiet=True)
+    others = TokenizerPair(pair.source, pair.source)
+    with pytest.raises(ValueError, match="cannot resume: the tokenizer changed since the run was started"):
+        TASK.train(TASK.model(recipe, pair, data), others, data, None, recipe, resume=True, quiet=True)
 
 
 def test_averaged_checkpoints_are_kept_where_they_are_best(tmp_path: Path) -> None:

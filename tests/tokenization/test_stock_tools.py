@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer, DataCollatorForLanguageModeling, GPT2Tokenizer, PreTrainedTokenizerFast
 
-from hf_lecture_models import BpeTokenizer, ByteTokenizer, CharTokenizer, WordTokenizer
+from hf_lecture_models import BpeTokenizer, ByteTokenizer, CharTokenizer, UnigramTokenizer, WordTokenizer
 from tests.interop.installed import need
 
 TEXTS = ["the cat sat on the mat .", "a dog né saw 12 mats .", "one bird sang in a tree ."]
@@ -24,6 +24,7 @@ TOKENIZERS = {
     "byte": lambda **options: ByteTokenizer(**options),
     "bpe": lambda **options: BpeTokenizer.train(TEXTS, merges=8, progress=False, **options),
     "bpe_bytes": lambda **options: BpeTokenizer.train(TEXTS, merges=8, form="bytes", progress=False, **options),
+    "unigram": lambda **options: UnigramTokenizer.train(TEXTS, vocab_size=40, progress=False, **options),
 }
 every = pytest.mark.parametrize("name", TOKENIZERS)
 

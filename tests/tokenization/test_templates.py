@@ -20,6 +20,7 @@ from hf_lecture_models.tokenization import (
     ByteTokenizer,
     CharTokenizer,
     Template,
+    UnigramTokenizer,
     WordTokenizer,
     require_template,
 )
@@ -34,6 +35,7 @@ TRAINED = {
     "byte": ByteTokenizer.train,
     "bpe": lambda **options: BpeTokenizer.train(CORPUS, **options),
     "bpe_bytes": lambda **options: BpeTokenizer.train(CORPUS, form="bytes", **options),
+    "unigram": lambda **options: UnigramTokenizer.train(CORPUS, **options),
 }
 # Before a text, between two, behind the last; and the type of the second and of what is behind it.
 AROUND = {

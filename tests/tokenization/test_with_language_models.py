@@ -10,12 +10,14 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 
 TEXTS = ["the cat saw the dog", "a dog saw the lower cat", "the newer dog is wider than the lower cat", "a cat"] * 3
 TOKENIZERS = {
     "characters": CharTokenizer.train(TEXTS),
     "words in pieces": BpeTokenizer.train(TEXTS, merges=20),
     "bytes in pieces": BpeTokenizer.train(TEXTS, merges=20, form="bytes"),
+    "unigram pieces": UnigramTokenizer.train(TEXTS),
 }
 
 
@@ -67,8 +69,8 @@ def test_the_pipeline_writes_plain_text(fitted, tmp_path):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     generate = pipeline("text-generation", model=str(tmp_path))
-    # The pipeline joins prompt and completion as they are, and words have no space of their own.
-    prompt = "the newer dog " if tokenizer.unk_token else "the newer dog"
+    # The pipeline joins prompt and completion as they are, and words of BpeTokenizer have no space of their own.
+    prompt = "the newer dog " if tokenizer.unk_token and isinstance(tokenizer, BpeTokenizer) else "the newer dog"
     written = generate(prompt, max_new_tokens=40, do_sample=False)[0]["generated_text"]
     assert written.startswith("the newer dog is wider")
     assert set(written.split()) <= set(" ".join(TEXTS).split())

@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
@@ -32,6 +33,8 @@ TOKENIZERS = {
     "word_bert": WordTokenizer.train(CORPUS, template="bert"),
     "char_pair": CharTokenizer.train(CORPUS, template="pair"),
     "wordpiece": WordPieceTokenizer.train([*CORPUS, "né Né café 東京"]),
+    "unigram": UnigramTokenizer.train(CORPUS),
+    "unigram_bytes": UnigramTokenizer.train(CORPUS, form="bytes", template="bert"),
     "bpe_bytes": BpeTokenizer.train(CORPUS, form="bytes", padding_side="right"),
 }
 

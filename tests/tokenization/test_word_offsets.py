@@ -3,7 +3,14 @@
 
 import pytest
 
-from hf_lecture_models.tokenization import BpeTokenizer, ByteTokenizer, CharTokenizer, WordPieceTokenizer, WordTokenizer
+from hf_lecture_models.tokenization import (
+    BpeTokenizer,
+    ByteTokenizer,
+    CharTokenizer,
+    UnigramTokenizer,
+    WordPieceTokenizer,
+    WordTokenizer,
+)
 
 TEXTS = ["the cat saw the dog in Paris", "a dog 12 né don't"]
 # Known and unknown words, accents, signs beyond the first plane, a word of one letter, and words cut into pieces.
@@ -14,6 +21,7 @@ TOKENIZERS = {
     "spelled": lambda **options: WordTokenizer.train(TEXTS, unknown_words="spelled", **options),
     "bpe": lambda **options: BpeTokenizer.train(TEXTS, merges=5, **options),
     "bpe_bytes": lambda **options: BpeTokenizer.train(TEXTS, form="bytes", merges=5, **options),
+    "unigram": lambda **options: UnigramTokenizer.train(TEXTS, **options),
     "char": lambda **options: CharTokenizer.train(TEXTS, **options),
     "byte": ByteTokenizer.train,
     "wordpiece": lambda **options: WordPieceTokenizer.train(TEXTS, vocab_size=60, **options),

@@ -60,6 +60,27 @@ def test_the_optimizer_is_the_recipes(name, kind):
     assert type(make_optimizer(parameter_groups(nn.Linear(2, 2), recipe), recipe)) is kind
 
 
+def test_the_moments_of_adamw_are_the_recipes():
+    """A step of m / (√v + ε), where m and v are what is left of one gradient g: lr · g / (|g| + ε)."""
+    recipe = TrainingRecipe(learning_rate=1.0, adam_beta1=0.5, adam_beta2=0.98, adam_epsilon=3.0)
+    model = nn.Linear(1, 1, bias=False)
+    optimizer = make_optimizer(parameter_groups(model, recipe), recipe)
+    nn.init.zeros_(model.weight)
+    model.weight.grad = torch.tensor([[1.0]])
+    optimizer.step()
+    assert model.weight.item() == pytest.approx(-1 / (1 + 3))
+    model.weight.grad = torch.tensor([[0.0]])
+    optimizer.step()
+    mean, squares = 0.25 / (1 - 0.5**2), 0.98 * 0.02 / (1 - 0.98**2)
+    assert model.weight.item() == pytest.approx(-1 / (1 + 3) - mean / (squares**0.5 + 3))
+
+
+def test_the_defaults_of_adamw_are_torchs():
+    made = make_optimizer(parameter_groups(nn.Linear(2, 2), TrainingRecipe()), TrainingRecipe()).defaults
+    theirs = torch.optim.AdamW([nn.Parameter(torch.zeros(1))]).defaults
+    assert {name: made[name] for name in ("betas", "eps")} == {name: theirs[name] for name in ("betas", "eps")}
+
+
 @pytest.mark.parametrize(
     ("gradient", "expected"), [((3.0, 4.0), (0.6, 0.8)), ((0.3, 0.4), (0.3, 0.4)), ((0, 0), (0, 0))]
 )

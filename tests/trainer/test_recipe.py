@@ -45,6 +45,8 @@ def test_mutable_defaults_are_not_shared():
         ("schedule: square", "schedule must be one of constant, linear, cosine, inverse_square_root, plateau, not"),
         ("batch_size: 0", "batch_size must be at least 1"),
         ("seed: -1", "seed must be at least 0"),
+        ("adam_beta2: 1", "adam_beta2 must be below 1, not 1.0"),
+        ("adam_epsilon: -1e-9", "adam_epsilon must be at least 0"),
         ("output_dir: ''", "output_dir is empty"),
         ("batch_size: many", "batch_size must be int, not 'many'"),
         ("batch_size: true", "batch_size must be int, not True"),

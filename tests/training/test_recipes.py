@@ -22,7 +22,9 @@ from hf_lecture_models.tasks.masked_images import MaskedImagesTask
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
+from hf_lecture_models.tasks.span_corruption import SpanCorruption
 from hf_lecture_models.tasks.task import Task
+from hf_lecture_models.tasks.text_to_text import TextToText
 from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.tasks.translation import Translation
 from hf_lecture_models.tasks.word_vectors import WordVectors
@@ -42,6 +44,8 @@ TASKS: dict[str, Task[Any]] = {
         MaskedLM(),
         MultipleChoice(),
         QuestionAnswering(),
+        SpanCorruption(),
+        TextToText(),
         TokenClassification(),
         Translation(),
         WordVectors(),

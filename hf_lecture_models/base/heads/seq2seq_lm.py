@@ -106,6 +106,19 @@ class Seq2SeqLMHead(ModelHead):
         """Number of target tokens; source and target may share one vocabulary."""
         return getattr(self.config, "decoder_vocab_size", None) or self.config.vocab_size
 
+    def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
+        """As transformers', for the one vocabulary that source and target share.
+
+        Raises:
+            ValueError: they have two.
+        """
+        if getattr(self.config, "decoder_vocab_size", None) is not None and new_num_tokens is not None:
+            raise ValueError(
+                f"{type(self).__name__} has two vocabularies, and resize_token_embeddings names none: build a model "
+                "with other vocab_size and decoder_vocab_size, and copy the weights"
+            )
+        return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)  # type: ignore[misc]
+
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
         """What the decoder reads to predict `labels` (batch, target): the start token, then all labels but the last.
 

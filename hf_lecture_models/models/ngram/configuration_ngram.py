@@ -17,6 +17,9 @@ SMOOTHINGS = (
     "kneser_ney",
     "modified_kneser_ney",
     "pitman_yor",
+    "good_turing",
+    "katz",
+    "stupid_backoff",
 )
 
 VOCABULARY_FIELDS = ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id")
@@ -34,11 +37,16 @@ class NGramConfig(LectureConfig):
         order: words in the longest n-gram; 1 is a unigram.
         smoothing: how the probabilities were estimated, one of `SMOOTHINGS`; None where a file does not say.
         alpha: what add-alpha smoothing adds to every count; 1 is Laplace.
+        katz_k: Katz discounts counts of 1 to `katz_k`, and trusts higher ones (SRILM: 7).
+        backoff_factor: what a stupid back-off score is multiplied by at each step to a shorter context; read when
+            scoring, so that it can be changed without counting again.
         prune: per order, n-grams that occurred at most so often are not stored; the last value holds for all higher
             orders (as `lmplz --prune`). None stores all.
         discounts: estimated: what was subtracted from the counts of each order, one number (absolute discounting,
             Kneser-Ney, Pitman-Yor) or three (modified Kneser-Ney: from counts of 1, 2, 3 and more).
         strengths: estimated: how much each order trusts the shorter contexts beside the discount (Pitman-Yor).
+        discount_ratios: estimated: for each order, what counts of 1, 2, 3 ... were multiplied by (Katz: up to `katz_k`;
+            Good-Turing multiplies all counts, and the first ten ratios stand here).
         interpolation_weights: estimated: the weight of each order against the shorter ones (Jelinek-Mercer).
         num_classes: classes of words that the n-grams are of, `<s>` and the like, each alone in its class, included;
             None is a model of words.
@@ -56,10 +64,11 @@ class NGramConfig(LectureConfig):
 
     model_type = "lecture_ngram"
     allowed_values = {"smoothing": (*SMOOTHINGS, None)}
-    positive_fields = ("vocab_size", "order", "num_classes")
+    positive_fields = ("vocab_size", "order", "katz_k", "num_classes")
     largest_values = {
         **LectureConfig.largest_values,
         "order": 64,
+        "katz_k": 10_000,
         **dict.fromkeys(("vocab_size", "num_classes"), 2**31 - 1),
     }
 
@@ -67,9 +76,12 @@ class NGramConfig(LectureConfig):
     order: int = 5
     smoothing: str | None = "modified_kneser_ney"
     alpha: float | int = 1.0
+    katz_k: int = 5
+    backoff_factor: float | int = 0.4
     prune: list[int] | None = None
     discounts: list[list[float]] | None = None
     strengths: list[float] | None = None
+    discount_ratios: list[list[float]] | None = None
     interpolation_weights: list[float] | None = None
     num_classes: int | None = None
     table_sizes: list[int] | None = None
@@ -98,6 +110,7 @@ class NGramConfig(LectureConfig):
         self._check_estimates("discounts", self.discounts, largest=3)
         strengths = self.strengths
         self._check_estimates("strengths", None if strengths is None else [[s] for s in strengths], largest=2**31)
+        self._check_estimates("discount_ratios", self.discount_ratios, largest=2)
         weights = self.interpolation_weights
         self._check_estimates("interpolation_weights", None if weights is None else [[w] for w in weights], largest=1)
         self._check_table_sizes(self.table_sizes)
@@ -107,6 +120,8 @@ class NGramConfig(LectureConfig):
         super()._check_number(name, value)
         if name == "alpha" and not 0 < value < math.inf:
             raise ValueError(f"NGramConfig.alpha is {value}; it must be a positive number (1 is Laplace's)")
+        if name == "backoff_factor" and not 0 < value <= 1:
+            raise ValueError(f"NGramConfig.backoff_factor is {value}; it must be above 0 and at most 1 (0.4 is usual)")
 
     def _check_estimates(self, name: str, entries: list[list[float]] | None, largest: int) -> None:
         if entries is None:
@@ -163,6 +178,11 @@ class NGramConfig(LectureConfig):
     def sizes(self) -> list[int]:
         """`table_sizes`, or those of a model that has not been fitted."""
         return self.table_sizes or [self.units] + [0] * (self.order - 1)
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether the scores are probabilities; those of stupid back-off do not sum to one."""
+        return self.smoothing != "stupid_backoff"
 
     @property
     def non_events(self) -> list[int]:

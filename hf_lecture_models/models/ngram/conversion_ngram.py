@@ -1,5 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-gram models from and to ARPA files: `NGramForCausalLM.from_arpa` and `.save_arpa`, bound by `__init__.py`."""
+"""n-gram models from and to ARPA files: `NGramForCausalLM.from_arpa` and `.save_arpa`, bound by `__init__.py`.
+
+And to finite-state machines: `save_fst`.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ from hf_lecture_models.models.ngram.classes_ngram import (
     write_classes,
 )
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
+from hf_lecture_models.models.ngram.fst_writer_ngram import write_fst
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -101,22 +105,16 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Pat
 
     Raises:
         OSError: the file cannot be written; what stood there is untouched.
-        ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; or `classes`
-            is missing for a model of classes, or given for another.
+        ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; the model is
+            of stupid back-off, which an ARPA file cannot hold; or `classes` is missing for a model of classes, or given
+            for another.
     """
     of_words = self.word_classes()
     if (of_words is None) != (classes is None):
         rule = "is of words: leave classes out" if of_words is None else "is of classes: give classes, a second path"
         raise ValueError(f"the model {rule}; an ARPA file has no place for what words a class has")
-    check_tokenizer(self, tokenizer)
-    words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
-    check_size(words, self.config.vocab_size)
+    words = _words_for_file(self, tokenizer)
     ids = {PADDING: self.config.pad_token_id, END: self.config.eos_token_id, BEGIN: self.config.bos_token_id}
-    if ids[END] == ids[BEGIN] is not None:
-        raise ValueError(
-            f"one token (id {ids[END]}) both begins and ends texts, but an ARPA file needs two; "
-            "train the model with a tokenizer that has both <s> and </s>"
-        )
     ids |= {UNKNOWN: tokenizer.unk_token_id} if tokenizer.unk_token_id not in ids.values() else {}
     for name, index in ids.items():
         if index is not None:
@@ -136,6 +134,46 @@ def classes_beside(path: _Path) -> Path:
     'lm.arpa.gz.classes'
     """
     return Path(f"{os.fspath(path)}.classes")
+
+
+def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int, int]:
+    """Write the model as a machine in OpenFst's text format, NAME.fst.txt with NAME.syms; return its states and arcs.
+
+    Raises:
+        OSError: a file cannot be written.
+        ValueError: as `save_arpa`; a token cannot be a symbol, or the model is of classes of words.
+    """
+    if model.word_classes() is not None:
+        raise ValueError("the model is of classes of words, and the machine would read classes; write an ARPA file")
+    words: list[str | None] = [*_words_for_file(model, tokenizer)]
+    config = model.config
+    begin, end = config.bos_token_id, config.eos_token_id
+    if begin is None or end is None:
+        raise ValueError(
+            "the model's configuration lacks bos_token_id or eos_token_id, where its machine begins and ends"
+        )
+    for index in (begin, end, *config.non_events):
+        words[index] = None
+    return write_fst(model.tables(), words, begin, end, path)
+
+
+def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
+    """The tokens by id, of a model that a file of back-off n-grams can hold."""
+    check_tokenizer(model, tokenizer)
+    config = model.config
+    if not config.is_distribution:
+        raise ValueError(
+            "such a file holds probabilities, and contexts that it lacks weigh 1; stupid back-off has scores, and its "
+            f"factor {config.backoff_factor} for every context; fit with another smoothing"
+        )
+    words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
+    check_size(words, config.vocab_size)
+    if config.eos_token_id == config.bos_token_id is not None:
+        raise ValueError(
+            f"one token (id {config.eos_token_id}) both begins and ends texts, but the file needs two; "
+            "train the model with a tokenizer that has both <s> and </s>"
+        )
+    return words
 
 
 def convert_from_arpa(path: _Path, folder: _Path) -> list[int]:

@@ -45,6 +45,8 @@ def fit(
     alpha: float = 1.0,
     held_out: Iterable[str] | str | os.PathLike[str] | None = None,
     prune: list[int] | None = None,
+    katz_k: int = 5,
+    backoff_factor: float = 0.4,
     classes: int | str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> NGramForCausalLM:
@@ -59,26 +61,24 @@ def fit(
     Args:
         texts: any iterable of str, or the path of a file with one text per line (blank lines are texts; `.gz` too).
         tokenizer: any tokenizer of transformers with a beginning and an end of text; its ids go into the configuration.
-        order: words in the longest n-gram.
-        smoothing: one of `SMOOTHINGS`.
-        alpha: for add-alpha.
+        order, smoothing: words in the longest n-gram; one of `SMOOTHINGS`.
+        alpha, katz_k, backoff_factor: for add-alpha, Katz, stupid back-off; see `NGramConfig`.
         held_out: for Jelinek-Mercer, whose weights are those that make these texts most probable; given as `texts` is.
         prune: thresholds per order; n-grams that occur at most so often are dropped, as by `lmplz --prune`.
-        classes: for n-grams of classes of words: how many to find, or a file of them (`classes_ngram.py`).
+        classes: for n-grams of word classes: how many to find, or a file of them (`classes_ngram.py`).
         progress: show progress bars on a terminal.
 
     Raises:
-        ValueError: an argument is not allowed or missing, no text is as long as the order, the tokenizer marks no
-            beginning or end of text, or a file of classes lacks words of its vocabulary.
+        ValueError: an argument is impossible or missing, no text has `order` words, or the tokenizer marks no ends.
         OSError: a file cannot be read.
     """
-    config = config_for(tokenizer, order=order, smoothing=smoothing, alpha=alpha, prune=prune and list(prune))
+    options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
+    config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     _check_smoothing(config, held_out)
     known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
-    ids_and_lengths = None
-    if smoothing == "jelinek_mercer" and held_out is not None:
-        ids_and_lengths = read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-    return fit_ids(*read_corpus(tokenizer, texts, progress), config, ids_and_lengths, known, progress, cls)
+    other = held_out if smoothing == "jelinek_mercer" else None
+    pair = None if other is None else read_corpus(tokenizer, other, progress, "encoding held-out texts")
+    return fit_ids(*read_corpus(tokenizer, texts, progress), config, pair, known, progress, cls)
 
 
 def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:

@@ -58,7 +58,7 @@ def interpolate(
     stream = make_stream(*read_corpus(tokenizer, held_out, progress, "encoding held-out texts"), models[0].config)
     words, starts = torch.from_numpy(stream.words), torch.from_numpy(stream.places == 0)
     with torch.no_grad():
-        log_probs = [model.trie.score(words.to(model.device), starts.to(model.device)).cpu() for model in models]
+        log_probs = [model.trie.score(words.to(model.device), starts.to(model.device))[0].cpu() for model in models]
     weights = fit_weights(torch.stack(log_probs)[:, ~starts].double().exp().numpy())
     config = _config([model.config for model in models], weights)
     with torch.device("meta"):
@@ -103,6 +103,8 @@ def _check(models: Sequence[Any]) -> None:
     for model in models:
         if model.config.components is not None:
             raise ValueError("a model is an interpolation already; give the models that it was made of instead")
+        if not model.config.is_distribution:
+            raise ValueError("a model of stupid back-off gives scores, not probabilities; fit with another smoothing")
         for name in VOCABULARY_FIELDS:
             ours, theirs = getattr(models[0].config, name), getattr(model.config, name)
             if ours != theirs:

@@ -8,17 +8,18 @@ Slides Y:88-225 (equations 1-3, the art of smoothing). With h the n-1 words befo
     P_+a(w | h) = (c(hw) + a) / (a |V| + c(h))                                           Laplace: a = 1
 
 The other smoothings (S. F. Chen and J. Goodman, An Empirical Study of Smoothing Techniques for Language Modeling, 1999;
-R. Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) interpolate:
+R. Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) interpolate, but Good-Turing and Katz:
 
     P(w | h) = u(hw) + gamma(h) P(w | h'),    P(w | no context) = u(w) + gamma / |V|
 
-with u and gamma from `smoothing_ngram.py`. All are stored as S. Katz's back-off (1987), the form of ARPA files, where
-p*(hw) = P(w | h) for each stored hw and bow(h) = gamma(h) for each stored h (1 if h is not stored):
+with u and gamma from `smoothing_ngram.py` (`back_off_ngram.py`). All are stored as S. Katz's back-off (1987), the form
+of ARPA files: p*(hw) = P(w | h) for each stored hw, and bow(h) = gamma(h) for each stored h (1 if h is not stored),
 
     P(w | h) = p*(hw)  if hw is stored,  else  bow(h) P(w | h')
 
-so there is one look-up, in the sorted tables of `NGramTrie`. In a class-based model (P. F. Brown et al., Class-Based
-n-gram Models of Natural Language, 1992) they are over classes, and P(w | h) = P(w | c_w) P(c_w | classes of h).
+so there is one look-up, in the sorted tables of `NGramTrie`. Stupid back-off has one weight for all h, stored or not,
+and scores in place of P: it ranks, and is refused where a distribution is needed. In a class-based model (P. F. Brown
+et al., Class-Based n-gram Models of Natural Language, 1992) tables are over classes: P(w | h) = P(w | c) P(c | c_h).
 
 Deviations:
     - Slide (1) leaves the end of a text out; here `</s>` is an event, so the probabilities of all texts sum to 1.
@@ -29,6 +30,7 @@ Deviations:
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -49,6 +51,12 @@ from hf_lecture_models.models.ngram.modeling_ngram_tables import NGramTableMetho
 
 # The first two are `generate()`'s, which asks for a cache where there is none.
 _KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})
+
+
+_NO_DISTRIBUTION = (
+    "stupid back-off gives scores that do not sum to one, so there are no logits, loss, perplexity or generated text; "
+    "rank sentences by model.score() or the sentence-ranking pipeline, or fit with another smoothing"
+)
 
 
 class NGramPreTrainedModel(LecturePreTrainedModel):
@@ -136,8 +144,11 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
             `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities, normalised.
 
         Raises:
-            ValueError: ids or labels outside the vocabulary, or of another type or shape.
+            ValueError: ids or labels outside the vocabulary, or of another type or shape; or stupid back-off, which
+                gives no distribution.
         """
+        if not self.config.is_distribution:
+            raise ValueError(_NO_DISTRIBUTION)
         kwargs = given_arguments(self, kwargs, _KEYWORDS)
         input_ids = self._checked(input_ids)
         real = real_token_mask(input_ids, attention_mask, None)
@@ -172,12 +183,16 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
         """ln p(`input_ids[:, t]` | before), (batch, seq) float32; looked up, without a row over the vocabulary.
 
         It is 0 at the first real token of each row, at `<s>` wherever it stands and at padding, and -inf where the
-        probability is 0. Without an `attention_mask`, everything but `pad_token_id` is real.
+        probability is 0. Without an `attention_mask`, everything but `pad_token_id` is real. Stupid back-off gives ln S
+        in place of ln p: good for comparing sentences, but no probability.
         """
         config, input_ids = self.config, self._checked(input_ids)
         real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
         scores = torch.zeros(input_ids.shape, dtype=torch.float32, device=input_ids.device)
-        scores[real] = self.trie.score(input_ids[real], _row_starts(real))
+        scores[real], lengths = self.trie.score(input_ids[real], _row_starts(real))
+        if not config.is_distribution:
+            longest = real.cumsum(1)[real].clamp(max=config.order)
+            scores[real] += math.log(config.backoff_factor) * (longest - lengths)
         scored = scored_positions(real, input_ids, config.bos_token_id, config.eos_token_id)
         return scores.masked_fill_(~scored, 0.0)
 

@@ -94,6 +94,8 @@ class NGramTableMethods:
         alpha: float = 1.0,
         held_out: _Texts | None = None,
         prune: list[int] | None = None,
+        katz_k: int = 5,
+        backoff_factor: float = 0.4,
         classes: int | _Path | None = None,
         progress: bool = True,
     ) -> Any:

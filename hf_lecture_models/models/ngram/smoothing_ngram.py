@@ -1,7 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The art of smoothing (slides Y:179-225): from counts to probabilities.
 
-All smoothings have one form. With c(hw) the count of an n-gram, h' the context h without its first word, D a discount:
+Smoothings that interpolate have one form. With c(hw) the count of an n-gram, h' the context h without its first word,
+D a discount:
 
     P(w | h) = (c(hw) - D(hw)) / C(h) + gamma(h) P(w | h'),        P(w | no context) = ... + gamma / |V|
     gamma(h) = 1 - the sum of the first term over all w: the probability that the words seen after h leave
@@ -17,6 +18,13 @@ All smoothings have one form. With c(hw) the count of an n-gram, h' the context 
                           Y = n_1 / (n_1 + 2 n_2) (Chen and Goodman 1999)
     Pitman-Yor            as Kneser-Ney, but D, and how many customers stand for c(hw), are sampled (Teh 2006;
                           `pitman_yor_ngram.py`)
+
+Smoothings that back off ask the shorter context only about words that were not seen after h; `back_off_ngram.py` has
+their discounts d, by which counts are multiplied:
+
+    P(w | h) = d(hw) c(hw) / C(h)  where hw was seen,  else bow(h) P(w | h'),  bow(h) such that all w sum to one
+
+    Good-Turing, Katz, and stupid back-off, whose d and bow are constants and whose scores sum to nothing in particular
 
 Deviations:
     - n-grams that begin with `<s>` keep their own counts under Kneser-Ney, as in lmplz: no word precedes them.
@@ -36,6 +44,7 @@ from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import find
+from hf_lecture_models.models.ngram.back_off_ngram import DiscountRatios, back_off, fit_ratios
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.pitman_yor_ngram import interpolate_shares, sample
 
@@ -66,10 +75,11 @@ def smooth(
 ) -> NGramTables:
     """Compute p and back-off weight of each n-gram that is kept; discounts or weights are written into `config`."""
     config.interpolation_weights = None if held_out is None else fit_weights(held_out, _events(config))
-    config.discounts = config.strengths = None
+    config.discounts = config.discount_ratios = config.strengths = None
     used = [_counts_used(counts, n, config) for n in range(1, config.order + 1)]
     if config.smoothing in ("absolute_discounting", "kneser_ney", "modified_kneser_ney"):
         config.discounts = [_discounts(c, n, config) for n, c in enumerate(used, 1)]
+    ratios = _fit_all_ratios(used, config)
     sampled = sample(counts, config.vocab_size, _events(config), bar) if config.smoothing == "pitman_yor" else None
     if sampled is not None:
         config.discounts, config.strengths = [[d] for d in sampled.discounts], sampled.strengths
@@ -80,6 +90,8 @@ def smooth(
     for n in range(1, config.order + 1):
         if sampled is not None:
             probs, gammas = _from_shares(counts, n, sampled.shares[n - 1], kept[n - 1], lower)
+        elif ratios:
+            probs, gammas = _back_off(counts, n, ratios[n - 1], kept[n - 1], lower, config)
         else:
             probs, gammas = _interpolate(counts, n, used[n - 1], kept[n - 1], lower, config)
         with np.errstate(divide="ignore"):
@@ -128,6 +140,38 @@ def _from_shares(
     if not isinstance(kept, slice):
         shares = np.where(kept, shares, 0)
     return interpolate_shares(shares, entry.keys // len(counts[0].keys), contexts, lower[entry.suffixes])
+
+
+def _back_off(
+    counts: list[NGramCounts],
+    n: int,
+    ratios: DiscountRatios,
+    kept: np.ndarray | slice,
+    lower: np.ndarray,
+    config: NGramConfig,
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `_interpolate`, for the smoothings of `back_off_ngram.py`."""
+    entry = counts[n - 1]
+    prefixes = entry.keys // config.vocab_size if n > 1 else np.zeros_like(entry.keys)
+    totals = np.bincount(prefixes, entry.occurrences, minlength=len(counts[n - 2].keys) if n > 1 else 1)
+    numerators = entry.occurrences * ratios.of(entry.occurrences)
+    if not isinstance(kept, slice):
+        numerators[~kept] = 0
+    if config.smoothing == "stupid_backoff":
+        return np.divide(numerators, totals[prefixes], out=numerators, where=numerators > 0), np.ones(len(totals))
+    return back_off(numerators, totals, prefixes, lower[entry.suffixes], _events(config))
+
+
+def _fit_all_ratios(used: list[np.ndarray], config: NGramConfig) -> list[DiscountRatios]:
+    """Of each order, those of counts 1, 2, 3 ... being written into `config`; none for smoothings that interpolate."""
+    if config.smoothing == "stupid_backoff":
+        return [DiscountRatios(np.ones(1))] * len(used)
+    if config.smoothing not in ("good_turing", "katz"):
+        return []
+    ratios = [fit_ratios(c, n, config) for n, c in enumerate(used, 1)]
+    shown = config.katz_k if config.smoothing == "katz" else 10
+    config.discount_ratios = [ratio.of(np.arange(1, shown + 1)).tolist() for ratio in ratios]
+    return ratios
 
 
 def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.ndarray:

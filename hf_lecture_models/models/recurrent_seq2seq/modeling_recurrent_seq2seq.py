@@ -162,19 +162,6 @@ class RecurrentSeq2SeqForConditionalGeneration(Seq2SeqLMHead, RecurrentSeq2SeqPr
         self._tied_weights_keys = {"lm_head.weight": f"model.{words}.embed_tokens.weight"}
         self.post_init()
 
-    def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """As transformers', for the one vocabulary that source and target share.
-
-        Raises:
-            ValueError: they have two.
-        """
-        if self.config.decoder_vocab_size is not None and new_num_tokens is not None:
-            raise ValueError(
-                f"{type(self).__name__} has two vocabularies, and resize_token_embeddings names none: build a model "
-                "with other vocab_size and decoder_vocab_size, and copy the weights"
-            )
-        return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)
-
 
 def _of_this_encoder(outputs: Any) -> RecurrentEncoderOutput:
     if isinstance(outputs, tuple):

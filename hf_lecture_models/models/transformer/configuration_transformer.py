@@ -8,6 +8,7 @@ from huggingface_hub.dataclasses import strict
 
 from hf_lecture_models.base.configuration import LectureConfig
 
+_T5_TYPES = ("t5", "mt5", "umt5")
 # What MarianConfig means where a file does not say it.
 _MARIAN_DEFAULTS = {"scale_embedding": False, "activation_function": "gelu", "share_encoder_decoder_embeddings": True}
 
@@ -35,7 +36,10 @@ class LectureTransformerConfig(LectureConfig):
             `activation_function`, "swish" is what `marian` means by it: "silu".
         norm_position: "post", the norm after the sum, as in the paper; or "pre", in front of each sublayer.
         position_encoding: "sinusoidal", sines and cosines by turns, as in the paper; "sines_first", as in Marian;
-            "learned".
+            "learned"; "relative_buckets", a trained number for each head and bucket of distances, added to the scores
+            of self-attention, and all scores unscaled, as in T5.
+        relative_attention_num_buckets: of "relative_buckets", how many numbers each head has; even, at least 4.
+        relative_attention_max_distance: from here on, distances share the last bucket; more than half the buckets.
         cross_attention: "target_query", queries of the target to keys and values of the source, as in the paper; or
             "source_query_key", queries and keys of the source to values of the target (slides N s44-46).
         scale_embedding: word vectors are multiplied by √hidden_size.
@@ -69,7 +73,7 @@ class LectureTransformerConfig(LectureConfig):
     allowed_values = {
         "hidden_act": ("relu", "gelu", "gelu_new", "silu", "swish"),
         "norm_position": ("post", "pre"),
-        "position_encoding": ("sinusoidal", "sines_first", "learned"),
+        "position_encoding": ("sinusoidal", "sines_first", "learned", "relative_buckets"),
         "cross_attention": ("target_query", "source_query_key"),
         "is_encoder_decoder": (True,),
     }
@@ -84,6 +88,8 @@ class LectureTransformerConfig(LectureConfig):
         "decoder_attention_heads",
         "decoder_ffn_dim",
         "max_position_embeddings",
+        "relative_attention_num_buckets",
+        "relative_attention_max_distance",
     )
     dropout_fields = ("dropout", "attention_dropout")
     largest_values = LectureConfig.largest_values | {
@@ -104,6 +110,8 @@ class LectureTransformerConfig(LectureConfig):
     hidden_act: str = "relu"
     norm_position: str = "post"
     position_encoding: str = "sinusoidal"
+    relative_attention_num_buckets: int = 32
+    relative_attention_max_distance: int = 128
     cross_attention: str = "target_query"
     scale_embedding: bool = True
     max_position_embeddings: int = 512
@@ -123,8 +131,15 @@ class LectureTransformerConfig(LectureConfig):
         """As transformers', for the fields of a `marian` checkpoint too.
 
         Raises:
-            ValueError: the checkpoint is of a decoder alone.
+            ValueError: the checkpoint is of a decoder alone, or of T5.
         """
+        if config_dict.get("model_type") in _T5_TYPES:
+            raise ValueError(
+                f"LectureTransformerConfig cannot read a checkpoint of model_type {config_dict['model_type']!r}: T5 "
+                "has RMSNorm where this model has LayerNorm, no biases in its linear maps, and heads whose width is a "
+                "field of its own; its position bias alone is the same (position_encoding='relative_buckets'). Load it "
+                "with AutoModelForSeq2SeqLM, as transformers' own model"
+            )
         if config_dict.get("model_type") == "marian":
             config_dict = _MARIAN_DEFAULTS | config_dict | {"position_encoding": "sines_first"}
             if config_dict.get("is_decoder") or not config_dict.get("is_encoder_decoder", True):
@@ -139,7 +154,7 @@ class LectureTransformerConfig(LectureConfig):
         super().__post_init__(**kwargs)
 
     def check_fields(self) -> None:
-        """Refuse heads that do not divide the width, and a sinusoid without its cosine."""
+        """Refuse heads that do not divide the width, a sinusoid without its cosine, buckets beyond their distance."""
         for name in ("num_attention_heads", "decoder_attention_heads"):
             heads = getattr(self, name)
             if heads is not None and self.hidden_size % heads:
@@ -147,7 +162,14 @@ class LectureTransformerConfig(LectureConfig):
                     f"LectureTransformerConfig.hidden_size is {self.hidden_size}; it must be a multiple of "
                     f"{name}={heads}"
                 )
-        if self.position_encoding != "learned" and self.hidden_size % 2:
+        buckets, distance = self.relative_attention_num_buckets, self.relative_attention_max_distance
+        if buckets < 4 or buckets % 2 or distance <= buckets // 2:
+            raise ValueError(
+                f"LectureTransformerConfig.relative_attention_num_buckets is {buckets} and "
+                f"relative_attention_max_distance {distance}; the buckets must be an even number of at least 4, and "
+                "the distance more than half of it"
+            )
+        if self.position_encoding in ("sinusoidal", "sines_first") and self.hidden_size % 2:
             raise ValueError(
                 f"LectureTransformerConfig.hidden_size is {self.hidden_size}; with position_encoding="
                 f"{self.position_encoding!r} it must be even, half sines and half cosines"

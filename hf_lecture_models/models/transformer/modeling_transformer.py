@@ -18,6 +18,11 @@ With source tokens x_1 ... x_m and target tokens y_0 ... y_n, y_0 the start, and
 
     or x_t = Σ_s T[t, s] e_s, T trained; in Cross q_t = U_q x_t, k_s = U_k x_s, s ≤ t, v_s = U_v n_s (slides N s44-46)
 
+    or no p, and in Attention and Masked a_t = softmax_s(q_t · k_s + b[bucket(t - s)]), in Cross softmax_s(q_t · k_s)
+
+The last line is T5's (Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text
+Transformer", JMLR 2020), with one table b for each stack (`layers/positions.py`).
+
 These are post-LN, the paper's. Pre-LN: each sublayer f is n = h + f(LN(h)) in the place of LN(h + f(h)), and one more
 LN follows the last block. Dropout acts on the first e and h and on what each sublayer adds (5.4).
 
@@ -31,6 +36,7 @@ Deviations:
   dropout of the weights a_t, off unless asked for (`attention_dropout`).
 - The paper does not say how weights start: matrices as Glorot & Bengio (2010) have it, uniform, and word vectors normal
   with variance 1/d, so that those of √d w are 1.
+- From T5: norms and biases are as above, not RMSNorm and none. First queries are smaller by √head_dim, as there.
 - Padding takes no position, on either side.
 """
 

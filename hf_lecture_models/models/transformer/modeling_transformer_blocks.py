@@ -2,17 +2,25 @@
 """The blocks of the Transformer's encoder and decoder, post-LN and pre-LN; equations in `modeling_transformer`.
 
 Deviations:
-- From the paper: dropout of the attention weights, off unless asked for, and pre-LN, a class of its own.
+- From the paper: dropout of the attention weights, off unless asked for, and pre-LN, a class of its own. With relative
+  buckets the scores q_t · k_s are not divided by √head_dim.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, EncoderDecoderCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention, CausalSelfAttention
+from hf_lecture_models.layers.attention import (
+    AttentionKernel,
+    BidirectionalSelfAttention,
+    CausalSelfAttention,
+    MultiHeadAttention,
+)
 from hf_lecture_models.layers.cross_attention import CrossAttention, SourceQueryKeyAttention
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
@@ -29,6 +37,8 @@ class EncoderBlock(GradientCheckpointingLayer):
         self.ffn = PositionWise(width, config.intermediate_size, ACTIVATIONS[config.hidden_act]())
         self.ffn_norm = nn.LayerNorm(width, eps)
         self.dropout = nn.Dropout(config.dropout)
+        if config.position_encoding == "relative_buckets":
+            leave_unscaled(self.self_attn)
 
 
 class PostNormEncoderBlock(EncoderBlock):
@@ -58,7 +68,7 @@ class DecoderBlock(GradientCheckpointingLayer):
         heads = config.decoder_attention_heads or config.num_attention_heads
         self.self_attn = CausalSelfAttention(width, heads, dropout, layer_index)
         self.attention_norm = nn.LayerNorm(width, eps)
-        self.cross_attn: nn.Module = CrossAttention(width, heads, dropout, layer_index)
+        self.cross_attn: MultiHeadAttention = CrossAttention(width, heads, dropout, layer_index)
         if config.cross_attention == "source_query_key":
             # Its keys and values are the target's, and are kept behind those of all blocks' masked attention.
             kept = layer_index + (config.decoder_layers or config.num_hidden_layers)
@@ -68,6 +78,9 @@ class DecoderBlock(GradientCheckpointingLayer):
         self.ffn = PositionWise(width, inner, ACTIVATIONS[config.hidden_act]())
         self.ffn_norm = nn.LayerNorm(width, eps)
         self.dropout = nn.Dropout(config.dropout)
+        if config.position_encoding == "relative_buckets":
+            leave_unscaled(self.self_attn)
+            leave_unscaled(self.cross_attn)
 
 
 class PostNormDecoderBlock(DecoderBlock):
@@ -108,6 +121,14 @@ class PreNormDecoderBlock(DecoderBlock):
 
 ENCODER_BLOCKS: dict[str, type[EncoderBlock]] = {"post": PostNormEncoderBlock, "pre": PreNormEncoderBlock}
 DECODER_BLOCKS: dict[str, type[DecoderBlock]] = {"post": PostNormDecoderBlock, "pre": PreNormDecoderBlock}
+
+
+def leave_unscaled(attention: MultiHeadAttention) -> None:
+    """Let the scores be q_t · k_s alone, as in T5; smaller first queries let them start as if they were scaled."""
+    attention.scaling = 1.0
+    names = ("qkv_proj", "qk_proj", "q_proj")
+    queries: Any = next(getattr(attention, name) for name in names if hasattr(attention, name))
+    queries.query_gain = attention.head_dim**-0.5  # read where weights are drawn
 
 
 def target_cache(cache: EncoderDecoderCache | None) -> Cache | None:

@@ -2,7 +2,7 @@
 """The Transformer's encoder and decoder: word vectors, positions and blocks; equations in `modeling_transformer`.
 
 Deviations, which the list of `modeling_transformer` has too:
-- From the paper: initial weights, and that padding takes no position.
+- From the papers: initial weights, and that padding takes no position.
 - From N s44-46: one T for all blocks.
 """
 
@@ -24,8 +24,14 @@ from hf_lecture_models.layers.attention import BidirectionalSelfAttention, Causa
 from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
 from hf_lecture_models.layers.cross_attention import CrossAttention, LengthTransform
 from hf_lecture_models.layers.inputs import input_vectors
-from hf_lecture_models.layers.positions import LearnedPositions, SinesFirstPositions, SinusoidalPositions
-from hf_lecture_models.layers.token_positions import bounded_positions
+from hf_lecture_models.layers.positions import (
+    BidirectionalRelativePositions,
+    LearnedPositions,
+    RelativePositions,
+    SinesFirstPositions,
+    SinusoidalPositions,
+)
+from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
 from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
 from hf_lecture_models.models.transformer.modeling_transformer_blocks import (
     DECODER_BLOCKS,
@@ -35,7 +41,7 @@ from hf_lecture_models.models.transformer.modeling_transformer_blocks import (
     target_cache,
 )
 
-POSITION_ENCODINGS: dict[str, Callable[[LectureTransformerConfig], nn.Module]] = {
+ABSOLUTE_POSITIONS: dict[str, Callable[[LectureTransformerConfig], nn.Module]] = {
     # The word vectors that these get are multiplied by √d already, if they are to be.
     "sinusoidal": lambda config: SinusoidalPositions(config.hidden_size, factor=1.0),
     "sines_first": lambda config: SinesFirstPositions(config.hidden_size, factor=1.0),
@@ -68,6 +74,10 @@ class LectureTransformerPreTrainedModel(LecturePreTrainedModel):
         super()._init_weights(module)
         if isinstance(module, nn.Linear):
             init.xavier_uniform_(module.weight)
+            if hasattr(module, "query_gain"):
+                weight = module.weight.clone()
+                weight[: self.config.hidden_size] *= module.query_gain
+                init.copy_(module.weight, weight)
         elif isinstance(module, nn.Embedding):
             init.normal_(module.weight, std=self.config.hidden_size**-0.5)
         elif isinstance(module, Swish):
@@ -79,6 +89,8 @@ class LectureTransformerPreTrainedModel(LecturePreTrainedModel):
 class TransformerStack(LectureTransformerPreTrainedModel):
     """What encoder and decoder share: word vectors with positions, a stack of blocks, and pre-LN's last norm."""
 
+    relative_positions: ClassVar[type[RelativePositions]]
+    """What "relative_buckets" are in it: its blocks share them."""
     input_prefix: ClassVar[str] = ""
     """What an error puts in front of `input_ids`."""
 
@@ -86,7 +98,7 @@ class TransformerStack(LectureTransformerPreTrainedModel):
         super().__init__(config)
         self.embed_tokens = nn.Embedding(vocab_size, config.hidden_size)
         self.word_factor = math.sqrt(config.hidden_size) if config.scale_embedding else 1.0
-        self.position_encoding = POSITION_ENCODINGS[config.position_encoding](config)
+        self.position_encoding = self._make_positions(config, blocks[0])
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(blocks)
         self.final_norm: nn.Module = nn.Identity()
@@ -95,14 +107,23 @@ class TransformerStack(LectureTransformerPreTrainedModel):
         self.gradient_checkpointing = False
         self.post_init()
 
+    def _make_positions(self, config: LectureTransformerConfig, block: Any) -> nn.Module:
+        if config.position_encoding != "relative_buckets":
+            return ABSOLUTE_POSITIONS[config.position_encoding](config)
+        buckets, farthest = config.relative_attention_num_buckets, config.relative_attention_max_distance
+        return self.relative_positions(block.self_attn.num_heads, buckets, farthest)
+
     def embed(
         self, ids: Tensor | None, embeds: Tensor | None, attention_mask: Tensor | None, cache: Cache | None = None
-    ) -> Tensor:
-        """√d w + p, (batch, seq, hidden), with dropout."""
+    ) -> tuple[Tensor, Tensor | None]:
+        """√d w + p, (batch, seq, hidden), with dropout; and the b of self-attention, (batch or 1, heads, seq, keys)."""
         words = self.word_factor * input_vectors(self.embed_tokens, ids, embeds, self.input_prefix)
         positions = bounded_positions(words, attention_mask, self.longest_input, cache=cache)
-        hidden, _ = self.position_encoding(words, positions, positions[:, None])
-        return self.dropout(hidden)
+        keys = positions[:, None]
+        if cache is not None and isinstance(self.position_encoding, RelativePositions):
+            keys = key_positions(words, positions, attention_mask, cache)
+        hidden, bias = self.position_encoding(words, positions, keys)
+        return self.dropout(hidden), bias
 
     def weights_dropout(self) -> float:
         """Dropout probability of the attention weights in this call."""
@@ -116,6 +137,7 @@ class TransformerEncoder(TransformerStack):
     It returns `last_hidden_state` (batch, source, hidden_size) and on request `hidden_states` and `attentions`.
     """
 
+    relative_positions = BidirectionalRelativePositions
     _can_record_outputs = {"hidden_states": EncoderBlock, "attentions": BidirectionalSelfAttention}
 
     def __init__(self, config: LectureTransformerConfig):
@@ -132,10 +154,10 @@ class TransformerEncoder(TransformerStack):
         **kwargs: bool,
     ) -> BaseModelOutput:
         """Read the sources; to show attention weights, this call computes attention the eager way."""
-        hidden = self.embed(input_ids, inputs_embeds, attention_mask)
+        hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask)
         implementation = self.attention_implementation(output_attentions)
         dropout = self.weights_dropout()
-        attention = bidirectional_attention(implementation, hidden, attention_mask, dropout=dropout)
+        attention = bidirectional_attention(implementation, hidden, attention_mask, None, bias, dropout)
         for layer in self.layers:
             hidden = layer(hidden, attention)
         return BaseModelOutput(last_hidden_state=self.final_norm(hidden))
@@ -149,6 +171,7 @@ class TransformerDecoder(TransformerStack):
     which "source_query_key" has none: there no weight is one of a source token.
     """
 
+    relative_positions = RelativePositions
     input_prefix = "decoder_"
     _can_record_outputs = {
         "hidden_states": DecoderBlock,
@@ -180,7 +203,7 @@ class TransformerDecoder(TransformerStack):
         """Read the targets; to show attention weights, this call computes attention the eager way."""
         past_key_values = self._cache(past_key_values, use_cache)
         seen = target_cache(past_key_values)
-        hidden = self.embed(input_ids, inputs_embeds, attention_mask, seen)
+        hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask, seen)
         if encoder_hidden_states is None or len(encoder_hidden_states) != len(hidden):
             sources = 0 if encoder_hidden_states is None else len(encoder_hidden_states)
             raise ValueError(
@@ -188,8 +211,9 @@ class TransformerDecoder(TransformerStack):
             )
         implementation = self.attention_implementation(output_attentions)
         dropout = self.weights_dropout()
-        masked = causal_attention(implementation, hidden, attention_mask, seen, dropout=dropout)
-        source, cross = encoder_hidden_states, masked
+        masked = causal_attention(implementation, hidden, attention_mask, seen, bias, dropout)
+        # Nguyen's attention has the same mask; the distances' b is of self-attention alone.
+        source, cross = encoder_hidden_states, masked._replace(position_bias=None)
         if self.length_transform is None:
             cross = bidirectional_attention(implementation, hidden, encoder_attention_mask, source, dropout=dropout)
         else:

@@ -19,6 +19,9 @@ from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.reference_ngram import ReferenceNGram
 
+# Stupid back-off gives none; Pitman-Yor is sampled, and has a test file of its own.
+DISTRIBUTIONS = tuple(name for name in SMOOTHINGS if name not in ("stupid_backoff", "pitman_yor"))
+
 TEXTS = ["a b", "a c"]  # <s> a b </s>, <s> a c </s>
 
 
@@ -166,7 +169,7 @@ def estimate(texts, order, smoothing, held_out=((0, 1, 2),), **options):
     return fit_ids(ids, lengths, config(order, smoothing, **options), other)
 
 
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize("smoothing", DISTRIBUTIONS)
 @settings(max_examples=40)
 @given(
     texts=st.lists(WORDS, min_size=1, max_size=8),
@@ -190,7 +193,7 @@ def test_equals_the_reference_and_sums_to_one(smoothing, texts, order, context, 
         assert probs.sum().item() == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize("smoothing", DISTRIBUTIONS)
 def test_every_seen_context_sums_to_one(smoothing):
     rng = np.random.default_rng(0)
     texts = [list(rng.choice(5, size=rng.integers(0, 9), p=[0.5, 0.2, 0.15, 0.1, 0.05])) for _ in range(60)]
@@ -207,7 +210,7 @@ def test_every_seen_context_sums_to_one(smoothing):
         torch.testing.assert_close(probs, expected, atol=2e-6, rtol=1e-5)
 
 
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize("smoothing", DISTRIBUTIONS)
 def test_one_token_that_begins_and_ends_texts(smoothing):
     """As GPT-2's: it is context at the beginning and an event at the end, and has a probability."""
     texts, ends = [[0, 1, 2], [0, 1], [1, 2, 0, 1]], NGramConfig(

@@ -45,6 +45,15 @@ def test_classes_are_found_and_written(tmp_path):
     assert model.config.num_classes == 12
 
 
+def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
+    options = ["--smoothing", "stupid_backoff", "--backoff_factor", "0.3"]
+    main([str(RECIPE), "--output_dir", str(tmp_path), *options])
+    config = AutoModelForCausalLM.from_pretrained(tmp_path).config
+    assert (config.smoothing, config.backoff_factor) == ("stupid_backoff", 0.3)
+    assert "which have no perplexity; nothing is measured, no card written" in capsys.readouterr().out
+    assert not (tmp_path / "facts.json").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -65,6 +74,8 @@ def test_classes_are_found_and_written(tmp_path):
         (["--name", ""], "name is empty; give one"),
         (["--classes", "1000"], "classes is 1000; the texts have 33 different words"),
         (["--classes", "5", "--class_file", "x"], "classes and class_file are both given; leave one out"),
+        (["--smoothing", "katz", "--katz_k", "0"], "katz_k is 0"),
+        (["--smoothing", "stupid_backoff", "--arpa", "lm.arpa"], "stupid_backoff has none; leave arpa out"),
     ],
 )
 def test_bad_recipes_leave_nothing_behind(tmp_path, monkeypatch, options, message):

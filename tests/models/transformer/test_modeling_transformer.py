@@ -238,3 +238,9 @@ def test_one_vocabulary_resizes() -> None:
     assert (model.config.vocab_size, *model.lm_head.weight.shape) == (26, 26, 12)
     ids = torch.full((1, 3), 25)
     assert model(ids, labels=ids).logits.shape == (1, 3, 26)
+
+
+def test_two_vocabularies_are_not_resized_as_one() -> None:
+    model = LectureTransformerForConditionalGeneration(small(decoder_vocab_size=19, pad_token_id=18))
+    with pytest.raises(ValueError, match="two vocabularies"):
+        model.resize_token_embeddings(26)

@@ -1,0 +1,172 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Where smoothing takes probability from and gives it to, at one context (the art of smoothing, slides Y:179-225).
+
+Relative frequencies give all to the words that were seen after the whole context. A smoothed n-gram model takes a part
+of that, and gives it to words that were seen after a shorter context, and to all others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+
+_MOST_GROUPS = 6
+_DARK = (COLOURS[0], COLOURS[2], COLOURS[5])
+
+
+@dataclass(frozen=True)
+class WordGroup:
+    """Words by the longest part of a context that they were seen after.
+
+    Attributes:
+        context: that part, its last words; () for words that were seen after none of them.
+        words: the words, the most probable first.
+        probs: (words,) P of each after the whole context.
+    """
+
+    context: tuple[str, ...]
+    words: tuple[str, ...]
+    probs: np.ndarray
+
+    @property
+    def name(self) -> str:
+        """What the words have in common.
+
+        >>> WordGroup(("the", "cat"), ("sat",), np.array([1.0])).name
+        'seen after “the cat”'
+        """
+        return f"seen after “{' '.join(self.context)}”" if self.context else "all other words"
+
+    @property
+    def share(self) -> float:
+        """The probability of all of them together."""
+        return float(self.probs.sum())
+
+
+def group_words(model: Any, tokenizer: Any, context: Sequence[str]) -> list[WordGroup]:
+    """The words that can follow a context, by the longest part of it that they were seen after, the longest first.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> texts = ["the cat sat", "the cat ran", "a dog ran"]
+    >>> tokenizer = WordTokenizer.train(texts)
+    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=3, smoothing="maximum_likelihood")
+    >>> [(group.name, group.words, round(group.share, 3)) for group in group_words(model, tokenizer, ["the", "cat"])][0]
+    ('seen after “the cat”', ('ran', 'sat'), 1.0)
+
+    Args:
+        model: an n-gram model.
+        tokenizer: its tokenizer.
+        context: words of its vocabulary, `<s>` among them where a text begins; the last order - 1 count. None: ().
+
+    Raises:
+        ValueError: the model is no n-gram, or has no distribution; or a word is not in the vocabulary.
+    """
+    if not isinstance(model, NGramForCausalLM):
+        raise ValueError(
+            f"{type(model).__name__} is no n-gram model, and is not smoothed; name a model of counts, or an ARPA file"
+        )
+    vocabulary = tokenizer.get_vocab()
+    for word in context:
+        if word not in vocabulary:
+            raise ValueError(f"{word!r} is not in the vocabulary; give words of it, each by itself")
+    used = list(context)[max(len(context) - model.config.order + 1, 0) :] if model.config.order > 1 else []
+    # A first token that is not attended stands for no context.
+    ids = torch.tensor([[0, *(vocabulary[word] for word in used)]], device=model.device)
+    logits = model(
+        ids, attention_mask=(torch.arange(ids.shape[1], device=ids.device) > 0)[None], logits_to_keep=1
+    ).logits
+    probs = logits[0, -1].double().exp().cpu().numpy()
+    left = np.ones(len(probs), bool)
+    left[model.config.non_events] = False
+    tokens = tokenizer.convert_ids_to_tokens(list(range(len(probs))))
+    groups = []
+    for length in range(len(used), -1, -1):
+        seen = left & _followers(model, ids[0, 1 + len(used) - length :]) if length else left
+        found = np.flatnonzero(seen)
+        found = found[np.argsort(-probs[found], kind="stable")]
+        groups.append(WordGroup(tuple(used[len(used) - length :]), tuple(tokens[i] for i in found), probs[found]))
+        left &= ~seen
+    return groups
+
+
+def _followers(model: NGramForCausalLM, context: torch.Tensor) -> np.ndarray:
+    """(vocab,) bool: the words that are stored after a context of one word or more."""
+    if model.word_classes() is not None:
+        raise ValueError("the model is of classes of words, which are not shown; name one of words")
+    tables, after = model.tables(), np.zeros(model.config.vocab_size, bool)
+    starts = torch.arange(len(context), device=context.device) == 0
+    index = int(model.trie.contexts(context, starts)[len(context) - 1][-1])
+    if index >= 0:
+        keys = tables.keys[len(context) - 1]
+        first, last = np.searchsorted(keys, [index * tables.vocab_size, (index + 1) * tables.vocab_size])
+        after[keys[first:last] % tables.vocab_size] = True
+    return after
+
+
+def probabilities_of(
+    model: Any, tokenizer: Any, context: Sequence[str], groups: Sequence[WordGroup]
+) -> list[WordGroup]:
+    """The same groups of words, with the probabilities of another n-gram model over the same words.
+
+    Raises:
+        ValueError: as `group_words`; or the model lacks one of the words.
+    """
+    own = {
+        word: p
+        for group in group_words(model, tokenizer, context)
+        for word, p in zip(group.words, group.probs, strict=True)
+    }
+    lacking = [word for group in groups for word in group.words if word not in own]
+    if lacking:
+        raise ValueError(f"the models' vocabularies differ: one lacks {lacking[0]!r}; compare models of one tokenizer")
+    return [WordGroup(g.context, g.words, np.array([own[word] for word in g.words])) for g in groups]
+
+
+def save_smoothing(groups: Mapping[str, Sequence[WordGroup]], path: str | os.PathLike[str], caption: str) -> None:
+    """Draw a bar for each model, divided among the groups of words.
+
+        save_smoothing({"Katz": group_words(model, tokenizer, ["the", "cat"])}, "smoothing.svg", caption="...")
+
+    Args:
+        groups: by the model's name; the groups of all models are of the same words.
+        path: .svg, .pdf or .png; written beside and renamed.
+        caption: of which context.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: there is no model, or there are more than 6 groups.
+    """
+    first = next(iter(groups.values()), [])
+    if not 0 < len(first) <= _MOST_GROUPS:
+        raise ValueError(
+            f"{len(first)} groups of words do not make a picture; give 0 to {_MOST_GROUPS - 1} words of context"
+        )
+    height = 0.55 * len(groups) + 0.4 * len(first) + 0.6
+    title = "Where the probability of the next word goes"
+    with slide(path, title, caption, 9.0 + 0.1 * max(map(len, groups)), height) as axes:
+        for row, parts in enumerate(groups.values()):
+            left = 0.0
+            for colour, part in zip(COLOURS, parts, strict=False):
+                axes.barh(row, part.share, left=left, color=colour, edgecolor="white", height=0.7)
+                if part.share >= 0.06:
+                    style = {"ha": "center", "va": "center", "fontsize": FONT_SIZE}
+                    ink = "white" if colour in _DARK else "black"
+                    axes.text(left + part.share / 2, row, f"{part.share:.2f}", color=ink, **style)
+                left += part.share
+        axes.set_xlim(0, 1)
+        axes.set_ylim(len(groups) - 0.5, -0.5)
+        axes.set_yticks(range(len(groups)), list(groups), parse_math=False)
+        axes.spines[["top", "right"]].set_visible(False)
+        labels = [f"{part.name} ({len(part.words):,})" for part in first]
+        patches = [axes.barh(-9, 0, color=colour) for colour, _ in zip(COLOURS, first, strict=False)]
+        axes.legend(
+            patches, labels, loc="upper center", bbox_to_anchor=(0.45, -0.12), frameon=False, fontsize=FONT_SIZE
+        )

@@ -1,0 +1,227 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""Pre-training as text to text: an encoder-decoder writes the spans that were left out of a text (T5).
+
+What is left out, and how, `trainer/span_batches.py` says. Any encoder-decoder learns it, also one of transformers.
+"""
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForSeq2SeqLM
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.evaluation.translation import longest_side, start_of
+from hf_lecture_models.tasks.factories import load_checkpoint, load_tokenizer, make_model, tell
+from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.translation import new_tokenizer, special_fields
+from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.sentinels import add_sentinels
+from hf_lecture_models.tokenization.templates import Template
+from hf_lecture_models.trainer.batches import Batches
+from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts
+from hf_lecture_models.trainer.documents import RULES, encode_documents
+from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.trainer.span_batches import CorruptedTexts, SpanBatches, SpanNoise, collate_pairs
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
+
+NOISE_SEED = 0
+"""Of the spans in every evaluation, whatever the recipe's seed, so that runs can be compared."""
+
+_T5_TEMPLATE = Template("$A eos_token", "$A eos_token $B eos_token", {"eos_token": "</s>"}, type_ids=False)
+_LONGEST = 256
+# Logits that are held at once.
+_MOST_LOGITS = 2**26
+
+
+@dataclass(kw_only=True)
+class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
+    """The recipe of an encoder-decoder that writes spans which were left out."""
+
+    documents: str = setting(
+        "blank_lines", "; ".join(f"{name}: {rule}" for name, rule in RULES.items()), choices=tuple(RULES)
+    )
+    sequence_length: int = setting(128, "tokens of the longest source, sentinels and end of text included", least=1)
+    noise_density: float = setting(0.15, "share of the tokens of a text that are left out", least=0)
+    mean_span_length: float = setting(3.0, "tokens that are left out together, on average", least=1)
+    sentinels: int = setting(100, "sentinels of a new tokenizer, as many as a text may have spans", least=1)
+    tokenizer: dict[str, Any] = setting(
+        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, "type word, bpe, char or byte; options of its train()"
+    )
+    model: dict[str, Any] = setting(
+        {"model_type": "lecture_transformer", "position_encoding": "relative_buckets", "norm_position": "pre"},
+        "model_type and the fields of its config",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.noise_density < 1:
+            raise ValueError(f"recipe: noise_density must be above 0 and below 1, not {self.noise_density}")
+
+    @property
+    def noise(self) -> SpanNoise:
+        """How much is left out."""
+        return SpanNoise(self.noise_density, self.mean_span_length)
+
+    def effective_batch(self) -> str:
+        """Rows and tokens of one optimizer step, and how many of a text are left out."""
+        tokens = self.batch_size * self.sequence_length
+        left_out = f"{self.noise_density:.0%} of each text left out"
+        return f"{self.batch_size} rows x {self.sequence_length} = at most {tokens:,} source tokens, {left_out}"
+
+
+class SpanCorruption(Task[SpanCorruptionRecipe]):
+    """The task of writing the spans that were left out of a text.
+
+    Its data are lists of texts, which the recipe's `documents` joins.
+
+    >>> [measure.key for measure in SpanCorruption().measures(SpanCorruptionRecipe())]
+    ['span_perplexity', 'span_accuracy']
+    """
+
+    name = "span_corruption"
+    auto_class = AutoModelForSeq2SeqLM
+    pipeline_tag = ""
+    items = "tokens"
+    script = "train_span_corruption.py"
+    recipe_class = SpanCorruptionRecipe
+
+    def measures(self, recipe: SpanCorruptionRecipe) -> tuple[Measure, ...]:
+        """Of the tokens left out, each given all before it; sentinels and ends of text are not counted."""
+        return (
+            Measure("span_perplexity", "perplexity per token left out", lower_is_better=True),
+            Measure("span_accuracy", "accuracy of tokens left out", lower_is_better=False),
+        )
+
+    def read(self, recipe: SpanCorruptionRecipe, part: str) -> list[str] | None:
+        """A list of texts."""
+        return read_part_texts(recipe, part)
+
+    def read_file(self, path: str, recipe: SpanCorruptionRecipe) -> list[str]:
+        """The texts of one file; one of no known kind holds a text in each line."""
+        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
+
+    def processor(self, recipe: SpanCorruptionRecipe, data: Sequence[str]) -> Any:
+        """The tokenizer; a new one gets sentinels, and puts nothing but the end of text around a text."""
+        if recipe.from_pretrained:
+            return load_tokenizer(recipe.from_pretrained)
+        tokenizer = new_tokenizer(recipe.tokenizer, list(data))
+        if tokenizer.eos_token is None and "template" not in recipe.tokenizer:
+            tokenizer.set_template(_T5_TEMPLATE)  # in the place of BERT's, which word pieces have
+        add_sentinels(tokenizer, recipe.sentinels)
+        return tokenizer
+
+    def model(self, recipe: SpanCorruptionRecipe, processor: Any, data: Sequence[str]) -> Any:
+        """The encoder-decoder."""
+        if recipe.from_pretrained:
+            model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
+            if new:
+                tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+        else:
+            fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
+            model = make_model(self.auto_class, fields, processor, recipe.seed)
+        decoding = model.generation_config
+        if getattr(model.config, "decoder_start_token_id", None) is None:  # as in transformers' T5Config
+            model.config.decoder_start_token_id = decoding.decoder_start_token_id = processor.pad_token_id
+        decoding.max_length, decoding.max_new_tokens = None, min(_LONGEST, longest_side(model, processor) - 1)
+        return model
+
+    def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> Batches:
+        """Texts in a new order each epoch, other spans left out.
+
+        Raises:
+            ValueError: the tokenizer belongs to another model, `sequence_length` is too long for it; or as
+                `CorruptedTexts`.
+        """
+        texts = _corrupted_texts(model, processor, data, recipe, "training")
+        return SpanBatches(texts, start_of(model), processor.pad_token_id, recipe.batch_size, recipe.seed)
+
+    def forward_options(self, model: Any, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
+        """No cache in training, and no logits where the loss needs none."""
+        return {"use_cache": False} | ({"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {})
+
+    def evaluate(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> dict[str, Any]:
+        """The measures, on spans that are always the same."""
+        return measure_spans(model, processor, _corrupted_texts(model, processor, data, recipe, "evaluation"), recipe)
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Sequence[str] | None, recipe: SpanCorruptionRecipe
+    ) -> "Evaluation | None":
+        """As of any task; the texts are encoded once."""
+        evaluation = super().evaluation(model, processor, data, recipe)
+        if data is None or evaluation is None:
+            return None
+        texts = _corrupted_texts(model, processor, data, recipe, "validation")
+        measure = partial(measure_spans, tokenizer=processor, texts=texts, recipe=recipe)
+        return replace(evaluation, measure=measure)
+
+    def describe(self, model: Any, recipe: SpanCorruptionRecipe, data: Any = None) -> dict[str, Any]:
+        """As of any task."""
+        # There is no pipeline, and the Hub has no name for the task.
+        return super().describe(model, recipe, data) | {"pipeline_tag": None}
+
+
+@torch.no_grad()
+def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
+    """The measures of a model on corrupted texts, and what they depend on.
+
+    Returns:
+        `span_perplexity`, exp of the mean -ln P(token) of the tokens left out, each given the source and all before it
+        in the target; `span_accuracy`, the share of them whose token is the most probable one. `targets` counts them;
+        `sequence_length`, `noise_density`, `mean_span_length` and `noise_seed` say what was left out.
+    """
+    training = model.training
+    model.eval()
+    special = np.concatenate((texts.sentinels, texts.before, texts.after, [NOT_COUNTED]))
+    width = texts.noise.lengths(int(texts.lengths.max()))[1] + len(texts.before) + len(texts.after)
+    size = max(1, min(64, _MOST_LOGITS // (width * model.config.vocab_size)))
+    sums = np.zeros(3)  # nats, right tokens, tokens
+    for start in range(0, len(texts), size):
+        rows = range(start, min(start + size, len(texts)))
+        pairs = [texts.draw(row, np.random.default_rng((NOISE_SEED, row + 1))) for row in rows]
+        batch = collate_pairs(pairs, len(pairs), start_of(model), tokenizer.pad_token_id)
+        inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
+        counted = torch.from_numpy(~np.isin(batch.inputs["labels"].numpy(), special)).to(model.device)
+        logits, labels = model(**inputs, use_cache=False).logits[counted].float(), inputs["labels"][counted]
+        nats = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+        sums += [float(nats), int((logits.argmax(1) == labels).sum()), len(labels)]
+    model.train(training)
+    nats, right, tokens = sums.tolist()
+    return {
+        "span_perplexity": _exp(nats / tokens),
+        "span_accuracy": right / tokens,
+        "targets": int(tokens),
+        "sequence_length": recipe.sequence_length,
+        "noise_density": recipe.noise_density,
+        "mean_span_length": recipe.mean_span_length,
+        "noise_seed": NOISE_SEED,
+    }
+
+
+def _exp(nats: float) -> float:
+    return math.exp(nats) if nats < math.log(sys.float_info.max) else math.inf
+
+
+def _corrupted_texts(
+    model: Any, tokenizer: Any, data: Sequence[str], recipe: SpanCorruptionRecipe, part: str
+) -> CorruptedTexts:
+    check_tokenizer(model, tokenizer)
+    if recipe.sequence_length > (longest := longest_side(model, tokenizer)):
+        raise ValueError(
+            f"sequence_length {recipe.sequence_length} is more than the model's longest input, {longest} tokens; "
+            "make it smaller"
+        )
+    documents = encode_documents(tokenizer, data, recipe.documents)
+    try:
+        return CorruptedTexts(documents, tokenizer, recipe.sequence_length, recipe.noise)
+    except ValueError as error:
+        raise ValueError(f"{part} data: {error}") from error

@@ -1,0 +1,195 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Classification as text to text: an encoder-decoder reads a text that names the task, and writes the class's name.
+
+Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text Transformer", JMLR 2020: "sst2
+sentence: a fine film" becomes "positive". An output counts as the class whose name it is, to the letter; any other is
+wrong, and how many of them there are is measured too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hf_lecture_models.evaluation.translation import longest_side, target_tokenizer_of, translate
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks import glue
+from hf_lecture_models.tasks.task import Measure
+from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
+from hf_lecture_models.trainer.data import Rows, RowsRecipe
+from hf_lecture_models.trainer.recipe import setting
+
+SOURCES = {
+    "cola": "cola sentence: {text}",
+    "sst2": "sst2 sentence: {text}",
+    "mrpc": "mrpc sentence1: {text} sentence2: {text_pair}",
+    "qqp": "qqp question1: {text} question2: {text_pair}",
+    "mnli": "mnli hypothesis: {text_pair} premise: {text}",
+    "qnli": "qnli question: {text} sentence: {text_pair}",
+    "rte": "rte sentence1: {text} sentence2: {text_pair}",
+    "sst3": "sst3 sentence: {text}",
+    "sst5": "sst5 sentence: {text}",
+}
+"""What is read, by the task's name: as in T5, but for the Stanford Sentiment Treebank, which T5 has in two classes."""
+
+_BATCH = 64
+
+
+@dataclass(kw_only=True)
+class TextToTextRecipe(TranslationRecipe):
+    """The recipe of a classification task as text; files, columns and classes are those of `finetune_glue.py`."""
+
+    task: str | None = setting("sst2", "names columns, classes, and the data on the Hub", choices=tuple(SOURCES))
+    epochs: float = setting(3.0, "passes over the training data", least=0)
+    batch_tokens: int = setting(
+        0, "tokens of one side of one optimizer step, padding included; 0: batch_size rows", least=0
+    )
+    label_smoothing: float = setting(0.0, "share of the target probability that all tokens have alike", least=0)
+    num_beams: int = setting(1, "beams on test data, and of the saved model where a call says nothing", least=1)
+    learning_rate: float = setting(1e-3, "learning rate after warm-up", least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.task is None:
+            raise ValueError(f"recipe: task names what is learned; it must be one of {', '.join(SOURCES)}")
+
+    def as_classification(self) -> glue.GlueRecipe:
+        """The recipe that reads the same rows as texts and classes."""
+        shared = {field.name: getattr(self, field.name) for field in fields(RowsRecipe)}
+        return glue.GlueRecipe(task=self.task, **shared)
+
+
+class TextToText(Translation):
+    """The task of writing the class of a text; its data are `Rows` of `source` and `target`.
+
+    >>> TextToText().read(TextToTextRecipe(task="sst2", train_rows=[{"text": "a fine film", "label": 1}]), "train")[0]
+    {'source': 'sst2 sentence: a fine film', 'target': 'positive'}
+    """
+
+    name = "text_to_text"
+    script = "finetune_text_to_text.py"
+    recipe_class: ClassVar[type[TextToTextRecipe]] = TextToTextRecipe
+
+    def measures(self, recipe: TextToTextRecipe) -> tuple[Measure, ...]:  # type: ignore[override]
+        """The share of right classes, and of outputs that are none."""
+        return (
+            Measure("accuracy", "accuracy, by exact match of the class's name", lower_is_better=False),
+            Measure("no_class", "share of outputs that are no class", lower_is_better=True),
+        )
+
+    def read(self, recipe: TextToTextRecipe, part: str) -> Rows | None:  # type: ignore[override]
+        """The rows of the part as text; those to predict have no target, and perhaps an `index`.
+
+        Raises:
+            ValueError, OSError: as of `finetune_glue.py`.
+        """
+        classification = recipe.as_classification()
+        rows = glue.Glue().read(classification, part)
+        if rows is None:
+            return None
+        written = SOURCES[str(recipe.task)]
+        texts = {name: rows.texts(name) for name in ("text", "text_pair") if name in rows.columns}
+        columns: dict[str, list[Any]] = {
+            "source": [
+                written.format(**{name: values[row].strip() for name, values in texts.items()})
+                for row in range(len(rows))
+            ]
+        }
+        if "label" in rows.columns:
+            names = classification.label_names
+            columns["target"] = [names.get(str(label), str(label)) for label in rows.columns["label"]]
+        return Rows(columns | {name: rows.columns[name] for name in ("index",) if name in rows.columns}, rows.sources)
+
+    def model(self, recipe: TextToTextRecipe, processor: Any, data: Rows) -> Any:  # type: ignore[override]
+        """The encoder-decoder, which writes no more than the longest class has."""
+        model = super().model(recipe, processor, data)
+        model.generation_config.max_new_tokens = _most_tokens(model, processor, recipe)
+        return model
+
+    def evaluate(  # type: ignore[override]
+        self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe
+    ) -> dict[str, Any]:
+        """The measures, the number of examples, and how outputs were searched."""
+        classes = written_classes(model, processor, recipe)
+        found = [classes.get(text) for text in self._translations(model, processor, data, recipe)]
+        right = [ours == theirs for ours, theirs in zip(found, data.columns["target"], strict=True)]
+        return {
+            "accuracy": sum(right) / len(right),
+            "no_class": found.count(None) / len(found),
+            "examples": len(found),
+            "num_beams": recipe.num_beams,
+        }
+
+    def _translations(  # type: ignore[override]
+        self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe
+    ) -> list[str]:
+        training = model.training
+        found = translate(
+            model.eval(),
+            processor,
+            data.columns["source"],
+            batch_size=_BATCH,
+            max_length=recipe.max_length,
+            max_new_tokens=_most_tokens(model, processor, recipe),
+            num_beams=recipe.num_beams,
+            length_penalty=recipe.length_penalty,
+        )
+        model.train(training)
+        return [translation.text for translation in found]
+
+    def write_predictions(  # type: ignore[override]
+        self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe, folder: Path
+    ) -> Path:
+        """Write `predictions.tsv` with the columns `index`, from the data or else counted from 0, and `prediction`.
+
+        What is written is the class's name, or the output as it is, where that is none.
+        """
+        classes = written_classes(model, processor, recipe)
+        texts = self._translations(model, processor, data, recipe)
+        index: Sequence[Any] = data.columns.get("index") or range(len(texts))
+        lines = [f"{i}\t{classes.get(text, ' '.join(text.split()))}" for i, text in zip(index, texts, strict=True)]
+        with staged_file(folder / "predictions.tsv") as path:
+            path.write_text("\n".join(["index\tprediction", *lines]) + "\n", encoding="utf-8")
+        return folder / "predictions.tsv"
+
+    def describe(  # type: ignore[override]
+        self, model: Any, recipe: TextToTextRecipe, data: Rows | None = None
+    ) -> dict[str, Any]:
+        """As of any task, with the classes, and what a source looks like; the Hub has no name for the task."""
+        known = {"classes": class_names(recipe), "source": SOURCES[str(recipe.task)], "pipeline_tag": None}
+        described = super().describe(model, recipe, data)
+        return {key: value for key, value in described.items() if key != "signatures"} | known
+
+
+def class_names(recipe: TextToTextRecipe) -> list[str]:
+    """The classes of the recipe's task, in its order.
+
+    >>> class_names(TextToTextRecipe(task="rte"))
+    ['entailment', 'not_entailment']
+    """
+    return list(dict.fromkeys(recipe.as_classification().label_names.values()))
+
+
+def written_classes(model: Any, processor: Any, recipe: TextToTextRecipe) -> dict[str, str]:
+    """The classes by what an output looks like that names one, as the target's tokenizer writes it.
+
+    Raises:
+        ValueError: the tokenizer writes two of them alike.
+    """
+    tokenizer, names = target_tokenizer_of(model, processor), class_names(recipe)
+    ids = tokenizer(text_target=names, verbose=False)["input_ids"]
+    written = [text.strip() for text in tokenizer.batch_decode(ids, skip_special_tokens=True)]
+    if len(set(written)) < len(names):
+        raise ValueError(
+            f"the tokenizer cannot tell the classes apart: it writes {', '.join(names)} as "
+            f"{', '.join(map(repr, written))}; "
+            "take one that has their words or letters"
+        )
+    return dict(zip(written, names, strict=True))
+
+
+def _most_tokens(model: Any, processor: Any, recipe: TextToTextRecipe) -> int:
+    """Tokens of the longest class, its end of text included."""
+    tokenizer = target_tokenizer_of(model, processor)
+    ids = tokenizer(text_target=class_names(recipe), verbose=False)["input_ids"]
+    return min(max(map(len, ids)), longest_side(model, tokenizer) - 1)

@@ -1,0 +1,403 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Unigram segmentation: "better solutions: SentencePiece (unigram model)", "also regularization through sampling"
+(slide Y:402; Kudo 2018).
+
+The pieces x_1 ... x_m of a word are independent, P(x_1 ... x_m) = p(x_1) ... p(x_m). Encoding takes the segmentation of
+the highest probability; `sampling` draws others while a model is trained. `unigram_training` learns pieces and p.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, groupby
+from typing import Any
+
+import numpy as np
+from tokenizers import Regex, Tokenizer
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.decoders import Fuse
+from tokenizers.models import Unigram
+from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, Split
+
+from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
+from hf_lecture_models.tokenization.byte import byte_names
+from hf_lecture_models.tokenization.lattices import Lattices
+from hf_lecture_models.tokenization.segmentation_sampling import SegmentationSampler
+from hf_lecture_models.tokenization.splitting import STRETCH, WordIndex, chunk_texts, index_stretches, shorten
+from hf_lecture_models.tokenization.unigram_training import learn_pieces
+
+# So improbable that the characters of its spelling, where a text has them, are always better.
+_UNKNOWN_SCORE = -1000.0
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """One segmentation of a text.
+
+    Attributes:
+        tokens, ids: its pieces, without special tokens.
+        log_prob: ln P(x_1 ... x_m) under the unigram model; an unknown token counts as -1000.
+    """
+
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    log_prob: float
+
+
+class UnigramTokenizer(LectureTokenizer):
+    r"""The most probable segmentation of each word under a unigram model of pieces, in one of two forms.
+
+    - "words": words with the white space in front of them, made of characters. A run of characters that the training
+      texts lack is an `<unk>`; all other texts come back exactly.
+    - "bytes": the 256 bytes after GPT-2's split, as `BpeTokenizer` has it. Nothing is unknown, and every text comes
+      back exactly.
+
+    In both, with `is_split_into_words=True` the words are joined without a space.
+
+    >>> texts = ["new newer newest low lower lowest wide wider widest"]
+    >>> tokenizer = UnigramTokenizer.train(texts, vocab_size=22, progress=False)
+    >>> tokenizer.tokenize("newest wide lowest")
+    ['new', 'est', ' wide', ' low', 'est']
+    >>> [one.tokens for one in tokenizer.nbest("newest", 2)]
+    [('new', 'est'), ('n', 'e', 'w', 'est')]
+
+    A folder is read by `AutoTokenizer` where this package is absent, too. Sampling alone needs the package.
+    """
+
+    model_class = Unigram
+    pre_tokenizer_class = PreTokenizer
+    _sampler: SegmentationSampler | None = None
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocab_size: int | None = None,
+        form: str = "words",
+        max_piece_length: int = 16,
+        seed_size: int | None = None,
+        shrinking_factor: float = 0.75,
+        min_count: int = 1,
+        progress: bool = True,
+        **kwargs: Any,
+    ) -> UnigramTokenizer:
+        """Learn pieces and probabilities by expectation-maximization and pruning; see `unigram_training`.
+
+        Args:
+            texts: any iterable of str; a generator is consumed once. Their order does not matter.
+            vocab_size: the largest number of tokens, special ones included (8,000); fewer if no more strings repeat.
+            form: "words" or "bytes".
+            max_piece_length: characters of a piece, in the form "bytes" bytes.
+            seed_size: strings to begin with; by default ten for each token (`unigram_training` says why not more).
+            shrinking_factor: the share of pieces that is left after each cut.
+            min_count: a rarer string is no piece; in the form "words" a rarer character is unknown.
+            progress: whether to show progress bars on a terminal.
+            kwargs: options of the tokenizer, such as `add_eos_token=True`; in the form "words" `unk_token` too.
+
+        Raises:
+            TypeError, ValueError: as of `BpeTokenizer.train`.
+        """
+        vocab_size = 8_000 if vocab_size is None else vocab_size
+        seed_size = 10 * vocab_size if seed_size is None else seed_size
+        _check_options(form, max_piece_length, seed_size, shrinking_factor, min_count, kwargs)
+        special = special_spellings(kwargs)
+        counts, symbols = _count(texts, form, min_count, special, progress)
+        room = vocab_size - len(special)
+        if room < len(symbols):
+            raise ValueError(
+                f"vocab_size {vocab_size} is less than the {len(symbols)} symbols that always stay and the "
+                f"{len(special)} special tokens; raise it" + (", or min_count" if form == "words" else "")
+            )
+        options = (max_piece_length, seed_size, shrinking_factor, max(2, min_count), progress)
+        learned = learn_pieces(counts, symbols, room, special, *options)
+        return cls.from_scores({piece: math.log(p) for piece, p in learned.items()}, form, **kwargs)
+
+    @classmethod
+    def from_scores(cls, scores: dict[str, float], form: str = "words", **kwargs: Any) -> UnigramTokenizer:
+        """Build a tokenizer from its pieces with ln p of each, in the order of their ids.
+
+        In the form "words" the unknown token is put in front, unless it is the first of them.
+
+        >>> tokenizer = UnigramTokenizer.from_scores({"a": -2.0, "b": -2.0, "ab": -3.0, " ": -4.0})
+        >>> tokenizer.tokenize("ab ba")
+        ['ab', ' ', 'b', 'a']
+
+        Raises:
+            ValueError: a score is no finite number of at most 0, a piece is empty or spelled like another special
+                token, or, in the form "bytes", a byte is missing.
+        """
+        _choose_unknown(form, kwargs)
+        unknown = kwargs.get("unk_token")
+        first = {} if form == "bytes" or unknown in scores else {str(unknown): _UNKNOWN_SCORE}
+        others = special_spellings(kwargs) - {str(unknown)}
+        for piece, score in scores.items():
+            if not piece or piece in others or not (math.isfinite(score) and score <= 0):
+                raise ValueError(
+                    f"{shorten(piece)} with the score {score} is no piece: it is empty, a special token, or not ln p"
+                )
+        if form == "words" and next(iter(first | scores)) != unknown:
+            raise ValueError(f"the unknown token {unknown!r} must be the first piece")
+        if form == "bytes" and (missing := [name for name in byte_names() if name not in scores]):
+            raise ValueError(f"the form 'bytes' lacks the bytes {' '.join(missing[:5])}; give all 256 a score")
+        return cls(tokenizer_object=_backend(form, first | scores), **kwargs)
+
+    @property
+    def form(self) -> str:
+        """Either "words" or "bytes"."""
+        return "bytes" if isinstance(self.backend_tokenizer.pre_tokenizer, ByteLevel) else "words"
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The pieces with ln p of each, in the order of their ids; that of the unknown token is none."""
+        return dict(json.loads(self.backend_tokenizer.to_str())["model"]["vocab"])
+
+    def _kind(self) -> dict[str, Any]:
+        return {"form": "bytes"} if self.form == "bytes" else {"form": "words", "unk_token": self.unk_token}
+
+    def is_unmodified(self) -> bool:
+        """Whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""
+        split, model = self.backend_tokenizer.pre_tokenizer, self.backend_tokenizer.model
+        ours = (isinstance(split, Split) and _is_own_split(split)) or (
+            isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
+        )
+        return ours and model.alpha is None and model.nbest_size is None and super().is_unmodified()
+
+    def index_words(self, texts: list[str]) -> WordIndex:
+        """Split `texts` into words with the white space before them; their tokens do not depend on what is around.
+
+        Raises:
+            ValueError: a text holds a lone surrogate.
+        """
+        return index_stretches(texts)
+
+    def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Encode the words of `index_words` as plain text, never as special tokens, each by its best segmentation.
+
+        Returns:
+            Their ids, word after word, int32; and how many each one has, (words,) int64.
+        """
+        model, split = self.backend_tokenizer.model, self.backend_tokenizer.pre_tokenizer
+        rows = [
+            [token.id for piece, _ in split.pre_tokenize_str(word) for token in model.tokenize(piece)] for word in words
+        ]
+        return np.fromiter(chain.from_iterable(rows), np.int32), np.fromiter(map(len, rows), np.int64, len(rows))
+
+    # All segmentations
+
+    def nbest(self, text: str, n: int) -> list[Segmentation]:
+        """The `n` most probable segmentations of a text, the best first; fewer where it has no more.
+
+        Raises:
+            ValueError: `n` is less than 1, or the text holds a lone surrogate.
+        """
+        if n < 1:
+            raise ValueError(f"n must be at least 1, not {n}")
+        lattice, scores = self.lattice(text), self._score_array()
+        return [self._segmentation(pieces, score) for score, pieces in lattice.nbest(scores, n)[0]]
+
+    def sample(
+        self, text: str, alpha: float = 1.0, n: int = 1, nbest: int | None = None, seed: int | None = None
+    ) -> list[Segmentation]:
+        """Draw `n` segmentations of a text, each with probability ~ P(x)^alpha.
+
+        >>> tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.0, "ab": -2.0})
+        >>> sorted({one.tokens for one in tokenizer.sample("ab", n=50, seed=0)})
+        [('a', 'b'), ('ab',)]
+
+        Args:
+            alpha: 1 draws from the unigram model, 0 takes all for equally probable, a large one takes the best.
+            nbest: draw among so many of the most probable ones (Kudo's l); None: among all.
+            seed: None takes one from Python's `random`, which transformers' `set_seed` sets.
+
+        Raises:
+            ValueError: `alpha` is negative or not finite, `n` or `nbest` is less than 1, or the text holds a lone
+                surrogate.
+        """
+        _check_alpha(alpha)
+        if n < 1:
+            raise ValueError(f"n must be at least 1, not {n}")
+        generator = np.random.default_rng(_seed(seed))
+        if nbest is not None:
+            best = self.nbest(text, nbest)
+            weights = np.exp(alpha * np.array([one.log_prob - best[0].log_prob for one in best]))
+            return [best[number] for number in generator.choice(len(best), n, p=weights / weights.sum())]
+        lattice, scores = self.lattice(text), self._score_array()
+        ids, sizes = lattice.draw(np.zeros(n, np.int64), alpha * scores, generator)
+        rows = np.split(ids, np.cumsum(sizes)[:-1])
+        return [self._segmentation(row.tolist(), float(scores[row].sum())) for row in rows]
+
+    def lattice(self, text: str) -> Lattices:
+        """All segmentations of a text, as the one lattice of its words; pieces are numbered by their ids.
+
+        Raises:
+            ValueError: the text holds a lone surrogate.
+        """
+        self.check_text(text)
+        return self.lattices([text])
+
+    def lattices(self, texts: Sequence[str]) -> Lattices:
+        """The lattices of texts; see `lattice`."""
+        split, pieces = self.backend_tokenizer.pre_tokenizer.pre_tokenize_str, self.scores
+        unknown = None if self.form == "bytes" else self.backend_tokenizer.token_to_id(str(self.unk_token))
+        known = {piece: number for number, piece in enumerate(pieces) if number != unknown}
+        rows = [[word for word, _ in split(text)] for text in texts]
+        lattices = Lattices.of(list(chain.from_iterable(rows)), known, unknown)
+        return lattices.join(np.array([len(row) for row in rows]))
+
+    def _score_array(self) -> np.ndarray:
+        return np.array(list(self.scores.values()))
+
+    def _segmentation(self, ids: Sequence[int], log_prob: float) -> Segmentation:
+        return Segmentation(tuple(self.convert_ids_to_tokens(list(ids))), tuple(ids), log_prob)
+
+    # Sampling while encoding
+
+    @property
+    def is_sampling(self) -> bool:
+        """Whether a block of `sampling` lasts."""
+        return self._sampler is not None
+
+    @contextmanager
+    def sampling(self, alpha: float, seed: int | Sequence[int] | None = None) -> Iterator[None]:
+        """Draw the segmentation of each word with probability ~ P(x)^alpha while the block lasts.
+
+        Every call of the tokenizer draws anew, and so does `encode_corpus`: encode the batches of each epoch inside the
+        block. Equal texts of one call have equal segmentations. What is drawn follows from the seed and the number of
+        the call in the block. A tokenizer that is saved in the block has no sampling, a copy of it, as for worker
+        processes, keeps it; evaluation refuses. Training scripts do all of this with `tokenizer.sampling`.
+
+        >>> tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.0, "ab": -2.5})
+        >>> with tokenizer.sampling(0.0, seed=1):
+        ...     print([tokenizer.tokenize("ab") for _ in range(4)])
+        [['a', 'b'], ['ab'], ['ab'], ['a', 'b']]
+
+        Args:
+            alpha: 1 draws from the unigram model, 0 takes all segmentations for equally probable, a large one takes
+                the best. Kudo 2018 trains with 0.1 to 0.5.
+            seed: None takes one from Python's `random`, which transformers' `set_seed` sets.
+
+        Raises:
+            ValueError: `alpha` is negative or not finite.
+        """
+        _check_alpha(alpha)
+        before = self._sampler
+        unknown = None if self.form == "bytes" else str(self.unk_token)
+        self._sampler = SegmentationSampler(self.scores, unknown, alpha, _seed(seed))
+        try:
+            yield
+        finally:
+            self._sampler = before
+
+    def sample_words(self, index: WordIndex) -> tuple[np.ndarray, np.ndarray]:
+        """Draw a segmentation for every place of the words of `index_words`; only in a block of `sampling`.
+
+        Returns:
+            The ids of the texts, text after text, int32, and (texts,) int64, the tokens of each.
+        """
+        assert self._sampler is not None
+        split = self.backend_tokenizer.pre_tokenizer.pre_tokenize_str
+        rows = [[piece for piece, _ in split(word)] for word in index.words]
+        numbers: dict[str, int] = {}
+        codes = [numbers.setdefault(piece, len(numbers)) for row in rows for piece in row]
+        sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+        places, lengths = index.expand(np.array(codes, np.int64), sizes)
+        ids, tokens = self._sampler.draw(list(numbers), places)
+        ends = np.concatenate([[0], np.cumsum(tokens)])
+        return ids, np.diff(ends[np.concatenate([[0], np.cumsum(lengths)])])
+
+    def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
+        if self._sampler is None:
+            return super()._encode_plus(*args, **kwargs)
+        with self._sampler.applied_to(self.backend_tokenizer):
+            return super()._encode_plus(*args, **kwargs)
+
+
+def _seed(seed: int | Sequence[int] | None) -> Sequence[int]:
+    if seed is None:
+        return (random.getrandbits(64),)
+    return (seed,) if isinstance(seed, int) else tuple(seed)
+
+
+def _check_alpha(alpha: float) -> None:
+    if not (math.isfinite(alpha) and alpha >= 0):
+        raise ValueError(f"alpha must be a finite number of at least 0, not {alpha}")
+
+
+def _check_options(
+    form: str,
+    max_piece_length: int,
+    seed_size: int,
+    shrinking_factor: float,
+    min_count: int,
+    options: dict[str, Any],
+) -> None:
+    _choose_unknown(form, options)
+    least = {"max_piece_length": max_piece_length, "seed_size": seed_size, "min_count": min_count}
+    for name, value in least.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
+    if not 0 < shrinking_factor < 1:
+        raise ValueError(f"shrinking_factor must be between 0 and 1, not {shrinking_factor}")
+
+
+def _choose_unknown(form: str, options: dict[str, Any]) -> None:
+    if form not in ("words", "bytes"):
+        raise ValueError(f"form is {form!r}; it must be 'words' or 'bytes'")
+    if form == "bytes" and options.get("unk_token") is not None:
+        raise ValueError("the form 'bytes' has no unk_token; leave it out")
+    if form == "words" and options.setdefault("unk_token", "<unk>") is None:
+        raise ValueError("the form 'words' needs an unk_token for unknown characters; form='bytes' has none of them")
+
+
+def _splitter(form: str) -> Any:
+    return ByteLevel(add_prefix_space=False) if form == "bytes" else Split(Regex(STRETCH), "isolated")
+
+
+def _is_own_split(split: Split) -> bool:
+    return bool(split.__getstate__() == _splitter("words").__getstate__())
+
+
+def _backend(form: str, scores: dict[str, float]) -> Tokenizer:
+    # The library reads so many digits of a file exactly, but not always all of a float64.
+    rounded = [(piece, round(score, _DIGITS)) for piece, score in scores.items()]
+    backend = Tokenizer(Unigram(rounded, unk_id=None if form == "bytes" else 0))
+    backend.pre_tokenizer = _splitter(form)
+    backend.decoder = ByteLevelDecoder() if form == "bytes" else Fuse()
+    return backend
+
+
+def _count(
+    texts: Iterable[str], form: str, min_count: int, special: set[str], progress: bool
+) -> tuple[Counter[str], list[str]]:
+    """How often each word occurs, cut at characters that get no piece; and the symbols."""
+    split = _splitter(form).pre_tokenize_str
+    counts: Counter[str] = Counter()
+    for chunk in chunk_texts(texts, progress, desc="counting words"):
+        index = index_stretches(chunk)
+        occurrences = np.bincount(index.codes, minlength=len(index.words)).tolist()
+        for stretch, count in zip(index.words, occurrences, strict=True):
+            for word, _ in split(stretch):
+                counts[word] += count
+    symbols = byte_names()
+    if form == "words":
+        characters: Counter[str] = Counter()
+        for word, count in counts.items():
+            for character in word:
+                characters[character] += count
+        symbols = sorted(x for x, count in characters.items() if count >= min_count and x not in special)
+        known = frozenset(symbols)
+        whole, counts = counts, Counter()
+        for word, count in whole.items():
+            for is_known, run in groupby(word, known.__contains__):
+                if is_known:
+                    counts["".join(run)] += count
+    if not counts:
+        raise ValueError("no words are left of the texts: give texts that are not empty, or lower min_count")
+    return counts, symbols

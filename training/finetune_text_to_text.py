@@ -1,0 +1,20 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Fine-tune an encoder-decoder on classification as text: it reads "sst2 sentence: ..." and writes "positive" (T5).
+
+    python training/finetune_text_to_text.py --task sst2 --from_pretrained FOLDER \\
+        --train_files glue/sst2/train.tsv --test_files glue/sst2/dev.tsv --output_dir OUT
+    accelerate launch training/finetune_text_to_text.py RECIPE.yaml [--name value ...] [--resume]
+
+The tasks are cola, sst2, mrpc, qqp, mnli, qnli, rte, sst3 and sst5; without files, GLUE's data are read from the Hub.
+FOLDER holds an encoder-decoder with its tokenizer, such as train_span_corruption.py leaves; without it, a new model is
+trained. What is trained serves `hf-lecture translate` and pipeline("machine-translation"). Killed at any moment, the
+same command with --resume goes on to the same weights.
+"""
+
+import sys
+
+from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.text_to_text import TextToText
+
+if __name__ == "__main__":
+    run_task(TextToText(), sys.argv[1:], __doc__)

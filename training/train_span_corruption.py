@@ -1,0 +1,18 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Pre-train an encoder-decoder as text to text by a recipe: it writes the spans that were left out of a text (T5).
+
+    accelerate launch training/train_span_corruption.py RECIPE.yaml [--name value ...] [--resume]
+    python training/train_span_corruption.py training/recipes/transformer_span_tiny.yaml --output_dir tiny
+    ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 training/train_span_corruption.py RECIPE.yaml --num_processes 2
+
+Killed at any moment, the same command with --resume goes on to the same weights. What is learned serves
+finetune_text_to_text.py.
+"""
+
+import sys
+
+from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.span_corruption import SpanCorruption
+
+if __name__ == "__main__":
+    run_task(SpanCorruption(), sys.argv[1:], __doc__)
