@@ -13,6 +13,7 @@ from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.weights import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.conversion_ngram import classes_beside
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
@@ -35,7 +36,8 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
     local_only = check_location(name)
     if is_arpa_name(name):
         _refuse_other_class(name, NGramForCausalLM.__name__, auto_class in (None, AutoModelForCausalLM), auto_class)
-        return NGramForCausalLM.from_arpa(name)
+        classes = classes_beside(name)
+        return NGramForCausalLM.from_arpa(name, classes if classes.is_file() else None)
     if Path(name).is_dir():
         refuse_outside_shards(name)
     config = AutoConfig.from_pretrained(name, local_files_only=local_only)

@@ -24,6 +24,7 @@ from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.conversion_ngram import classes_beside
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
@@ -41,12 +42,14 @@ class NGramRecipe(TextsRecipe):
     katz_k: int = setting(5, "katz discounts counts of 1 to katz_k")
     backoff_factor: float = setting(0.4, "weight of each step to a shorter context under stupid_backoff")
     prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
+    classes: int = setting(0, "n-grams of so many classes of words, found in the texts; 0: of words")
+    class_file: str = setting("", "n-grams of the classes of this file, in SRILM's format")
     tokenizer: dict[str, Any] = setting(
         {"type": "word"}, "type word, bpe, char, byte or unigram; options of its train()"
     )
 
     output_dir: str = setting("ngram", "folder of the model")
-    arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz)")
+    arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz; NAME.classes beside it)")
     name: str = setting("n-gram language model", "title of the card")
 
     def __post_init__(self) -> None:
@@ -54,6 +57,8 @@ class NGramRecipe(TextsRecipe):
         for name in ("output_dir", "name"):
             if not getattr(self, name):
                 raise ValueError(f"recipe: {name} is empty; give one")
+        if self.classes and self.class_file:
+            raise ValueError("recipe: classes and class_file are both given; leave one out")
         if self.arpa and self.smoothing == "stupid_backoff":
             raise ValueError("recipe: an ARPA file holds probabilities, and stupid_backoff has none; leave arpa out")
 
@@ -77,6 +82,7 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
         katz_k=recipe.katz_k,
         backoff_factor=recipe.backoff_factor,
         prune=recipe.prune,
+        classes=recipe.class_file or recipe.classes or None,
         held_out=read_part_texts(recipe, "validation") if recipe.smoothing == "jelinek_mercer" else None,
     )
     seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - begin_cpu
@@ -136,7 +142,7 @@ def main(arguments: list[str]) -> None:
             write_facts(folder, facts)
             write_card(folder, facts)
     if recipe.arpa:
-        model.save_arpa(recipe.arpa, tokenizer)
+        model.save_arpa(recipe.arpa, tokenizer, classes_beside(recipe.arpa) if model.word_classes() else None)
     print(f"saved in {recipe.output_dir}")
 
 

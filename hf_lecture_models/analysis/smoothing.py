@@ -98,6 +98,8 @@ def group_words(model: Any, tokenizer: Any, context: Sequence[str]) -> list[Word
 
 def _followers(model: NGramForCausalLM, context: torch.Tensor) -> np.ndarray:
     """(vocab,) bool: the words that are stored after a context of one word or more."""
+    if model.word_classes() is not None:
+        raise ValueError("the model is of classes of words, which are not shown; name one of words")
     tables, after = model.tables(), np.zeros(model.config.vocab_size, bool)
     starts = torch.arange(len(context), device=context.device) == 0
     index = int(model.trie.contexts(context, starts)[len(context) - 1][-1])

@@ -7,6 +7,7 @@ from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, save_arpa
 from hf_lecture_models.models.ngram.estimation_ngram import fit
+from hf_lecture_models.models.ngram.interpolation_ngram import interpolate
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
 __all__ = ["NGramConfig", "NGramForCausalLM"]
@@ -15,6 +16,7 @@ __all__ = ["NGramConfig", "NGramForCausalLM"]
 # signatures that the class declares.
 setattr(NGramForCausalLM, "fit", classmethod(fit))  # noqa: B010
 setattr(NGramForCausalLM, "from_arpa", classmethod(from_arpa))  # noqa: B010
+setattr(NGramForCausalLM, "interpolate", classmethod(interpolate))  # noqa: B010
 setattr(NGramForCausalLM, "save_arpa", save_arpa)  # noqa: B010
 
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

@@ -3,6 +3,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 from huggingface_hub.dataclasses import strict
 
@@ -15,10 +16,13 @@ SMOOTHINGS = (
     "absolute_discounting",
     "kneser_ney",
     "modified_kneser_ney",
+    "pitman_yor",
     "good_turing",
     "katz",
     "stupid_backoff",
 )
+
+VOCABULARY_FIELDS = ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id")
 
 # 0.4 terabytes of tables: whoever asks for more has a damaged file.
 LARGEST_TABLES = 2**35
@@ -39,11 +43,16 @@ class NGramConfig(LectureConfig):
         prune: per order, n-grams that occurred at most so often are not stored; the last value holds for all higher
             orders (as `lmplz --prune`). None stores all.
         discounts: estimated: what was subtracted from the counts of each order, one number (absolute discounting,
-            Kneser-Ney) or three (modified Kneser-Ney: from counts of 1, 2, 3 and more).
+            Kneser-Ney, Pitman-Yor) or three (modified Kneser-Ney: from counts of 1, 2, 3 and more).
+        strengths: estimated: how much each order trusts the shorter contexts beside the discount (Pitman-Yor).
         discount_ratios: estimated: for each order, what counts of 1, 2, 3 ... were multiplied by (Katz: up to `katz_k`;
             Good-Turing multiplies all counts, and the first ten ratios stand here).
         interpolation_weights: estimated: the weight of each order against the shorter ones (Jelinek-Mercer).
+        num_classes: classes of words that the n-grams are of, `<s>` and the like, each alone in its class, included;
+            None is a model of words.
         table_sizes: number of stored n-grams of each order; None is a model that has not been fitted.
+        components: of an interpolation of models (`NGramForCausalLM.interpolate`): of each the fields above.
+        mixture_weights: estimated: the weight of each of these models.
         bos_token_id: `<s>`, context only: its probability is 0.
         eos_token_id: `</s>`, an event like any word.
         pad_token_id: `<pad>`, neither event nor context.
@@ -55,8 +64,13 @@ class NGramConfig(LectureConfig):
 
     model_type = "lecture_ngram"
     allowed_values = {"smoothing": (*SMOOTHINGS, None)}
-    positive_fields = ("vocab_size", "order", "katz_k")
-    largest_values = {**LectureConfig.largest_values, "order": 64, "vocab_size": 2**31 - 1, "katz_k": 10_000}
+    positive_fields = ("vocab_size", "order", "katz_k", "num_classes")
+    largest_values = {
+        **LectureConfig.largest_values,
+        "order": 64,
+        "katz_k": 10_000,
+        **dict.fromkeys(("vocab_size", "num_classes"), 2**31 - 1),
+    }
 
     vocab_size: int = 1000
     order: int = 5
@@ -66,9 +80,13 @@ class NGramConfig(LectureConfig):
     backoff_factor: float | int = 0.4
     prune: list[int] | None = None
     discounts: list[list[float]] | None = None
+    strengths: list[float] | None = None
     discount_ratios: list[list[float]] | None = None
     interpolation_weights: list[float] | None = None
+    num_classes: int | None = None
     table_sizes: list[int] | None = None
+    components: list[dict[str, Any]] | None = None
+    mixture_weights: list[float] | None = None
     bos_token_id: int | None = None
     eos_token_id: int | None = None
     pad_token_id: int | None = None
@@ -84,11 +102,19 @@ class NGramConfig(LectureConfig):
             )
         if len(self.non_events) >= self.vocab_size:
             raise ValueError(f"NGramConfig.vocab_size is {self.vocab_size}; beside <s> and <pad> there must be a word")
+        if self.num_classes is not None and not bool(self.non_events) < self.num_classes <= self.vocab_size:
+            raise ValueError(
+                f"NGramConfig.num_classes is {self.num_classes}; there can be as many as words, "
+                f"vocab_size={self.vocab_size}, and beside that of <s> and <pad> there must be one"
+            )
         self._check_estimates("discounts", self.discounts, largest=3)
+        strengths = self.strengths
+        self._check_estimates("strengths", None if strengths is None else [[s] for s in strengths], largest=2**31)
         self._check_estimates("discount_ratios", self.discount_ratios, largest=2)
         weights = self.interpolation_weights
         self._check_estimates("interpolation_weights", None if weights is None else [[w] for w in weights], largest=1)
         self._check_table_sizes(self.table_sizes)
+        self._check_mixture()
 
     def _check_number(self, name: str, value: float) -> None:
         super()._check_number(name, value)
@@ -108,19 +134,50 @@ class NGramConfig(LectureConfig):
         if sizes is not None:
             if sum(sizes) > LARGEST_TABLES:
                 raise ValueError(f"NGramConfig.table_sizes: more than {LARGEST_TABLES} n-grams are not allowed")
-            if len(sizes) != self.order or sizes[0] != self.vocab_size:
+            if len(sizes) != self.order or sizes[0] != self.units:
                 raise ValueError(
-                    f"NGramConfig.table_sizes is {sizes}; it must be {self.order} numbers, one for each order, "
-                    f"the first of them vocab_size={self.vocab_size}"
+                    f"NGramConfig.table_sizes is {sizes}; it must be {self.order} numbers, one for each order, the "
+                    f"first of them {'vocab_size' if self.num_classes is None else 'num_classes'}={self.units}"
                 )
             for n, (shorter, longer) in enumerate(pairwise(sizes), 2):
-                if not 0 <= longer <= shorter * self.vocab_size < 2**63:
+                if not 0 <= longer <= shorter * self.units < 2**63:
                     raise ValueError(f"NGramConfig.table_sizes: there cannot be {longer} different {n}-grams")
+
+    def _check_mixture(self) -> None:
+        weights, components = self.mixture_weights or [], self.components or []
+        if len(components) != len(weights) or (weights and not math.isclose(sum(weights), 1, rel_tol=1e-6)):
+            raise ValueError("NGramConfig.mixture_weights: one weight belongs to each component, together 1")
+        if weights and not (min(weights) > 0 and self.table_sizes is self.num_classes is None):
+            raise ValueError(
+                "NGramConfig.mixture_weights: weights are positive, and classes and tables those of the components"
+            )
+        try:
+            configs = self.component_configs
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"NGramConfig.components: {error}") from error
+        if any(one.order > self.order or one.components for one in configs):
+            raise ValueError("NGramConfig.components: a component is of a higher order, or has components itself")
+
+    def how_estimated(self) -> dict[str, Any]:
+        """All fields of this class but the vocabulary, and what tables and models belong to it."""
+        others = {*VOCABULARY_FIELDS, "num_classes", "table_sizes", "components", "mixture_weights"}
+        return {name: getattr(self, name) for name in vars(NGramConfig)["__annotations__"] if name not in others}
+
+    @property
+    def component_configs(self) -> list["NGramConfig"]:
+        """The configurations of the interpolated models."""
+        same = {name: getattr(self, name) for name in VOCABULARY_FIELDS}
+        return [NGramConfig(**{**one, **same}) for one in self.components or []]
+
+    @property
+    def units(self) -> int:
+        """What the n-grams are made of: the number of classes, else of words."""
+        return self.num_classes or self.vocab_size
 
     @property
     def sizes(self) -> list[int]:
         """`table_sizes`, or those of a model that has not been fitted."""
-        return self.table_sizes or [self.vocab_size] + [0] * (self.order - 1)
+        return self.table_sizes or [self.units] + [0] * (self.order - 1)
 
     @property
     def is_distribution(self) -> bool:

@@ -8,24 +8,37 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from transformers import AutoTokenizer
 
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.layers.ngram_classes import WordClasses
 from hf_lecture_models.models.ngram.arpa_format_ngram import BEGIN, END, PADDING, UNKNOWN
 from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa
 from hf_lecture_models.models.ngram.arpa_writer_ngram import check_size, write_arpa
-from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.classes_ngram import (
+    class_names,
+    read_classes,
+    special_tokens,
+    word_classes,
+    write_classes,
+)
+from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.fst_writer_ngram import write_fst
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 _Path = str | os.PathLike[str]
+_MARKS = (UNKNOWN, BEGIN, END, PADDING)
 
 
-def from_arpa(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
+def from_arpa(
+    cls: type[NGramForCausalLM], path: _Path, classes: _Path | None = None
+) -> tuple[NGramForCausalLM, WordTokenizer]:
     """Read an ARPA file, plain or gzip: `NGramForCausalLM.from_arpa(path)`.
 
     >>> import tempfile
@@ -40,14 +53,16 @@ def from_arpa(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalL
     Args:
         cls: NGramForCausalLM.
         path: the file.
+        classes: where n-grams are of classes, the file of their words (`classes_ngram.py`).
 
     Returns:
         The model and a tokenizer of its words, which refuses unknown ones where the file has no ``<unk>``.
 
     Raises:
-        OSError, ValueError: as `read_arpa`.
+        OSError, ValueError: as `read_arpa` and `read_classes`; ValueError: the two files do not belong together.
     """
     words, tables = read_arpa(path)
+    words, of_words = (words, None) if classes is None else _words_of_classes(words, path, classes)
     unknown = UNKNOWN if words[0] == UNKNOWN else None
     ordinary = words[1:-3] if unknown else words[:-3]
     lost = [word for word in ordinary if word.split() != [word]]
@@ -58,37 +73,67 @@ def from_arpa(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalL
             stacklevel=2,
         )
     tokenizer = WordTokenizer.from_words(ordinary, unk_token=unknown)
-    config = NGramConfig(
-        order=tables.order,
-        smoothing=None,  # the file does not say
-        vocab_size=tables.vocab_size,
-        table_sizes=tables.sizes,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-        unk_token_id=tokenizer.unk_token_id,
-    )
-    return cls.from_tables(tables, config), tokenizer
+    config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
+    return cls.from_tables(tables, config, of_words), tokenizer
 
 
-def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any) -> None:
+def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tuple[list[str], WordClasses]:
+    """The words behind the unigrams of an ARPA file, some of which name classes, in the order of `read_arpa`."""
+    file = read_classes(classes_path)
+    index = {unit: i for i, unit in enumerate(units)}
+    if lacking := [name for name in file.names if name not in index]:
+        raise ValueError(
+            f"{path} has no class {lacking[0]!r}, which {classes_path} has; give the file that belongs to it"
+        )
+    names = set(file.names)
+    alone = {unit: i for unit, i in index.items() if unit not in names}
+    if doubles := alone.keys() & file.class_of.keys():
+        raise ValueError(f"{min(doubles)!r} is a word of {path} and in a class of {classes_path}; keep one of them")
+    marks = units[-3:]
+    words = [word for word in (*alone, *file.class_of) if word not in (UNKNOWN, *marks)]
+    words = [*([UNKNOWN] if UNKNOWN in alone or UNKNOWN in file.class_of else []), *words, *marks]
+    numbers = {word: index[file.names[number]] for word, number in file.class_of.items()}
+    return words, word_classes(words, replace(file, class_of=numbers), alone)
+
+
+def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Path | None = None) -> None:
     """Write the model as an ARPA file: `model.save_arpa(path, tokenizer)`; gzip if the name ends in ``.gz``.
 
     The tokenizer's beginning, end, unknown and padding tokens are written as ARPA names them, all others as they are
-    spelled in its vocabulary.
+    spelled in its vocabulary. Of a model of classes, the file has the n-grams of classes, and `classes` is the path of
+    a second file, with the words of each.
 
     Raises:
         OSError: the file cannot be written; what stood there is untouched.
-        ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; or the model
-            is of stupid back-off, which an ARPA file cannot hold.
+        ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; the model is
+            of stupid back-off, which an ARPA file cannot hold; or `classes` is missing for a model of classes, or given
+            for another.
     """
+    of_words = self.word_classes()
+    if (of_words is None) != (classes is None):
+        rule = "is of words: leave classes out" if of_words is None else "is of classes: give classes, a second path"
+        raise ValueError(f"the model {rule}; an ARPA file has no place for what words a class has")
     words = _words_for_file(self, tokenizer)
     ids = {PADDING: self.config.pad_token_id, END: self.config.eos_token_id, BEGIN: self.config.bos_token_id}
     ids |= {UNKNOWN: tokenizer.unk_token_id} if tokenizer.unk_token_id not in ids.values() else {}
     for name, index in ids.items():
         if index is not None:
             words[index] = name
+    if of_words is not None and classes is not None:
+        special = [index for index in special_tokens(self.config) if words[index] in _MARKS]
+        names = class_names(of_words, words, special)
+        write_classes(classes, of_words, words, names)
+        words = names
     write_arpa(self.tables(), words, path)
+
+
+def classes_beside(path: _Path) -> Path:
+    """Where the words of the classes stand whose n-grams are in an ARPA file.
+
+    >>> classes_beside("lm.arpa.gz").name
+    'lm.arpa.gz.classes'
+    """
+    return Path(f"{os.fspath(path)}.classes")
 
 
 def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int, int]:
@@ -96,8 +141,10 @@ def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int,
 
     Raises:
         OSError: a file cannot be written.
-        ValueError: as `save_arpa`; or a token cannot be a symbol.
+        ValueError: as `save_arpa`; a token cannot be a symbol, or the model is of classes of words.
     """
+    if model.word_classes() is not None:
+        raise ValueError("the model is of classes of words, and the machine would read classes; write an ARPA file")
     words: list[str | None] = [*_words_for_file(model, tokenizer)]
     config = model.config
     begin, end = config.bos_token_id, config.eos_token_id
@@ -130,8 +177,12 @@ def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
 
 
 def convert_from_arpa(path: _Path, folder: _Path) -> list[int]:
-    """Write a model folder with its tokenizer from an ARPA file; return the number of n-grams of each order."""
-    model, tokenizer = NGramForCausalLM.from_arpa(path)
+    """Write a model folder with its tokenizer from an ARPA file; return the number of n-grams of each order.
+
+    Where a file NAME.classes stands beside it, the n-grams are of these classes.
+    """
+    classes = classes_beside(path)
+    model, tokenizer = NGramForCausalLM.from_arpa(path, classes if classes.is_file() else None)
     with staged_folder(folder) as stage:
         model.save_pretrained(stage)
         tokenizer.save_pretrained(stage)
@@ -139,7 +190,11 @@ def convert_from_arpa(path: _Path, folder: _Path) -> list[int]:
 
 
 def convert_to_arpa(folder: _Path, path: _Path) -> list[int]:
-    """Write an ARPA file from a model folder with a tokenizer; return the number of n-grams of each order."""
+    """Write an ARPA file from a model folder with a tokenizer; return the number of n-grams of each order.
+
+    Of a class-based model, the words of the classes are written beside it, as NAME.classes.
+    """
     model = NGramForCausalLM.from_pretrained(folder)
-    model.save_arpa(path, AutoTokenizer.from_pretrained(folder))
+    classes = None if model.word_classes() is None else classes_beside(path)
+    model.save_arpa(path, AutoTokenizer.from_pretrained(folder), classes)
     return model.config.sizes

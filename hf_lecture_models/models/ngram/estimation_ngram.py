@@ -9,6 +9,7 @@ keys of `NGramTrie`): one sort per order gives the table, the counts and the num
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from hf_lecture_models.layers.ngram_classes import WordClasses
+from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.ngram.classes_ngram import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.smoothing_ngram import NGramCounts, held_out_events, smooth
@@ -43,6 +47,7 @@ def fit(
     prune: list[int] | None = None,
     katz_k: int = 5,
     backoff_factor: float = 0.4,
+    classes: int | str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> NGramForCausalLM:
     """Estimate an n-gram model.
@@ -60,21 +65,20 @@ def fit(
         alpha, katz_k, backoff_factor: for add-alpha, Katz, stupid back-off; see `NGramConfig`.
         held_out: for Jelinek-Mercer, whose weights are those that make these texts most probable; given as `texts` is.
         prune: thresholds per order; n-grams that occur at most so often are dropped, as by `lmplz --prune`.
+        classes: for n-grams of word classes: how many to find, or a file of them (`classes_ngram.py`).
         progress: show progress bars on a terminal.
 
     Raises:
-        ValueError: an argument is not allowed or missing, no text has `order` words, or the tokenizer marks no ends.
-        OSError: the file cannot be read.
+        ValueError: an argument is impossible or missing, no text has `order` words, or the tokenizer marks no ends.
+        OSError: a file cannot be read.
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     _check_smoothing(config, held_out)
-    corpus = encode_corpus(tokenizer, _texts(texts), progress=progress)
-    ids_and_lengths = None
-    if smoothing == "jelinek_mercer" and held_out is not None:
-        other = encode_corpus(tokenizer, _texts(held_out), progress=progress, desc="encoding held-out texts")
-        ids_and_lengths = other.ids, other.lengths
-    return fit_ids(corpus.ids, corpus.lengths, config, ids_and_lengths, progress=progress, model_class=cls)
+    known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
+    other = held_out if smoothing == "jelinek_mercer" else None
+    pair = None if other is None else read_corpus(tokenizer, other, progress, "encoding held-out texts")
+    return fit_ids(*read_corpus(tokenizer, texts, progress), config, pair, known, progress, cls)
 
 
 def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
@@ -95,6 +99,7 @@ def fit_ids(
     lengths: np.ndarray,
     config: NGramConfig,
     held_out: tuple[np.ndarray, np.ndarray] | None = None,
+    classes: int | WordClasses | None = None,
     progress: bool = False,
     model_class: type[NGramForCausalLM] = NGramForCausalLM,
 ) -> NGramForCausalLM:
@@ -105,6 +110,7 @@ def fit_ids(
         lengths: (texts,) number of tokens in each text.
         config: order, smoothing and its options, vocabulary size, token ids; estimated values are written into it.
         held_out: ids and lengths of held-out texts, for Jelinek-Mercer.
+        classes: as `fit`, or the classes themselves.
         progress: show a progress bar on a terminal.
         model_class: what to build.
 
@@ -119,16 +125,47 @@ def fit_ids(
             f"the corpus is shorter than the order: its longest text has {longest} tokens with <s> and </s>, "
             f"no {config.order}-gram; give longer texts or order={longest} at most"
         )
+    other = None
+    if config.smoothing == "jelinek_mercer" and held_out is not None:
+        if not len(held_out[1]):
+            raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
+        other = make_stream(*held_out, config)
+    if classes is None:
+        return model_class.from_tables(_estimate(stream, other, config, progress), config)
+    if isinstance(classes, int):
+        classes = find_classes(stream.words, stream.places, config, classes, progress)
+    return _fit_classes(stream, other, config, classes, progress, model_class)
+
+
+def _fit_classes(
+    stream: Stream,
+    other: Stream | None,
+    config: NGramConfig,
+    classes: WordClasses,
+    progress: bool,
+    model_class: type[NGramForCausalLM],
+) -> NGramForCausalLM:
+    """Estimate the n-grams of classes as those of words, in texts whose words are the classes."""
+    if len(classes.class_of) != config.vocab_size:
+        raise ValueError(f"classes of {len(classes.class_of)} words, but vocab_size is {config.vocab_size}")
+    stream = Stream(classes.class_of[stream.words], stream.places)
+    other = None if other is None else Stream(classes.class_of[other.words], other.places)
+    config_inside = config_of_classes(config, classes)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "1-grams that occur")  # rarely: classes are all frequent, and should be
+        tables = _estimate(stream, other, config_inside, progress)
+    for name, estimated in config_inside.how_estimated().items():
+        setattr(config, name, estimated)
+    return model_class.from_tables(tables, config, classes)
+
+
+def _estimate(stream: Stream, held_out: Stream | None, config: NGramConfig, progress: bool) -> NGramTables:
     with tqdm(total=2 * config.order, desc="counting, smoothing", disable=None if progress else True) as bar:
         counts = count_ngrams(stream, config, bar)
         events = None
-        if config.smoothing == "jelinek_mercer" and held_out is not None:
-            if not len(held_out[1]):
-                raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
-            other = make_stream(*held_out, config)
-            events = held_out_events(counts, other.words, other.places, config)
-        tables = smooth(counts, config, events, bar)
-    return model_class.from_tables(tables, config)
+        if held_out is not None:
+            events = held_out_events(counts, held_out.words, held_out.places, config)
+        return smooth(counts, config, events, bar)
 
 
 def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> Stream:
@@ -190,6 +227,14 @@ def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
         raise ValueError(
             "smoothing='jelinek_mercer' needs held_out: texts, apart from the others, to set its weights by"
         )
+
+
+def read_corpus(
+    tokenizer: Any, texts: Iterable[str] | str | os.PathLike[str], progress: bool, desc: str = "encoding"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ids of texts, which are given as to `fit`, and the length of each text."""
+    corpus = encode_corpus(tokenizer, _texts(texts), progress=progress, desc=desc)
+    return corpus.ids, corpus.lengths
 
 
 def _texts(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[str]:

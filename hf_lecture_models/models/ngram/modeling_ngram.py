@@ -18,7 +18,8 @@ of ARPA files: p*(hw) = P(w | h) for each stored hw, and bow(h) = gamma(h) for e
     P(w | h) = p*(hw)  if hw is stored,  else  bow(h) P(w | h')
 
 so there is one look-up, in the sorted tables of `NGramTrie`. Stupid back-off has one weight for all h, stored or not,
-and scores in place of P: it ranks, and is refused where a distribution is needed.
+and scores in place of P: it ranks, and is refused where a distribution is needed. In a class-based model (P. F. Brown
+et al., Class-Based n-gram Models of Natural Language, 1992) tables are over classes: P(w | h) = P(w | c) P(c | c_h).
 
 Deviations:
     - Slide (1) leaves the end of a text out; here `</s>` is an event, so the probabilities of all texts sum to 1.
@@ -30,8 +31,6 @@ Deviations:
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -46,9 +45,9 @@ from transformers.utils.generic import can_return_tuple
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, scored_positions, token_ids
-from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.modeling_ngram_tables import NGramTableMethods, new_trie, tries_of
 
 # The first two are `generate()`'s, which asks for a cache where there is none.
 _KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})
@@ -66,7 +65,7 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     config: NGramConfig
     config_class = NGramConfig
     base_model_prefix = "ngram"
-    _no_split_modules = ["NGramTrie"]
+    _no_split_modules = ["NGramTrie", "ClassNGramTrie"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.
     _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
 
@@ -95,7 +94,7 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         try:
-            model.trie.tables().check()
+            model.check_tables()
         except ValueError as error:
             raise ValueError(f"the checkpoint {pretrained_model_name_or_path}: {error}") from error
         return loaded
@@ -104,12 +103,12 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
         if isinstance(module, NGramTrie):
-            fresh = NGramTrie(module.vocab_size, module.sizes, self.config.non_events)
-            for name, value in fresh.named_buffers():
+            of = [trie is module for trie in tries_of(self.trie)].index(True)
+            for name, value in tries_of(new_trie(self.config))[of].named_buffers():
                 init.copy_(module.get_buffer(name), value)
 
 
-class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
+class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin):
     """An n-gram language model. `NGramForCausalLM.fit` estimates one; a new one is uniform over the events.
 
     >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))  # not estimated yet: every word is as probable
@@ -119,7 +118,7 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
 
     def __init__(self, config: NGramConfig) -> None:
         super().__init__(config)
-        self.trie = NGramTrie(config.vocab_size, config.sizes, config.non_events)
+        self.trie = new_trie(config)
         self.post_init()
 
     @can_return_tuple
@@ -231,61 +230,6 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):
                 "an n-gram model has words of probability 0"
             )
         return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
-
-    @classmethod
-    def from_tables(cls, tables: NGramTables, config: NGramConfig) -> NGramForCausalLM:
-        """A model of these tables, whose sizes are written into `config`.
-
-        Raises:
-            ValueError: the tables are damaged, or do not fit the configuration.
-        """
-        tables.check()
-        if (tables.order, tables.vocab_size) != (config.order, config.vocab_size):
-            raise ValueError(
-                f"tables of order {tables.order} over {tables.vocab_size} words do not fit a configuration "
-                f"of order {config.order} over {config.vocab_size}"
-            )
-        config.table_sizes = tables.sizes
-        with torch.device("meta"):
-            model = cls(config)
-        model.trie.load_tables(tables)
-        return model.eval()
-
-    def tables(self) -> NGramTables:
-        """The tables as numpy arrays; on the CPU they share memory with the model."""
-        return self.trie.tables()
-
-    @classmethod
-    def fit(
-        cls,
-        texts: Iterable[str] | str | os.PathLike[str],
-        tokenizer: Any,
-        order: int = 5,
-        smoothing: str = "modified_kneser_ney",
-        alpha: float = 1.0,
-        held_out: Iterable[str] | str | os.PathLike[str] | None = None,
-        prune: list[int] | None = None,
-        katz_k: int = 5,
-        backoff_factor: float = 0.4,
-        progress: bool = True,
-    ) -> NGramForCausalLM:
-        """Estimate a model from texts; see `hf_lecture_models.models.ngram.estimation_ngram.fit`."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("fit"))
-
-    @classmethod
-    def from_arpa(cls, path: str | os.PathLike[str]) -> tuple[NGramForCausalLM, Any]:
-        """Read an ARPA file, gzip-compressed or not; returns the model and its tokenizer."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_arpa"))
-
-    def save_arpa(self, path: str | os.PathLike[str], tokenizer: Any) -> None:
-        """Write an ARPA file, gzip-compressed if its name ends in `.gz`."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("save_arpa"))
-
-
-_NEEDS_THE_PACKAGE = (
-    "NGramForCausalLM.{} needs the package: `pip install hf-lecture-models`, then `import hf_lecture_models`; "
-    "this copy of the model was loaded from a repository's own code"
-)
 
 
 def _row_starts(real: Tensor) -> Tensor:

@@ -16,6 +16,8 @@ D a discount:
     Kneser-Ney            the same, but below the highest order c(hw) is the number of different words before hw (1995)
     modified Kneser-Ney   and D depends on c: D_k = k - (k+1) Y n_{k+1} / n_k for k = 1, 2, 3 and more,
                           Y = n_1 / (n_1 + 2 n_2) (Chen and Goodman 1999)
+    Pitman-Yor            as Kneser-Ney, but D, and how many customers stand for c(hw), are sampled (Teh 2006;
+                          `pitman_yor_ngram.py`)
 
 Smoothings that back off ask the shorter context only about words that were not seen after h; `back_off_ngram.py` has
 their discounts d, by which counts are multiplied:
@@ -44,6 +46,7 @@ from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.ngram_trie import find
 from hf_lecture_models.models.ngram.back_off_ngram import DiscountRatios, back_off, fit_ratios
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.pitman_yor_ngram import interpolate_shares, sample
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 MIN_WEIGHT = 1e-4
@@ -72,17 +75,22 @@ def smooth(
 ) -> NGramTables:
     """Compute p and back-off weight of each n-gram that is kept; discounts or weights are written into `config`."""
     config.interpolation_weights = None if held_out is None else fit_weights(held_out, _events(config))
-    config.discounts, config.discount_ratios = None, None
+    config.discounts = config.discount_ratios = config.strengths = None
     used = [_counts_used(counts, n, config) for n in range(1, config.order + 1)]
     if config.smoothing in ("absolute_discounting", "kneser_ney", "modified_kneser_ney"):
         config.discounts = [_discounts(c, n, config) for n, c in enumerate(used, 1)]
     ratios = _fit_all_ratios(used, config)
+    sampled = sample(counts, config.vocab_size, _events(config), bar) if config.smoothing == "pitman_yor" else None
+    if sampled is not None:
+        config.discounts, config.strengths = [[d] for d in sampled.discounts], sampled.strengths
     kept = [_kept(c, n, config) for n, c in enumerate(counts, 1)]
     tables = NGramTables(config.vocab_size, _renumbered(counts, kept, config.vocab_size), [], [])
     lower = np.full(config.vocab_size, 1 / _events(config))
     lower[config.non_events] = 0
     for n in range(1, config.order + 1):
-        if ratios:
+        if sampled is not None:
+            probs, gammas = _from_shares(counts, n, sampled.shares[n - 1], kept[n - 1], lower)
+        elif ratios:
             probs, gammas = _back_off(counts, n, ratios[n - 1], kept[n - 1], lower, config)
         else:
             probs, gammas = _interpolate(counts, n, used[n - 1], kept[n - 1], lower, config)
@@ -122,6 +130,16 @@ def _interpolate(
     gammas = np.divide(left, totals, out=np.ones(contexts), where=totals > 0)
     scale = np.divide(1, totals, out=np.zeros(contexts), where=totals > 0)
     return numerators * scale[prefixes] + gammas[prefixes] * lower[entry.suffixes], gammas
+
+
+def _from_shares(
+    counts: list[NGramCounts], n: int, shares: np.ndarray, kept: np.ndarray | slice, lower: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `_interpolate`, for Pitman-Yor."""
+    entry, contexts = counts[n - 1], len(counts[n - 2].keys) if n > 1 else 1
+    if not isinstance(kept, slice):
+        shares = np.where(kept, shares, 0)
+    return interpolate_shares(shares, entry.keys // len(counts[0].keys), contexts, lower[entry.suffixes])
 
 
 def _back_off(

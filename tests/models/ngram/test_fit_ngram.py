@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from training.fit_ngram import main
 
@@ -35,6 +36,13 @@ def test_fields_are_overridden_by_name(tmp_path):
     config = AutoModelForCausalLM.from_pretrained(tmp_path).config
     assert (config.order, config.smoothing, config.prune) == (2, "jelinek_mercer", [0, 1])
     assert len(config.interpolation_weights) == 2
+
+
+def test_classes_are_found_and_written(tmp_path):
+    main([str(RECIPE), "--output_dir", str(tmp_path / "out"), "--classes", "8", "--arpa", str(tmp_path / "lm.arpa")])
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "out").config.num_classes == 12
+    model, _ = load_model(str(tmp_path / "lm.arpa"))  # with lm.arpa.classes, which stands beside it
+    assert model.config.num_classes == 12
 
 
 def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
@@ -64,6 +72,8 @@ def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
         (["--name", "5"], "name must be str, not 5"),
         (["--output_dir", ""], "output_dir is empty; give one"),
         (["--name", ""], "name is empty; give one"),
+        (["--classes", "1000"], "classes is 1000; the texts have 33 different words"),
+        (["--classes", "5", "--class_file", "x"], "classes and class_file are both given; leave one out"),
         (["--smoothing", "katz", "--katz_k", "0"], "katz_k is 0"),
         (["--smoothing", "stupid_backoff", "--arpa", "lm.arpa"], "stupid_backoff has none; leave arpa out"),
     ],

@@ -1,0 +1,56 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Linear interpolation of n-gram models: P(w | h) = sum_i weight_i P_i(w | h)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hf_lecture_models.layers.ngram_trie import NGramTrie
+
+
+class NGramMixture(nn.Module):
+    """As `NGramTrie` to its callers; contexts are those of the first model, then of the second, and so on.
+
+    >>> mixture = NGramMixture([NGramTrie(2, [2]), NGramTrie(4, [4])], [0.5, 0.5])
+    >>> mixture.log_probs([], torch.tensor([1])).exp()
+    tensor([0.3750])
+    """
+
+    def __init__(self, tries: Sequence[NGramTrie], weights: Sequence[float]) -> None:
+        super().__init__()
+        self.tries: Any = nn.ModuleList(tries)  # a type checker takes its items for modules without methods
+        self.log_weights = [math.log(weight) for weight in weights]
+
+    def contexts(self, words: Tensor, starts: Tensor) -> list[Tensor]:
+        """Indices of the n-grams, n = 1 to order-1, that end at each word of a stream, for each model."""
+        return [context for trie in self.tries for context in trie.contexts(words, starts)]
+
+    def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Natural log p of each word of a stream given those before it in its row, and the length of its n-gram."""
+        found = [trie.score(words, starts) for trie in self.tries]
+        return self._mixed([scores for scores, _ in found]), torch.stack([lengths for _, lengths in found]).amax(0)
+
+    def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:
+        """Natural log p of each word after its contexts, (words,) each."""
+        return self._mixed([trie.log_probs(own, words) for trie, own in self._with_contexts(contexts)])
+
+    def distributions(self, contexts: list[Tensor], rows: int) -> Tensor:
+        """Natural log p of every word, (rows, vocab), after contexts of (rows,) each."""
+        return self._mixed([trie.distributions(own, rows) for trie, own in self._with_contexts(contexts)])
+
+    def _with_contexts(self, contexts: list[Tensor]) -> list[tuple[NGramTrie, list[Tensor]]]:
+        remaining, found = iter(contexts), []
+        for trie in self.tries:
+            found.append((trie, [next(remaining) for _ in range(trie.order - 1)]))
+        return found
+
+    def _mixed(self, log_probs: list[Tensor]) -> Tensor:
+        mixed = log_probs[0] + self.log_weights[0]
+        for other, log_weight in zip(log_probs[1:], self.log_weights[1:], strict=True):
+            mixed = torch.logaddexp(mixed, other + log_weight)
+        return mixed

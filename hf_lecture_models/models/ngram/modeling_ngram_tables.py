@@ -1,0 +1,123 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""What goes into the tables of an n-gram model and comes out of them; `modeling_ngram.py` computes with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import torch
+
+from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
+from hf_lecture_models.layers.ngram_mixture import NGramMixture
+from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.layers.ngram_trie import NGramTrie
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+
+_Texts = Iterable[str] | str | os.PathLike[str]
+_Path = str | os.PathLike[str]
+
+
+def new_trie(config: NGramConfig) -> Any:
+    """The look-up that a configuration describes: over words, over classes of words, or of several models."""
+    if config.mixture_weights is not None:
+        return NGramMixture([new_trie(one) for one in config.component_configs], config.mixture_weights)
+    if config.num_classes is not None:
+        return ClassNGramTrie(config.vocab_size, config.num_classes, config.sizes, config.non_events)
+    return NGramTrie(config.vocab_size, config.sizes, config.non_events)
+
+
+def tries_of(trie: Any) -> list[NGramTrie]:
+    """The tables and look-up of a model, or of each that it interpolates."""
+    return list(trie.tries) if isinstance(trie, NGramMixture) else [trie]
+
+
+class NGramTableMethods:
+    """The methods of `NGramForCausalLM` that make a model of tables, or give them out."""
+
+    config: Any  # NGramConfig
+    trie: Any  # NGramTrie, ClassNGramTrie or NGramMixture
+
+    @classmethod
+    def from_tables(cls, tables: NGramTables, config: NGramConfig, classes: WordClasses | None = None) -> Self:
+        """A model of these tables, whose sizes are written into `config`; with `classes`, the tables are over them.
+
+        Raises:
+            ValueError: the tables are damaged, or do not fit the configuration.
+        """
+        tables.check()
+        words = tables.vocab_size if classes is None else len(classes.check().class_of)
+        config.num_classes = None if classes is None else classes.num_classes
+        if (tables.order, tables.vocab_size, words) != (config.order, config.units, config.vocab_size):
+            raise ValueError(
+                f"tables of order {tables.order} over {tables.vocab_size} {'words' if classes is None else 'classes'} "
+                f"of {words} words do not fit a configuration of order {config.order} over {config.vocab_size}"
+            )
+        config.table_sizes = tables.sizes
+        with torch.device("meta"):
+            model: Any = cls(config)  # type: ignore[call-arg]
+        model.trie.load_tables(tables)
+        if classes is not None:
+            model.trie.load_classes(classes)
+        return model.eval()
+
+    def check_tables(self) -> None:
+        """Raise a ValueError that names the damaged table, if there is one."""
+        for trie in tries_of(self.trie):
+            trie.tables().check()
+            if isinstance(trie, ClassNGramTrie):
+                trie.word_classes().check()
+
+    def tables(self) -> NGramTables:
+        """The tables as numpy arrays; on the CPU they share memory with the model.
+
+        Raises:
+            ValueError: the model is an interpolation of several.
+        """
+        if isinstance(self.trie, NGramMixture):
+            rule = f"the model interpolates {len(self.trie.tries)} models, each with tables of its own"
+            raise ValueError(f"{rule}; take those that it was made of, one by one")
+        return self.trie.tables()
+
+    def word_classes(self) -> WordClasses | None:
+        """The class of each word, as numpy arrays; None in a model of words."""
+        return self.trie.word_classes() if isinstance(self.trie, ClassNGramTrie) else None
+
+    @classmethod
+    def fit(
+        cls,
+        texts: _Texts,
+        tokenizer: Any,
+        order: int = 5,
+        smoothing: str = "modified_kneser_ney",
+        alpha: float = 1.0,
+        held_out: _Texts | None = None,
+        prune: list[int] | None = None,
+        katz_k: int = 5,
+        backoff_factor: float = 0.4,
+        classes: int | _Path | None = None,
+        progress: bool = True,
+    ) -> Any:
+        """Estimate a model from texts; see `hf_lecture_models.models.ngram.estimation_ngram.fit`."""
+        raise RuntimeError(_NEEDS_THE_PACKAGE.format("fit"))
+
+    @classmethod
+    def from_arpa(cls, path: _Path, classes: _Path | None = None) -> tuple[Any, Any]:
+        """Read an ARPA file, gzip-compressed or not; returns the model and its tokenizer."""
+        raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_arpa"))
+
+    @classmethod
+    def interpolate(cls, models: Sequence[Any], tokenizer: Any, held_out: _Texts, progress: bool = True) -> Any:
+        """Mix models linearly, with the weights that make held-out texts most probable."""
+        raise RuntimeError(_NEEDS_THE_PACKAGE.format("interpolate"))
+
+    def save_arpa(self, path: _Path, tokenizer: Any, classes: _Path | None = None) -> None:
+        """Write an ARPA file, gzip-compressed if its name ends in `.gz`."""
+        raise RuntimeError(_NEEDS_THE_PACKAGE.format("save_arpa"))
+
+
+_NEEDS_THE_PACKAGE = (
+    "NGramForCausalLM.{} needs the package: `pip install hf-lecture-models`, then `import hf_lecture_models`; "
+    "this copy of the model was loaded from a repository's own code"
+)
