@@ -159,6 +159,13 @@ def readme() -> Iterator[str]:
         f"in {minutes_of_elmo:.0f} CPU minutes: validation perplexity {perplexity:.1f} per word; EWT's parts of speech "
         f"without its features {without} %, with them {with_it} %"
     )
+    name = "transformer_multi30k"
+    yield (
+        f"Multi30k, English to German, after {training_minutes(name)} CPU minutes: BLEU {bleu(name)}, Nguyen's "
+        f"attention {bleu(f'{name}_nguyen')}"
+    )
+    kinds = [bleu(f"recurrent_seq2seq_multi30k_{kind}") for kind in ("reversed", "additive")]
+    yield f"Multi30k, English to German: BLEU {kinds[0]} with one vector, {kinds[1]} with additive attention"
     images = [record("vit_accuracy")[f"fashion_mnist, {way}"]["test accuracy"] for way in VIT_STARTS]
     yield f"{100 * images[0]:.1f} %, after masked pre-training on them {100 * images[2]:.1f} %"
 
@@ -594,6 +601,8 @@ def page(name: str) -> Callable[[], Iterator[str]]:
         "elmo": elmo_page,
         "vit": vit_page,
         "word2vec": word2vec_page,
+        "recurrent_seq2seq": recurrent_seq2seq_page,
+        "transformer": transformer_page,
     }.get(name, no_figures)
 
 
@@ -790,6 +799,29 @@ def gpt1_page() -> Iterator[str]:
     yield f"Three-way SST: {accuracy('gpt1_sst3')} of the test sentences"
     yield f"the [bag of words](../bag_of_words/README.md) has {accuracy('bag_of_words_sst3')}"
     yield f"a test perplexity of {ppl('gpt1')} per word (in byte pairs)"
+
+
+def bleu(recipe: str) -> str:
+    return f"{facts(recipe)['results']['bleu']:.1f}"
+
+
+def training_minutes(recipe: str) -> str:
+    return f"{facts(recipe)['training']['cpu_seconds'] / 60:.0f}"
+
+
+def transformer_page() -> Iterator[str]:
+    name = "transformer_multi30k"
+    yield f"it has BLEU {bleu(name)} after {training_minutes(name)} CPU minutes of one core"
+    yield f"than with the paper's attention: BLEU {bleu(f'{name}_nguyen')} on Multi30k"
+    assert float(bleu(f"{name}_nguyen")) < float(bleu(name)) - 10
+
+
+def recurrent_seq2seq_page() -> Iterator[str]:
+    names = [f"recurrent_seq2seq_multi30k_{kind}" for kind in ("reversed", "additive")]
+    yield (
+        f"BLEU is {bleu(names[0])} with one vector (and the source reversed) and {bleu(names[1])} with additive "
+        f"attention, after {training_minutes(names[0])} and {training_minutes(names[1])} CPU minutes of one core"
+    )
 
 
 def seeing_page() -> Iterator[str]:
