@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import blimp, fine_tuning, sentence_classifiers, wikitext2_table, word2vec
+from benchmarks import blimp, fine_tuning, sentence_classifiers, translation, wikitext2_table, word2vec
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
@@ -164,8 +164,9 @@ def readme() -> Iterator[str]:
         f"Multi30k, English to German, after {training_minutes(name)} CPU minutes: BLEU {bleu(name)}, Nguyen's "
         f"attention {bleu(f'{name}_nguyen')}"
     )
-    kinds = [bleu(f"recurrent_seq2seq_multi30k_{kind}") for kind in ("reversed", "additive")]
-    yield f"Multi30k, English to German: BLEU {kinds[0]} with one vector, {kinds[1]} with additive attention"
+    yield "Multi30k, English to German: BLEU {} with one vector, reversed {}, additive attention {}, dot {}".format(
+        *map(bleu, RECURRENT_TRANSLATORS)
+    )
     images = [record("vit_accuracy")[f"fashion_mnist, {way}"]["test accuracy"] for way in VIT_STARTS]
     yield f"{100 * images[0]:.1f} %, after masked pre-training on them {100 * images[2]:.1f} %"
 
@@ -557,6 +558,53 @@ def verdicts_of_fine_tuning(score: Mapping[str, Mapping[str, float]]) -> Iterato
     assert [name for name, row in score.items() if abs(row.get("RTE", 52.7) - majority["RTE"]) > error] == ["MiniLM"]
 
 
+# The names in the record of translators, and in the tables.
+TRANSLATORS = {
+    "none": "no attention",
+    "reversed": "no attention, source reversed",
+    "additive": "additive attention",
+    "dot": "dot attention",
+    "transformer": "Transformer",
+    "nguyen": "Nguyen's attention",
+}
+
+
+def translation_page() -> Iterator[str]:
+    results = record("translation")
+    yield from (f"{name} {results['signatures'][key]}" for key, name in (("bleu", "BLEU"), ("chrf", "chrF")))
+    sizes = [model["parameters"] / 1e6 for model in results["models"].values()]
+    yield f"All have {min(sizes):.1f} to {max(sizes):.1f} million parameters"
+    for key, title in TRANSLATORS.items():
+        model = results["models"][key]
+        tests = [model[test] for test in translation.TESTS]
+        scores = (f"{test[measure]:.1f}" for test in tests for measure in ("bleu", "chrf"))
+        seconds = sum(test["cpu_seconds"] for test in tests)
+        yield table_row(title, f"{model['training']['step_cpu_seconds'] / 60:.0f}", *scores, f"{seconds:.0f}")
+    lengths = results["lengths"]
+    yield table_row("", *lengths)
+    yield table_row("sentences", *(found["sentences"] for found in lengths.values()))
+    for key, title in TRANSLATORS.items():
+        yield table_row(title, *(f"{found['models'][key]['bleu']:.1f}" for found in lengths.values()))
+    yield from verdicts_on_translation(results)
+
+
+def verdicts_on_translation(results: Mapping[str, Any]) -> Iterator[str]:
+    minutes_of_each = [model["training"]["step_cpu_seconds"] / 60 for model in results["models"].values()]
+    yield f"{min(minutes_of_each):.0f} to {max(minutes_of_each):.0f} CPU minutes of one core in bf16"
+    pairs, lengths = results["compared"]["all"], results["lengths"]
+    yield f"reversing the source adds {pairs['reversed against none']['bleu']:.1f} BLEU"
+    yield f"additive attention adds {pairs['additive against none']['bleu']:.1f}"
+    yield f"is {-pairs['nguyen against transformer']['bleu']:.1f} BLEU below the paper's"
+    real = ("reversed against none", "additive against none", "transformer against dot", "nguyen against transformer")
+    assert max(pairs[pair]["p"] for pair in real) < 0.01
+    assert min(pairs[pair]["p"] for pair in ("dot against additive", "nguyen against reversed")) > 0.05
+    shortest, longest = (lengths[name]["models"] for name in ("1-8", "21+"))
+    for name in ("none", "additive", "dot", "transformer"):
+        yield f"from {shortest[name]['bleu']:.1f} to {longest[name]['bleu']:.1f}"
+    assert longest["transformer"]["bleu"] < longest["dot"]["bleu"]
+    yield f"at the {lengths['21+']['sentences']} longest sentences"
+
+
 def feed_forward_speeds(precision: str, name: str) -> str:
     speeds, ratios = (large("feed-forward, order 5, 512 units", precision)[key] for key in SPEED_AND_RATIO)
     rest = " | ".join(f"{speeds[kind]:,} ({ratios[kind]:.2f})" for kind in ("adaptive", "noise_contrastive"))
@@ -816,11 +864,15 @@ def transformer_page() -> Iterator[str]:
     assert float(bleu(f"{name}_nguyen")) < float(bleu(name)) - 10
 
 
+RECURRENT_TRANSLATORS = [f"recurrent_seq2seq_multi30k_{kind}" for kind in ("none", "reversed", "additive", "dot")]
+
+
 def recurrent_seq2seq_page() -> Iterator[str]:
-    names = [f"recurrent_seq2seq_multi30k_{kind}" for kind in ("reversed", "additive")]
+    one, turned, additive, dot = map(bleu, RECURRENT_TRANSLATORS)
+    minutes_of_each = [int(training_minutes(name)) for name in RECURRENT_TRANSLATORS]
     yield (
-        f"BLEU is {bleu(names[0])} with one vector (and the source reversed) and {bleu(names[1])} with additive "
-        f"attention, after {training_minutes(names[0])} and {training_minutes(names[1])} CPU minutes of one core"
+        f"has BLEU {one} with one vector, {turned} with the source reversed, {additive} with additive and {dot} "
+        f"with dot attention, after {min(minutes_of_each)} to {max(minutes_of_each)} CPU minutes of one core"
     )
 
 
@@ -854,6 +906,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/quickstart.md": quickstart_page,
     "docs/sentence_pairs.md": sentence_pairs_page,
     "docs/speed.md": speed_page,
+    "docs/translation.md": translation_page,
     "docs/usage.md": usage_page,
     "docs/wikitext2.md": wikitext2_page,
     "docs/lecture_map.md": lecture_map,
@@ -946,6 +999,12 @@ OTHERS: dict[str, dict[str, str]] = {
 
 OTHERS[PAGES.format("word2vec")] = {"a probability below 0.01": "a bound, checked by word2vec_page"}
 OTHERS[PAGES.format("transformer")] = {"from which 15 % of the tokens are left out": "the paper's, and the default"}
+OTHERS["docs/translation.md"] = {
+    "29,000 pairs of captions": "lines of the file",
+    "8,000 byte pairs": "of the recipes",
+    "at most 2,048 tokens, label smoothing 0.1": "of the recipes",
+    "a probability below 0.01": "a bound, checked by verdicts_on_translation",
+}
 OTHERS[PAGES.format("vit")] = {
     "80 % are masked, 10 % are another patch, and 10 % stay": "the paper's",
     "10,000 of the 60,000 training images": "images of the file and of Fashion-MNIST",
