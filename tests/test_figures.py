@@ -280,6 +280,10 @@ def speed_page() -> Iterator[str]:
     yield f"`ViTForImageClassification` | {vit_speed(both[0])} ({vit_speed(both[1])}) |"
     masked = [vit_speed(f"masked images, {kind}") for kind in both]
     yield f"`ViTForMaskedImageModeling` | {masked[0]} ({masked[1]}) |"
+    marian = record("translation_throughput")
+    keys = [[f"training, small, {kind}{more}" for kind in both] for more in ("", ", smoothed")]
+    for pair in (*keys, [f"beam search, small, batch of {rows}" for rows in (1, 16)]):
+        yield "| {:.2f} ({:.2f}) |".format(*(marian[key]["transformers / ours"] for key in pair))
     sooner = [record("word2vec")[name]["ratios"]["seconds to the same loss"] for name in ("skip_gram", "cbow")]
     yield "gensim | {:.2f} ({:.2f}) |".format(*sooner)
     kept = ", freed memory kept"
