@@ -789,6 +789,22 @@ def ngram_page() -> Iterator[str]:
         f"a test perplexity of {ngram(5, 'modified_kneser_ney')} on WikiText-2, where the LSTM has "
         f"{ppl('recurrent')} after {minutes('recurrent')}"
     )
+    yield from class_ngrams()
+
+
+def class_ngrams() -> Iterator[str]:
+    found = record("class_ngrams")
+    yield (
+        f"with {found['class_based']['classes']} classes, found in "
+        f"{found['class_based']['classes_cpu_s']:.0f} CPU seconds"
+    )
+    three, five = (
+        [f"{row[kind]:.1f}" for kind in ("words", "classes", "interpolated")] for row in found["class_based"]["rows"]
+    )
+    yield "{} of words and {} of classes at order 3 becomes {} of both".format(*three)
+    yield "at order 5, {} and {} become {}".format(*five)
+    plain, modified, sampled = (f"{row['perplexity']:.1f}" for row in found["pitman_yor"]["rows"])
+    yield f"a test perplexity of {sampled}, modified Kneser-Ney {modified} and Kneser-Ney {plain}"
 
 
 def feed_forward_page() -> Iterator[str]:
