@@ -165,6 +165,28 @@ def read_tests(languages: str, most: int | None) -> dict[str, tuple[list[str], l
     return found
 
 
+def translate_all(
+    folders: Mapping[str, str], tests: Mapping[str, tuple[list[str], list[str]]], dirty: bool
+) -> tuple[dict[str, Any], dict[str, Texts]]:
+    """What is known and measured of each model, and its translations of each test set."""
+    models: dict[str, Any] = {}
+    translations: dict[str, Texts] = {test: {} for test in tests}
+    for name, folder in folders.items():
+        if not dirty:
+            check_trained_on_committed_code(Path(folder))
+        model, tokenizer, models[name] = load(folder)
+        for test, (sources, references) in tests.items():
+            found, cpu_seconds, _ = timed(
+                lambda sources=sources, model=model, tokenizer=tokenizer: translate(
+                    model, tokenizer, sources, batch_size=BATCH, num_beams=BEAMS
+                )
+            )
+            translations[test][name] = [one.text for one in found]
+            models[name][test] = bleu_and_chrf(translations[test][name], references) | {"cpu_seconds": cpu_seconds}
+            print(f"{name}, {test}: {models[name][test]}", flush=True)
+    return models, translations
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -180,21 +202,7 @@ def main() -> None:
     set_verbosity_error()
     torch.set_num_threads(1)
     tests = read_tests(options.languages, options.sentences)
-    models: dict[str, Any] = {}
-    translations: dict[str, Texts] = {test: {} for test in tests}
-    for name, folder in folders.items():
-        if not options.dirty:
-            check_trained_on_committed_code(Path(folder))
-        model, tokenizer, models[name] = load(folder)
-        for test, (sources, references) in tests.items():
-            found, cpu_seconds, _ = timed(
-                lambda sources=sources, model=model, tokenizer=tokenizer: translate(
-                    model, tokenizer, sources, batch_size=BATCH, num_beams=BEAMS
-                )
-            )
-            translations[test][name] = [one.text for one in found]
-            models[name][test] = bleu_and_chrf(translations[test][name], references) | {"cpu_seconds": cpu_seconds}
-            print(f"{name}, {test}: {models[name][test]}", flush=True)
+    models, translations = translate_all(folders, tests, options.dirty)
     sources, references = ([text for test in tests.values() for text in test[side]] for side in (0, 1))
     joined = {name: [text for found in translations.values() for text in found[name]] for name in folders}
     lengths = measure_lengths(sources, joined, references)

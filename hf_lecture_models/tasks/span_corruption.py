@@ -19,9 +19,9 @@ from transformers import AutoModelForSeq2SeqLM
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.evaluation.translation import longest_side, start_of
-from hf_lecture_models.tasks.factories import load_checkpoint, load_tokenizer, make_model, tell
+from hf_lecture_models.tasks.factories import load_tokenizer
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
-from hf_lecture_models.tasks.translation import new_tokenizer, special_fields
+from hf_lecture_models.tasks.translation import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.sentinels import add_sentinels
 from hf_lecture_models.tokenization.templates import Template
@@ -38,7 +38,6 @@ NOISE_SEED = 0
 """Of the spans in every evaluation, whatever the recipe's seed, so that runs can be compared."""
 
 _T5_TEMPLATE = Template("$A eos_token", "$A eos_token $B eos_token", {"eos_token": "</s>"}, type_ids=False)
-_LONGEST = 256
 # Logits that are held at once.
 _MOST_LOGITS = 2**26
 
@@ -122,17 +121,10 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
 
     def model(self, recipe: SpanCorruptionRecipe, processor: Any, data: Sequence[str]) -> Any:
         """The encoder-decoder."""
-        if recipe.from_pretrained:
-            model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
-            if new:
-                tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
-        else:
-            fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
-            model = make_model(self.auto_class, fields, processor, recipe.seed)
-        decoding = model.generation_config
+        model = make_encoder_decoder(recipe, processor)
         if getattr(model.config, "decoder_start_token_id", None) is None:  # as in transformers' T5Config
-            model.config.decoder_start_token_id = decoding.decoder_start_token_id = processor.pad_token_id
-        decoding.max_length, decoding.max_new_tokens = None, min(_LONGEST, longest_side(model, processor) - 1)
+            model.config.decoder_start_token_id = processor.pad_token_id
+            model.generation_config.decoder_start_token_id = processor.pad_token_id
         return model
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> Batches:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hf_lecture_models.evaluation.translation import longest_side, target_tokenizer_of, translate
+from hf_lecture_models.evaluation.translation import longest_side, target_tokenizer_of
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks import glue
 from hf_lecture_models.tasks.task import Measure
@@ -31,8 +31,6 @@ SOURCES = {
     "sst5": "sst5 sentence: {text}",
 }
 """What is read, by the task's name: as in T5, but for the Stanford Sentiment Treebank, which T5 has in two classes."""
-
-_BATCH = 64
 
 
 @dataclass(kw_only=True)
@@ -125,22 +123,8 @@ class TextToText(Translation):
             "num_beams": recipe.num_beams,
         }
 
-    def _translations(  # type: ignore[override]
-        self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe
-    ) -> list[str]:
-        training = model.training
-        found = translate(
-            model.eval(),
-            processor,
-            data.columns["source"],
-            batch_size=_BATCH,
-            max_length=recipe.max_length,
-            max_new_tokens=_most_tokens(model, processor, recipe),
-            num_beams=recipe.num_beams,
-            length_penalty=recipe.length_penalty,
-        )
-        model.train(training)
-        return [translation.text for translation in found]
+    def _most_new_tokens(self, model: Any, processor: Any, recipe: TextToTextRecipe) -> int:
+        return _most_tokens(model, processor, recipe)
 
     def write_predictions(  # type: ignore[override]
         self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe, folder: Path

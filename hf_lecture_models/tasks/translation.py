@@ -160,18 +160,11 @@ class Translation(Task[TranslationRecipe]):
 
     def model(self, recipe: TranslationRecipe, processor: Any, data: Rows) -> Any:
         """The translator; what it does where a call of `generate` says nothing follows from the recipe."""
-        if recipe.from_pretrained:
-            model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
-            if new:
-                tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
-        else:
-            fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
-            model = make_model(self.auto_class, fields, processor, recipe.seed)
+        model = make_encoder_decoder(recipe, processor)
         if isinstance(processor, TokenizerPair):
             model.config.target_tokenizer = TARGET_FOLDER
         decoding = model.generation_config
         decoding.num_beams, decoding.length_penalty = recipe.num_beams, recipe.length_penalty
-        decoding.max_length, decoding.max_new_tokens = None, min(_LONGEST, longest_side(model, processor) - 1)
         return model
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> Batches:
@@ -245,11 +238,16 @@ class Translation(Task[TranslationRecipe]):
             data.columns["source"],
             batch_size=_EVALUATION_BATCH,
             max_length=recipe.max_length,
+            max_new_tokens=self._most_new_tokens(model, processor, recipe),
             num_beams=recipe.num_beams,
             length_penalty=recipe.length_penalty,
         )
         model.train(training)
         return [translation.text for translation in found]
+
+    def _most_new_tokens(self, model: Any, processor: Any, recipe: Any) -> int | None:
+        """Tokens of the longest output; None: what follows from each source."""
+        return None
 
     def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> None:
         """Raise ValueError where the model cannot read a source."""
@@ -267,6 +265,20 @@ class Translation(Task[TranslationRecipe]):
     def describe(self, model: Any, recipe: TranslationRecipe, data: Rows | None = None) -> dict[str, Any]:
         """As of any task, and sacrebleu's signatures."""
         return super().describe(model, recipe, data) | {"signatures": signatures()}
+
+
+def make_encoder_decoder(recipe: Any, processor: Any) -> Any:
+    """The checkpoint that the recipe names, or a new model; `generate` ends at the longest target that it can write."""
+    if recipe.from_pretrained:
+        model, new = load_checkpoint(AutoModelForSeq2SeqLM, recipe.from_pretrained, recipe.seed)
+        if new:
+            tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+    else:
+        fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
+        model = make_model(AutoModelForSeq2SeqLM, fields, processor, recipe.seed)
+    decoding = model.generation_config
+    decoding.max_length, decoding.max_new_tokens = None, min(_LONGEST, longest_side(model, processor) - 1)
+    return model
 
 
 def new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:

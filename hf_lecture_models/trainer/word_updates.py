@@ -91,12 +91,14 @@ class WordUpdates:
             tenth of the time.
         """
         words, texts, sizes, noise = (batch.inputs[name] for name in ("words", "texts", "sizes", "noise"))
+        loss: Tensor | float = 0.0  # of a step without words
         for number, drawn in enumerate(noise):
             rows = slice(number * self.blocks, (number + 1) * self.blocks)
             update = self.gradients(words[rows], texts[rows], sizes[rows], drawn, with_loss=number == len(noise) - 1)
             optimizer.update_rows(self.inputs, update.input_rows, update.input_gradients)
             optimizer.update_rows(self.outputs, update.output_rows, update.output_gradients)
-        return update.loss / max(update.pairs, 1.0)
+            loss = update.loss / max(update.pairs, 1.0)
+        return loss
 
     def gradients(
         self, words: Tensor, texts: Tensor, sizes: Tensor, noise: Tensor, with_loss: bool = True

@@ -147,6 +147,16 @@ def test_updates_under_autocast_are_those_in_float32_to_bfloat16s_precision(
     assert_close(changes[1], changes[0], rtol=0, atol=0.02)
 
 
+def test_a_step_without_words_changes_nothing() -> None:
+    """Subsampling may leave an epoch with fewer blocks than it has steps."""
+    model = build()
+    batch = blocks_of(line(30, 7)).next_step()[0]
+    nothing = Batch({name: tensor[:0] for name, tensor in batch.inputs.items()}, 0)
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    assert WordUpdates(model, 2)(RowAdagrad([{"params": list(model.parameters())}], lr=0.1), nothing) == 0
+    assert all(torch.equal(old, new) for old, new in zip(before, model.parameters(), strict=True))
+
+
 def test_an_epoch_has_every_word_once_in_the_middle_of_its_window() -> None:
     words, blocks = line(9, 1, 5, 2, 8), blocks_of(line(9, 1, 5, 2, 8))
     seen: list[tuple[int, ...]] = []

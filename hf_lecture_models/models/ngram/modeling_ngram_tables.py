@@ -1,5 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What goes into the tables of an n-gram model and comes out of them; `modeling_ngram.py` computes with them."""
+"""What goes into the tables of an n-gram model and comes out of them; `modeling_ngram.py` computes with them.
+
+Deviations: none here; `modeling_ngram.py` lists those of the model.
+"""
 
 from __future__ import annotations
 
