@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_classes import WordClasses
@@ -201,23 +200,44 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
     events = np.bincount(stream.words[stream.places > 0], minlength=vocab_size)
     counts = [NGramCounts(unigrams, events, unigrams, unigrams == config.bos_token_id)]
     shorter = stream.words  # the (n-1)-grams that end at each position
-    ends = np.flatnonzero(stream.places)
     for n in range(2, config.order + 1):
-        ends = ends[stream.places[ends] >= n - 1]
-        unsorted = torch.from_numpy(shorter[ends - 1] * vocab_size + stream.words[ends])
-        keys, origins = (tensor.numpy() for tensor in unsorted.sort(stable=True))
+        ends = np.flatnonzero(stream.places >= n - 1)
+        keys = shorter.take(ends - 1)
+        keys *= vocab_size
+        keys += stream.words.take(ends)
+        keys, ends = sort_keys(keys, ends)
         new = np.ones(len(keys), bool)
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
         first = np.flatnonzero(new)
-        firsts = ends[origins[first]]
-        occurrences = np.diff(first, append=len(keys))
-        counts.append(NGramCounts(keys[first], occurrences, shorter[firsts], stream.places[firsts] == n - 1))
+        suffixes = shorter.take(ends.take(first))
         longer = np.empty_like(shorter)
-        longer[ends[origins]] = np.cumsum(new) - 1
-        shorter = longer
+        longer[ends] = np.cumsum(new) - 1
+        shorter, occurrences, keys = longer, np.diff(first, append=len(keys)), keys[first]
+        counts.append(NGramCounts(keys, occurrences, suffixes, counts[-1].starts[keys // vocab_size]))
         if bar is not None:
             bar.update()
     return counts
+
+
+def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sort keys, none negative, and the increasing positions where they stand; equal keys stay in their order.
+
+    The keys are overwritten. One number holds both, where 63 bits are enough: sorting numbers is several times faster
+    than finding their order.
+
+    >>> sort_keys(np.array([7, 5, 7]), np.array([2, 4, 6]))
+    (array([5, 7, 7]), array([4, 2, 6]))
+    """
+    bits = int(positions.max(initial=0)).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        order = np.argsort(keys, kind="stable")
+        return keys[order], positions[order]
+    keys <<= bits
+    keys |= positions
+    keys.sort()
+    positions = keys & ((1 << bits) - 1)
+    keys >>= bits
+    return keys, positions
 
 
 def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
