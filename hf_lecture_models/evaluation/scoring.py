@@ -156,7 +156,7 @@ def score_texts(
         raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
     _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
-    rows = [_row(tokenizer, one, probability == "terminated") if one.possible else None for one in encoded]
+    rows = _rows(tokenizer, encoded, probability == "terminated")
     check_tokenizer(model, tokenizer)
     # Equal rows go through the model once: rounding must not separate equal probabilities.
     distinct = {row.tobytes(): row for row in rows if row is not None}
@@ -185,7 +185,7 @@ def score_stream(
     """
     _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
-    rows = [_row(tokenizer, one, terminated=True) for one in encoded if one.possible]
+    rows = [row for row in _rows(tokenizer, encoded, terminated=True) if row is not None]
     check_tokenizer(model, tokenizer)
     stream = np.concatenate(rows) if rows else np.zeros(0, np.int64)
     limit = ContextLimit.of(model)
@@ -207,11 +207,13 @@ def _check_batch_size(batch_size: int) -> None:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
 
 
-def _row(tokenizer: Any, encoded: EncodedText, terminated: bool) -> np.ndarray:
+def _rows(tokenizer: Any, encoded: list[EncodedText], terminated: bool) -> list[np.ndarray | None]:
+    """The ids of each text with what stands before and behind it; None where it cannot be encoded."""
     start, end = start_token_id(tokenizer), tokenizer.eos_token_id
     if terminated and end is None:
         raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
-    return np.concatenate([[start], encoded.ids, [end] if terminated else []]).astype(np.int64)
+    ends = [end] if terminated else []
+    return [np.array([start, *one.ids.tolist(), *ends], np.int64) if one.possible else None for one in encoded]
 
 
 def _impossible_score(encoded: EncodedText) -> TextScore:

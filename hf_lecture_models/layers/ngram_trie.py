@@ -9,35 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.offloading import method_with_weights
 
 Found = tuple[Tensor, Tensor]  # where stored n-grams end in a stream, and their indices
-
-
-def find(keys: Tensor, queries: Tensor) -> Tensor:
-    """Index of each query, (queries,), in the increasing ``keys``; -1 where it is absent.
-
-    >>> find(torch.tensor([3, 5, 9]), torch.tensor([9, 4, 3]))
-    tensor([ 2, -1,  0])
-    """
-    if len(keys) == 0 or len(queries) == 0:
-        return torch.full_like(queries, -1)
-    return (_find_in_order if queries.device.type == "cpu" else _find_in_parallel)(keys, queries)
-
-
-def _find_in_parallel(keys: Tensor, queries: Tensor) -> Tensor:
-    places = torch.searchsorted(keys, queries).clamp_(max=len(keys) - 1)
-    return places.masked_fill_(keys.index_select(0, places) != queries, -1)
-
-
-def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
-    # Neighbouring queries walk the same cache lines, and numpy starts each where the last one ended: several times
-    # faster than a search without order, sorting included.
-    ordered, origins = queries.sort()
-    places = torch.from_numpy(keys.numpy().searchsorted(ordered.numpy())).clamp_(max=len(keys) - 1)
-    places.masked_fill_(keys.index_select(0, places) != ordered, -1)
-    return torch.empty_like(places).index_copy_(0, origins, places)
 
 
 class NGramTrie(nn.Module):

@@ -134,7 +134,7 @@ def chunk_texts(
 class SplitTexts:
     """Texts that are split into words once, by whoever needs the words first: a vocabulary, then the ids.
 
-    To all others they are a list of texts. The words of two million take 20 MB.
+    To all others they are a list of texts. Four bytes of each word are kept beside them.
 
     >>> texts = SplitTexts(["a cat", "a dog"])
     >>> list(texts), [index.words for index in index_chunks(texts)]

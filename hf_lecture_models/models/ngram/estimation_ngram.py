@@ -19,6 +19,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_classes import WordClasses
+from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.classes_ngram import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
@@ -217,27 +218,6 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
         if bar is not None:
             bar.update()
     return counts
-
-
-def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sort keys, none negative, and the increasing positions where they stand; equal keys stay in their order.
-
-    The keys are overwritten. One number holds both, where 63 bits are enough: sorting numbers is several times faster
-    than finding their order.
-
-    >>> sort_keys(np.array([7, 5, 7]), np.array([2, 4, 6]))
-    (array([5, 7, 7]), array([4, 2, 6]))
-    """
-    bits = int(positions.max(initial=0)).bit_length()
-    if int(keys.max(initial=0)).bit_length() + bits > 63:
-        order = np.argsort(keys, kind="stable")
-        return keys[order], positions[order]
-    keys <<= bits
-    keys |= positions
-    keys.sort()
-    positions = keys & ((1 << bits) - 1)
-    keys >>= bits
-    return keys, positions
 
 
 def _check_smoothing(config: NGramConfig, held_out: Any) -> None:

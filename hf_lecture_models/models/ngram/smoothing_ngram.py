@@ -42,8 +42,8 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.layers.ngram_trie import find
 from hf_lecture_models.models.ngram.back_off_ngram import DiscountRatios, back_off, fit_ratios
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.pitman_yor_ngram import interpolate_shares, sample
