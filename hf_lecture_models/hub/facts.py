@@ -272,7 +272,7 @@ def _model_facts(model: Any) -> dict[str, Any]:
         "model_type": model.config.model_type,
         "class": type(model).__name__,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
+        "table_entries": getattr(model.config, "table_entries", 0),
     }
 
 
