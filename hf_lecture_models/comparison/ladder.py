@@ -84,7 +84,7 @@ class Request:
     Attributes:
         files: one text per line, UTF-8, `.gz` too; blank lines are left out.
         validation, test: held-out files; a part that is not given is split off `files`.
-        tokenizer: "word", "bpe", "unigram", "char" or "byte"; None: words, or where there is no white space, characters.
+        tokenizer: "word", "bpe", "unigram", "char", "byte"; None: words, or without white space characters.
         vocab_size, min_count: of the tokenizer; None: see `DEFAULTS`.
         minutes: for the training of all networks together; measuring adds to it.
         tiny: the first lines only, and small networks.

@@ -40,7 +40,7 @@ def setup(kind: str, **fields: Any) -> tuple[Any, Any, Any]:
         return Translation(), small_recipe("ours", tokenizer=sampling | {"vocab_size": 60}, **pairs, **fields), rows()
     common: dict[str, Any] = {"tokenizer": sampling, "batch_size": 4, "epochs": 3, "log_every": 1} | fields
     if kind == "span_corruption":
-        model = {"model_type": "lecture_transformer", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+        model = BERT | {"model_type": "lecture_transformer"}
         return SpanCorruption(), SpanCorruptionRecipe(model=model, sequence_length=16, sentinels=10, **common), TEXTS
     if kind == "classification":
         data = Rows({name: [row[name] for row in SENTENCES] for name in ("text", "label")}, [("films", len(SENTENCES))])
