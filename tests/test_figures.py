@@ -590,6 +590,10 @@ def translation_page() -> Iterator[str]:
     for key, title in TRANSLATORS.items():
         yield table_row(title, *(f"{found['models'][key]['bleu']:.1f}" for found in lengths.values()))
     yield from verdicts_on_translation(results)
+    french = record("translation_fr_en")["models"]["transformer"]
+    yield f"after {french['training']['step_cpu_seconds'] / 60:.0f} CPU minutes, has BLEU"
+    for test, name in zip(translation.TESTS, ("2016", "2017"), strict=True):
+        yield f"{french[test]['bleu']:.1f} and chrF {french[test]['chrf']:.1f} on test {name}"
 
 
 def verdicts_on_translation(results: Mapping[str, Any]) -> Iterator[str]:
