@@ -19,6 +19,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+from transformers.utils.logging import disable_progress_bar
+
 from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
 
 SENTENCE = "the game was released in Japan"
@@ -88,6 +90,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = read_options(parser)
+    disable_progress_bar()
     if options.child:
         return child(options.child)
     results = {}

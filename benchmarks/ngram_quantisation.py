@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers.utils.logging import disable_progress_bar
 
 from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--order", type=int, default=5)
     parser.add_argument("--positions", type=int, default=512, help="how many distributions are added up")
     options = read_options(parser)
+    disable_progress_bar()
 
     def texts(split: str) -> list[str]:
         path = data_folder() / "wikitext-2" / f"{split}.txt"

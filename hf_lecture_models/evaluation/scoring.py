@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class TextScore:
     log_probs: np.ndarray
     """float64, one per id, in nats; one -inf where a closed vocabulary cannot encode the text."""
 
-    @property
+    @cached_property
     def log_prob(self) -> float:
         """ln P of the text: 0 for the prefix of no tokens, -inf where the probability is 0."""
         return float(self.log_probs.sum())
@@ -52,6 +53,8 @@ class TextScore:
     @property
     def known_log_prob(self) -> float:
         """`log_prob` without the tokens of unknown words; of a text that can be encoded."""
+        if not self.encoded.unknown_tokens:
+            return self.log_prob
         known = np.ones(len(self.ids), dtype=bool)
         known[self.encoded.unknown_tokens] = False
         return float(self.log_probs[known].sum())
