@@ -87,7 +87,7 @@ class NGramTableMethods:
     def quantise(self, bits: int) -> Self:
         """A copy whose logarithms of orders 2 and up take 8 or 16 bits each (`ngram_quantisation.py`).
 
-        Its distributions sum to one only nearly. Keys are shared with this model, and saved as they are.
+        Its distributions no longer sum to one. Keys are shared with this model, and saved as they are.
 
         Raises:
             ValueError: another number of bits, or the model is an interpolation of several.
