@@ -8,13 +8,14 @@ Probabilities for Phrase-Based Translation?, 2006).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 # 16 bits stand in torch's int16, which more operations know than uint16; `& (2**bits - 1)` gives the number back.
-CODE_TYPES = {8: np.dtype(np.uint8), 16: np.dtype(np.int16)}
+CODE_TYPES: dict[int, np.dtype[Any]] = {8: np.dtype(np.uint8), 16: np.dtype(np.int16)}
 
 
 def quantise(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
