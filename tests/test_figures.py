@@ -893,8 +893,8 @@ def text_to_text() -> Iterator[str]:
     spans, task = "transformer_span_wikitext2", "transformer_span_sst2"
     ours = facts(spans)["results"]["span_perplexity"]
     yield (
-        f"After {training_minutes(spans)} CPU minutes on WikiText-2 the perplexity of the tokens left out is {ours:.1f} "
-        f"(validation; BERT's of masked pieces is {masked('perplexity'):.1f}). "
+        f"After {training_minutes(spans)} CPU minutes on WikiText-2 the perplexity of the tokens left out is "
+        f"{ours:.1f} (validation; BERT's of masked pieces is {masked('perplexity'):.1f}). "
         f"Fine-tuned for {training_minutes(task)} more"
     )
     assert facts(task)["results"]["no_class"] == 0, "all outputs are names of classes"
