@@ -7,6 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+_BLOCK = 64  # keys, a power of 2
+_FEW = 1000  # queries, for which a search of their own is faster
+
 
 def find(keys: Tensor, queries: Tensor) -> Tensor:
     """Index of each query, (queries,) and none negative, in the increasing ``keys``; -1 where it is absent.
@@ -31,10 +34,27 @@ def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     distinct = torch.from_numpy(ordered[new])
-    places = torch.from_numpy(keys.numpy().searchsorted(distinct.numpy())).clamp_(max=len(keys) - 1)
+    spread = _FEW < len(distinct) < len(keys) // _BLOCK
+    search = _search_in_blocks if spread else np.searchsorted
+    places = torch.from_numpy(search(keys.numpy(), distinct.numpy())).clamp_(max=len(keys) - 1)
     places.masked_fill_(keys.index_select(0, places) != distinct, -1)
     found = places.index_select(0, torch.from_numpy(np.cumsum(new) - 1))
     return torch.empty_like(found).index_copy_(0, torch.from_numpy(origins), found)
+
+
+def _search_in_blocks(keys: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """The last key that is not above each query, the first one where all are: (queries,) indices.
+
+    Queries that are far from each other in the keys wait for memory at each step of a search of their own. Here one
+    search finds their blocks, in an array that the cache holds, and all queries take the other steps together.
+    """
+    places = np.maximum(keys[::_BLOCK].copy().searchsorted(queries, side="right") - 1, 0) * _BLOCK
+    step = _BLOCK // 2
+    while step:
+        further = np.minimum(places + step, len(keys) - 1)
+        np.copyto(places, further, where=keys.take(further) <= queries)
+        step //= 2
+    return places
 
 
 def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

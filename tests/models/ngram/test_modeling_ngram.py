@@ -130,6 +130,16 @@ def test_find_is_the_same_on_both_paths():
     assert found.tolist() == [index.get(query, -1) for query in queries.tolist()]
 
 
+def test_find_is_the_same_where_few_queries_are_far_apart():
+    rng = np.random.default_rng(0)
+    keys = torch.from_numpy(np.cumsum(rng.integers(1, 4, 200_001)) + 3)
+    asked = np.concatenate([rng.integers(0, int(keys[-1]) + 5, 2000), [0, int(keys[0]), int(keys[-1])]])
+    assert 1000 < len(np.unique(asked)) < len(keys) // 64
+    found = _find_in_order(keys, torch.from_numpy(asked))
+    assert torch.equal(found, _find_in_parallel(keys, torch.from_numpy(asked)))
+    assert 0.3 < (found >= 0).float().mean() < 0.7
+
+
 def test_an_unfitted_model_is_uniform_over_the_events():
     config = NGramConfig(vocab_size=10, order=4, bos_token_id=7, eos_token_id=8, pad_token_id=9)
     model = NGramForCausalLM(config)
