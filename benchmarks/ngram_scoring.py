@@ -4,7 +4,7 @@
     OMP_NUM_THREADS=1 python -m benchmarks.ngram_scoring [--build_binary PATH] [--repeats 5]
 
 kenlm is given each line as a str, as its interface wants it; ours, ids as one stream, ids in padded batches of short
-rows, text, or a file that the verb `hf-lecture score` reads, the loading of the model included, the imports not. Tokens
+rows, text, or a file that the command line's verb reads, the loading of the model included, the imports not. Tokens
 per CPU second, the median of the repeats. A full distribution of the next word is one row over
 the vocabulary; KenLM needs a query for each word of it.
 """
@@ -66,7 +66,7 @@ def padded_batches(corpus, config) -> list[tuple[torch.Tensor, torch.Tensor]]:
 
 
 def by_the_verb(folder: Path) -> float:
-    """What `hf-lecture score FOLDER FOLDER/test.txt --json` says of the whole file."""
+    """What the verb `score` says of test.txt in the folder of the model."""
     with redirect_stdout(io.StringIO()) as lines, redirect_stderr(io.StringIO()):
         score.run(str(folder), [str(folder / "test.txt")], "terminated", False, False, json=True, batch_size=64)
     return json.loads(lines.getvalue().splitlines()[-1])["summary"]["log_prob"]
