@@ -121,7 +121,7 @@ def main() -> None:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         (Path(folder) / "test.txt").write_text("".join(text + "\n" for text in test))
-        functions["hf-lecture score"] = lambda: by_the_verb(Path(folder))
+        functions["text, by the verb score"] = lambda: by_the_verb(Path(folder))
         seconds: dict[str, list[float]] = {name: [] for name in functions}
         sums = {}
         for _ in range(options.repeats):
