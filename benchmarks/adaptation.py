@@ -5,9 +5,9 @@
 
 FOLDER holds the trained LSTM (`training/recipes/recurrent_wikitext2.yaml`). Texts are one stream, perplexities per word
 of the test text, `</s>` and `<unk>` among them. Options are those that are best on the first lines of the validation
-text (`--tuned`); the record has all that were tried. Two models are mixed by weights that validation text sets. `--part`
-takes the first so many lines of each text, to try it. About 22 CPU minutes: 8 for dynamic evaluation, 7 for a million
-sampled tokens.
+text (`--tuned`); the record has all that were tried. Two models are mixed by weights that validation text sets.
+`--part` takes the first so many lines of each text, to try it. About 22 CPU minutes: 8 for dynamic evaluation, 7 for a
+million sampled tokens.
 """
 
 from __future__ import annotations
