@@ -70,8 +70,7 @@ def fit(
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     _check_smoothing(config, held_out)
-    limit = MemoryLimit(memory) if isinstance(memory, str | int) else memory
-    model = None if limit is None else fit_within(limit, cls, texts, tokenizer, config, classes, progress)
+    model = fit_within(memory, cls, texts, tokenizer, config, classes, progress)
     return _fit_in_memory(cls, texts, tokenizer, config, held_out, classes, progress) if model is None else model
 
 

@@ -112,7 +112,7 @@ class Survey:
 
 
 def fit_within(
-    limit: MemoryLimit,
+    limit: MemoryLimit | str | int | None,
     model_class: type[NGramForCausalLM],
     texts: Iterable[str] | str | os.PathLike[str],
     tokenizer: Any,
@@ -120,7 +120,7 @@ def fit_within(
     classes: Any,
     progress: bool,
 ) -> NGramForCausalLM | None:
-    """Estimate a model past memory; None where it may be done in memory.
+    """Estimate a model past memory; None where there is no limit, or what it takes in memory is below it.
 
     Raises:
         ValueError: the limit is too low, the smoothing needs all counts in memory, texts can be read only once or have
@@ -128,7 +128,8 @@ def fit_within(
         OSError: the disk has too little room, or a file cannot be read.
         ImportError: the engine is not installed.
     """
-    if limit.engine == "memory":
+    limit = MemoryLimit(limit) if isinstance(limit, str | int) else limit
+    if limit is None or limit.engine == "memory":
         return None
     texts = _readable_twice(texts)
     survey = survey_texts(texts, tokenizer, config, progress)
@@ -139,6 +140,17 @@ def fit_within(
     engine = limit.engine or "duckdb"
     _refuse_unsupported(config, classes, survey, limit)
     import_engine(engine)
+    room = _room(limit, engine)
+    with tempfile.TemporaryDirectory(prefix="ngrams.") if limit.folder is None else nullcontext(limit.folder) as name:
+        _check_folder(Path(name), survey, tokenizer, config)
+        model = _Job(Path(name), engine, room, texts, tokenizer, config, survey, progress).run(model_class)
+    if limit.folder is not None:
+        shutil.rmtree(limit.folder)  # what is mapped stays readable
+    return model
+
+
+def _room(limit: MemoryLimit, engine: str) -> int:
+    """Bytes that are left for estimating."""
     room = limit.bytes - _resident()
     if room < SMALLEST_ROOM[engine]:
         least = _size(_resident() + SMALLEST_ROOM[engine])
@@ -146,12 +158,7 @@ def fit_within(
             f"a memory limit of {_size(limit.bytes)} is too low: this process holds {_size(_resident())} already, and "
             f"{engine} needs {_size(SMALLEST_ROOM[engine])} beside it; give at least {least}"
         )
-    with tempfile.TemporaryDirectory(prefix="ngrams.") if limit.folder is None else nullcontext(limit.folder) as name:
-        _check_folder(Path(name), survey, tokenizer, config)
-        model = _Job(Path(name), engine, room, texts, tokenizer, config, survey, progress).run(model_class)
-    if limit.folder is not None:
-        shutil.rmtree(limit.folder)  # what is mapped stays readable
-    return model
+    return room
 
 
 def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, progress: bool = False) -> Survey:
@@ -174,7 +181,7 @@ def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, prog
         count, characters = count + len(chunk), characters + size
     if not count:
         make_stream(np.zeros(0, np.int64), np.zeros(0, np.int64), config)  # refuses it
-    tokens = int(characters * tokens_per_character)
+    tokens = round(characters * tokens_per_character)
     row = 4 * config.order + 8  # of a window with its count
     stored = tokens * (56 * sum(distinct[1:]) + distinct[-1] * row)
     disk = int(max(tokens * (4 * config.order + 2.5 * distinct[-1] * row), stored)) + 64 * config.vocab_size + 10**6
