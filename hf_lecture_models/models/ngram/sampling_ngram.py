@@ -81,7 +81,7 @@ def _draw_texts(sampler: NGramSampler, generator: np.random.Generator, texts: in
 class NGramSampler:
     """Draws the next word of many contexts.
 
-    Contexts are a list of (rows,) indices: of the last 0, 1 ... order-1 words of each row; -1 where they are not stored.
+    Contexts are a list of (rows,) indices: of the last 0, 1 ... order-1 words of each row; -1 where not stored.
 
     Raises:
         ValueError: as `sample_texts`.
