@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def import_engine(engine: str) -> None:
         raise FileNotFoundError("the engine spark needs Java: install version 17, or name its folder in JAVA_HOME")
 
 
-def count_windows(engine: str, windows: Path, counted: Path, scratch: Path, memory: int) -> None:
+def count_windows(engine: str, windows: Path, counted: Path, scratch: Path, memory: int, bar: Any) -> None:
     """Count the windows of a folder of Parquet files into another one, whose files by name are in the windows' order.
 
     Args:
@@ -50,10 +51,30 @@ def count_windows(engine: str, windows: Path, counted: Path, scratch: Path, memo
         counted: an empty folder; gets the same columns, sorted, each row once, and int64 `occurrences`.
         scratch: an empty folder for what the engine cannot hold in memory.
         memory: bytes that the engine may use.
+        bar: a progress bar of per cent, for DuckDB; Spark has its own.
     """
     with _connect(engine, scratch, memory) as connection:
         table = connection.read_parquet(str(windows / "*.parquet"))
-        connection.to_parquet(_counted(table), counted / "all.parquet")
+        with _watched(connection, bar) if engine == "duckdb" else nullcontext():
+            connection.to_parquet(_counted(table), counted / "all.parquet")
+
+
+@contextmanager
+def _watched(connection: Any, bar: Any) -> Iterator[None]:
+    """Move the bar while DuckDB works."""
+    finished = threading.Event()
+
+    def watch() -> None:
+        while not finished.wait(0.5):
+            bar.update(max(round(connection.con.query_progress()) - bar.n, 0))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        watcher.join()
 
 
 def _counted(windows: Any) -> Any:

@@ -266,9 +266,8 @@ class _Job:
     def _counted(self, windows: Path, stage: Path) -> None:
         scratch = stage / "scratch"
         scratch.mkdir()
-        with self._bar(1, f"counting by {self.engine}", " steps") as bar:
-            count_windows(self.engine, windows, stage, scratch, int(ENGINE_SHARE * self.room))
-            bar.update()
+        with self._bar(100, f"counting by {self.engine}", "%") as bar:
+            count_windows(self.engine, windows, stage, scratch, int(ENGINE_SHARE * self.room), bar)
         shutil.rmtree(scratch)
 
     def _numbered(self, counted: Path, stage: Path) -> None:

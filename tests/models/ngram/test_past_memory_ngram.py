@@ -38,6 +38,12 @@ TEXTS = some_texts(seed=0)
 TOKENIZER = WordTokenizer.train(TEXTS, progress=False)
 
 
+@pytest.fixture(autouse=True)
+def a_small_process(monkeypatch):
+    """Whatever the tests before these have left in memory."""
+    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)
+
+
 @pytest.fixture
 def small_parts(monkeypatch):
     """Several chunks of texts, and several parts of n-grams."""
