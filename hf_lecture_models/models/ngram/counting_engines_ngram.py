@@ -89,7 +89,7 @@ def _connect(engine: str, scratch: Path, memory: int) -> Iterator[Any]:
     if engine == "duckdb":
         connection = ibis.duckdb.connect(
             memory_limit=f"{memory // 10**6}MB",
-            threads=torch.get_num_threads(),
+            threads=min(torch.get_num_threads(), max(memory // 10**8, 1)),  # each has buffers of its own
             temp_directory=str(scratch),
             preserve_insertion_order=False,
         )

@@ -44,6 +44,7 @@ CHUNK_CHARACTERS = 1 << 21
 BYTES_PER_ROW = 320  # of the arrays that smoothing holds for an n-gram
 SMALLEST_ROOM = {"duckdb": 300 * 10**6, "spark": 900 * 10**6}  # beside what the process holds already
 ENGINE_SHARE = 0.6
+_FULL_DISK = ("No space left on device", "max_temp_directory_size")
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -217,7 +218,7 @@ class _Job:
             shutil.rmtree(leftover)
         for name in STAGES[STAGES.index(done[-1]) + 1 if done else 0 :]:
             before = STAGES[max(STAGES.index(name) - 1, 0)]
-            with self._full_disk_error(name), self._staged(name) as stage:
+            with self._clear_errors(name), self._staged(name) as stage:
                 getattr(self, f"_{name}")(self.folder / before, stage)
             if before != name:
                 shutil.rmtree(self.folder / before)
@@ -282,13 +283,15 @@ class _Job:
         (stage / "estimates.json").write_text(json.dumps(estimates), "utf-8")
 
     @contextmanager
-    def _full_disk_error(self, name: str) -> Iterator[None]:
-        """Engines have errors of their own for a full disk; all become one that says what to do."""
+    def _clear_errors(self, name: str) -> Iterator[None]:
+        """Engines have errors of their own for a full disk, and for too little memory; here they say what to do."""
         try:
             yield
         except Exception as error:
             number = getattr(error, "errno", None)
-            if number not in (errno.ENOSPC, errno.EDQUOT) and "No space left on device" not in str(error):
+            if "Out of Memory" in str(error) and "max_temp_directory_size" not in str(error):
+                raise ValueError(f"{self.engine} has too little memory: give a higher limit ({error})") from error
+            if number not in (errno.ENOSPC, errno.EDQUOT) and not any(words in str(error) for words in _FULL_DISK):
                 raise
             failure = OSError(
                 f"the disk of {self.folder} is full, at the stage '{name}'; {_size(self.survey.disk)} are enough. "

@@ -271,6 +271,7 @@ def test_a_missing_file():
     [
         OSError(errno.ENOSPC, "No space left on device"),
         RuntimeError('IO Error: Could not write file "x": No space left on device'),
+        RuntimeError("Out of Memory Error: failed to offload data (set by the 'max_temp_directory_size' setting)"),
     ],
 )
 def test_a_full_disk_keeps_what_is_finished(begun, monkeypatch, error):
@@ -284,6 +285,12 @@ def test_a_full_disk_keeps_what_is_finished(begun, monkeypatch, error):
             fit(memory=limit, order=3)
     assert sorted(path.name for path in begun.iterdir()) == ["estimation.json", "windows"]
     assert_equal(fit(memory=limit, order=3), fit(order=3))
+
+
+def test_an_engine_with_too_little_memory_says_so(monkeypatch):
+    monkeypatch.setattr(past_memory_ngram, "ENGINE_SHARE", 0.0007)
+    with pytest.raises(ValueError, match="duckdb has too little memory: give a higher limit .Out of Memory"):
+        fit(memory=MemoryLimit(engine="duckdb"), order=3)
 
 
 def test_a_disk_with_too_little_room_is_refused_before_the_start(tmp_path, monkeypatch):
