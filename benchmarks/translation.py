@@ -6,7 +6,7 @@
 A FOLDER is what training/train_translation.py leaves behind. All models translate the same test sets with 5 beams,
 texts of like length in one batch. Lengths are words of the source; the BLEU of a range of lengths is that of all its
 sentences together, of all test sets. Of each two models sacrebleu's paired bootstrap (Koehn 2004) tells how likely a
-difference at least as large is by chance. The picture is docs/translation_lengths.svg.
+difference at least as large is by chance. The picture of the record "translation" is docs/translation_lengths.svg.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from hf_lecture_models.tokenization.corpus import read_texts
 TESTS = ("test_2016_flickr", "test_2017_flickr")
 LENGTHS = ((1, 8), (9, 12), (13, 16), (17, 20), (21, None))
 BEAMS, BATCH, SAMPLES = 5, 32, 1000
+RECORD = "translation"
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 MARKERS = "osD^vP*"
 Texts = dict[str, list[str]]
@@ -193,9 +194,9 @@ def main() -> None:
         "models", nargs="+", type=name_and_folder, metavar="NAME=FOLDER", help=f"at most {len(COLOURS)}"
     )
     parser.add_argument("--languages", default="en-de", help="source and target, as the files of Multi30k name them")
-    parser.add_argument("--record", default="translation", help="results/RECORD.json")
+    parser.add_argument("--record", default=RECORD, help="results/RECORD.json")
     parser.add_argument("--sentences", type=int, help="only so many of each test set, to try it")
-    parser.add_argument("--picture", type=Path, help="in place of docs/translation_lengths.svg")
+    parser.add_argument("--picture", type=Path, help="in place of that in docs, or of none")
     options = read_options(parser)
     folders = dict(options.models)
     disable_progress_bar()
@@ -211,7 +212,8 @@ def main() -> None:
     for pair, found in compared["all"].items():
         print(f"{pair}: {found['bleu']:+.1f} BLEU, p = {found['p']:.3f}")
     source, target = (LANGUAGES[side] for side in options.languages.split("-"))
-    picture = options.picture or (ROOT / "docs" / "translation_lengths.svg" if is_committed(commit()) else None)
+    published = is_committed(commit()) and options.record == RECORD
+    picture = options.picture or (ROOT / "docs" / "translation_lengths.svg" if published else None)
     if picture:
         shown = f"Multi30k, {source} to {target}: {' and '.join(tests)}; {BEAMS} beams; bars: intervals of 95 %"
         save_picture(lengths, picture, shown)

@@ -590,6 +590,10 @@ def translation_page() -> Iterator[str]:
     for key, title in TRANSLATORS.items():
         yield table_row(title, *(f"{found['models'][key]['bleu']:.1f}" for found in lengths.values()))
     yield from verdicts_on_translation(results)
+    french = record("translation_fr_en")["models"]["transformer"]
+    yield f"after {french['training']['step_cpu_seconds'] / 60:.0f} CPU minutes, has BLEU"
+    for test, name in zip(translation.TESTS, ("2016", "2017"), strict=True):
+        yield f"{french[test]['bleu']:.1f} and chrF {french[test]['chrf']:.1f} on test {name}"
 
 
 def verdicts_on_translation(results: Mapping[str, Any]) -> Iterator[str]:
@@ -882,6 +886,24 @@ def transformer_page() -> Iterator[str]:
     yield f"it has BLEU {bleu(name)} after {training_minutes(name)} CPU minutes of one core"
     yield f"than with the paper's attention: BLEU {bleu(f'{name}_nguyen')} on Multi30k"
     assert float(bleu(f"{name}_nguyen")) < float(bleu(name)) - 10
+    yield from text_to_text()
+
+
+def text_to_text() -> Iterator[str]:
+    spans, task = "transformer_span_wikitext2", "transformer_span_sst2"
+    ours = facts(spans)["results"]["span_perplexity"]
+    yield (
+        f"After {training_minutes(spans)} CPU minutes on WikiText-2 the perplexity of the tokens left out is "
+        f"{ours:.1f} (validation; BERT's of masked pieces is {masked('perplexity'):.1f}). "
+        f"Fine-tuned for {training_minutes(task)} more"
+    )
+    assert facts(task)["results"]["no_class"] == 0, "all outputs are names of classes"
+    yield f"and {accuracy(task)} of them the right one"
+    others = record("fine_tuning")["cells"]
+    bert, words = (100 * others[name]["SST-2"]["mean"] for name in ("BERT, of WikiText-2", "bag of words"))
+    assert 100 * facts(task)["results"]["accuracy"] < bert < words
+    yield f"BERT, pre-trained on WikiText-2 too, {bert:.1f} %"
+    yield f"with no pre-training at all, {words:.1f} %"
 
 
 RECURRENT_TRANSLATORS = [f"recurrent_seq2seq_multi30k_{kind}" for kind in ("none", "reversed", "additive", "dot")]
@@ -1018,7 +1040,10 @@ OTHERS: dict[str, dict[str, str]] = {
 }
 
 OTHERS[PAGES.format("word2vec")] = {"a probability below 0.01": "a bound, checked by word2vec_page"}
-OTHERS[PAGES.format("transformer")] = {"from which 15 % of the tokens are left out": "the paper's, and the default"}
+OTHERS[PAGES.format("transformer")] = {
+    "from which 15 % of the tokens are left out": "the paper's, and the default",
+    "the same 20,000 sentences": "lines of the recipe's training data",
+}
 OTHERS["docs/translation.md"] = {
     "29,000 pairs of captions": "lines of the file",
     "8,000 byte pairs": "of the recipes",

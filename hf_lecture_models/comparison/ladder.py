@@ -71,6 +71,7 @@ DEFAULTS = {
     # A word that occurs once is unknown, so that the models learn what unknown words are like.
     "word": TokenizerDefaults("words", 3, {"vocab_size": 10_000, "min_count": 2}),
     "bpe": TokenizerDefaults("pieces of words", 4, {"vocab_size": 4_000, "min_count": 5, "form": "bytes"}),
+    "unigram": TokenizerDefaults("pieces of words", 4, {"vocab_size": 4_000}),
     "char": TokenizerDefaults("characters", 6, {"vocab_size": 4_000, "min_count": 2}),
     "byte": TokenizerDefaults("bytes", 6, {}, choices=()),
 }
@@ -83,7 +84,7 @@ class Request:
     Attributes:
         files: one text per line, UTF-8, `.gz` too; blank lines are left out.
         validation, test: held-out files; a part that is not given is split off `files`.
-        tokenizer: "word", "bpe", "char" or "byte"; None: words, or where there is no white space, characters.
+        tokenizer: "word", "bpe", "unigram", "char", "byte"; None: words, or without white space characters.
         vocab_size, min_count: of the tokenizer; None: see `DEFAULTS`.
         minutes: for the training of all networks together; measuring adds to it.
         tiny: the first lines only, and small networks.

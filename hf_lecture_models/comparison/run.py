@@ -158,7 +158,7 @@ def _size(model: Any) -> dict[str, int]:
     """Trained parameters, and the n-grams that an n-gram model stores in their place."""
     return {
         "parameters": model.num_parameters(),
-        "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
+        "table_entries": getattr(model.config, "table_entries", 0),
     }
 
 

@@ -65,7 +65,8 @@ def collect_facts(
         processor: its tokenizer or image processor.
         results: what its task's evaluation returned; plain values are taken. Empty: nothing was measured.
         name: the card's title.
-        data: "name" and "split" of the evaluation data; if known, "language" (ISO code), "licence", "source".
+        data: "name" and "split" of the evaluation data; if known, "language" (an ISO code or several),
+            "licence", "source".
         task: what the task's `describe` gives; None, where there are no results: what transformers says of the model.
         recipe: the training recipe, or the arguments of `fit`. Of absolute paths only the last part is kept.
         training: measured values by name, as `training_record` gives them.
@@ -272,7 +273,7 @@ def _model_facts(model: Any) -> dict[str, Any]:
         "model_type": model.config.model_type,
         "class": type(model).__name__,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "table_entries": sum(getattr(model.config, "table_sizes", None) or ()),
+        "table_entries": getattr(model.config, "table_entries", 0),
     }
 
 

@@ -107,7 +107,7 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
         if self.task is None and not own:
             self.task = GRAMMAR
         if self.task == GRAMMAR:
-            self.data = {"name": "a small grammar of French and English", "language": "fr"} | self.data
+            self.data = {"name": "a small grammar of French and English", "language": ["fr", "en"]} | self.data
         self.keep_checkpoints = max(self.keep_checkpoints, self.average_checkpoints)
 
     def effective_batch(self) -> str:

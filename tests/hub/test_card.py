@@ -273,9 +273,6 @@ def test_every_recipe_that_was_measured_has_a_card() -> None:
     recipes = {path.stem for path in model_cards.RECIPES.glob("*.yaml")}
     # Trained four times by its benchmark, each time otherwise, and none of the models is kept.
     without = {"feed_forward_neighbours"}
-    # Not trained to their end yet.
-    without |= {"transformer_span_wikitext2", "transformer_span_sst2"}
-    without.add("transformer_multi30k_fr_en")
     assert recipes - cards == without
 
 

@@ -16,6 +16,7 @@ from transformers import AutoTokenizer
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.masked_lm import MaskedLM, MaskedLMRecipe
+from hf_lecture_models.tasks.span_corruption import SpanCorruption, SpanCorruptionRecipe
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.translation import Translation
 from hf_lecture_models.tokenization import CharTokenizer, UnigramTokenizer
@@ -33,10 +34,14 @@ BERT = {"model_type": "lecture_bert", "hidden_size": 8, "num_hidden_layers": 1, 
 def setup(kind: str, **fields: Any) -> tuple[Any, Any, Any]:
     """A task, its recipe and its data."""
     sampling = UNIGRAM | {"sampling": 0.0}
-    if kind == "translation":
+    if kind in ("translation", "separate vocabularies"):
+        fields = {"joint_vocabulary": kind == "translation"} | fields
         pairs = {"batch_tokens": 0, "batch_size": 4, "max_length": 60}
         return Translation(), small_recipe("ours", tokenizer=sampling | {"vocab_size": 60}, **pairs, **fields), rows()
     common: dict[str, Any] = {"tokenizer": sampling, "batch_size": 4, "epochs": 3, "log_every": 1} | fields
+    if kind == "span_corruption":
+        model = BERT | {"model_type": "lecture_transformer"}
+        return SpanCorruption(), SpanCorruptionRecipe(model=model, sequence_length=16, sentinels=10, **common), TEXTS
     if kind == "classification":
         data = Rows({name: [row[name] for row in SENTENCES] for name in ("text", "label")}, [("films", len(SENTENCES))])
         return TextClassification(), TextClassificationRecipe(**{"model": BAG} | common), data
@@ -57,7 +62,8 @@ def inputs(step: list[Any]) -> list[torch.Tensor]:
     return [batch.inputs[name] for batch in step for name in names if name in batch.inputs]
 
 
-SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("stream", "texts", "masked_lm")]
+KINDS = ("stream", "texts", "masked_lm", "span_corruption", "separate vocabularies")
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 
 
 @pytest.mark.parametrize("kind", ["blocks", "classification", "translation", *SLOW])
@@ -77,7 +83,8 @@ def test_each_epoch_has_segmentations_of_its_own(kind: str) -> None:
     per_epoch = [[step for step, state in zip(steps, states, strict=True) if state["epoch"] == n] for n in (0, 1)]
     counts = [sum(x.numel() for step in epoch for x in step) for epoch in per_epoch]
     assert counts[0] != counts[1] or any(not torch.equal(a[0], b[0]) for a, b in zip(*per_epoch, strict=False))
-    assert not tokenizer.is_sampling
+    sides = [tokenizer.source, tokenizer.target] if kind == "separate vocabularies" else [tokenizer]
+    assert not any(side.is_sampling for side in sides)
     # A position of either epoch is found again, by batches that begin anew.
     for number in (1, len(steps) - 2):
         again = make()

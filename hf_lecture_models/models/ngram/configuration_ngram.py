@@ -180,6 +180,11 @@ class NGramConfig(LectureConfig):
         return self.table_sizes or [self.units] + [0] * (self.order - 1)
 
     @property
+    def table_entries(self) -> int:
+        """The n-grams that are stored, in all tables of all components."""
+        return sum(self.table_sizes or ()) + sum(one.table_entries for one in self.component_configs)
+
+    @property
     def is_distribution(self) -> bool:
         """Whether the scores are probabilities; those of stupid back-off do not sum to one."""
         return self.smoothing != "stupid_backoff"
