@@ -66,8 +66,10 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     names = unknown_tokens(tokenizer)
     one_each = isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified()
     encoded = []
-    for text, ids in zip(texts, corpus, strict=True):
-        if not np.isin(ids, list(names)).any():
+    holds_unknown = np.zeros(len(texts), bool)
+    holds_unknown[np.repeat(np.arange(len(texts)), corpus.lengths)[np.isin(corpus.ids, list(names))]] = True
+    for text, ids, unknown in zip(texts, corpus, holds_unknown.tolist(), strict=True):
+        if not unknown:
             encoded.append(EncodedText(text, ids, len(split_words(text))))
             continue
         words = list(_WORD.finditer(text))

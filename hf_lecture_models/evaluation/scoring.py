@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class TextScore:
     log_probs: np.ndarray
     """float64, one per id, in nats; one -inf where a closed vocabulary cannot encode the text."""
 
-    @property
+    @cached_property
     def log_prob(self) -> float:
         """ln P of the text: 0 for the prefix of no tokens, -inf where the probability is 0."""
         return float(self.log_probs.sum())
@@ -52,6 +53,8 @@ class TextScore:
     @property
     def known_log_prob(self) -> float:
         """`log_prob` without the tokens of unknown words; of a text that can be encoded."""
+        if not self.encoded.unknown_tokens:
+            return self.log_prob
         known = np.ones(len(self.ids), dtype=bool)
         known[self.encoded.unknown_tokens] = False
         return float(self.log_probs[known].sum())
@@ -156,7 +159,7 @@ def score_texts(
         raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
     _check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
-    rows = [_row(tokenizer, one, probability == "terminated") if one.possible else None for one in encoded]
+    rows = _rows(tokenizer, encoded, probability == "terminated")
     check_tokenizer(model, tokenizer)
     # Equal rows go through the model once: rounding must not separate equal probabilities.
     distinct = {row.tobytes(): row for row in rows if row is not None}
@@ -222,7 +225,7 @@ def stream_rows(tokenizer: Any, encoded: Sequence[EncodedText]) -> list[np.ndarr
     Raises:
         ValueError: the tokenizer has no end of text.
     """
-    return [_row(tokenizer, one, terminated=True) for one in encoded if one.possible]
+    return [row for row in _rows(tokenizer, encoded, terminated=True) if row is not None]
 
 
 def join_rows(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -254,11 +257,13 @@ def _check_batch_size(batch_size: int) -> None:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
 
 
-def _row(tokenizer: Any, encoded: EncodedText, terminated: bool) -> np.ndarray:
+def _rows(tokenizer: Any, encoded: Sequence[EncodedText], terminated: bool) -> list[np.ndarray | None]:
+    """The ids of each text with what stands before and behind it; None where it cannot be encoded."""
     start, end = start_token_id(tokenizer), tokenizer.eos_token_id
     if terminated and end is None:
         raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
-    return np.concatenate([[start], encoded.ids, [end] if terminated else []]).astype(np.int64)
+    ends = [end] if terminated else []
+    return [np.array([start, *one.ids.tolist(), *ends], np.int64) if one.possible else None for one in encoded]
 
 
 def _impossible_score(encoded: EncodedText) -> TextScore:

@@ -55,8 +55,15 @@ class ClassNGramTrie(NGramTrie):
     the last class, whose probability is 0.
     """
 
-    def __init__(self, vocab_size: int, num_classes: int, sizes: Sequence[int], non_events: Sequence[int] = ()) -> None:
-        super().__init__(num_classes, sizes, [num_classes - 1] if non_events else [])
+    def __init__(
+        self,
+        vocab_size: int,
+        num_classes: int,
+        sizes: Sequence[int],
+        non_events: Sequence[int] = (),
+        bits: int | None = None,
+    ) -> None:
+        super().__init__(num_classes, sizes, [num_classes - 1] if non_events else [], bits)
         classes = torch.arange(vocab_size) % (num_classes - bool(non_events))
         classes[list(non_events)] = num_classes - 1
         self.register_buffer("class_of", classes)

@@ -9,35 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.layers.ngram_quantisation import quantise, quantise_two
+from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.offloading import method_with_weights
 
 Found = tuple[Tensor, Tensor]  # where stored n-grams end in a stream, and their indices
-
-
-def find(keys: Tensor, queries: Tensor) -> Tensor:
-    """Index of each query, (queries,), in the increasing ``keys``; -1 where it is absent.
-
-    >>> find(torch.tensor([3, 5, 9]), torch.tensor([9, 4, 3]))
-    tensor([ 2, -1,  0])
-    """
-    if len(keys) == 0 or len(queries) == 0:
-        return torch.full_like(queries, -1)
-    return (_find_in_order if queries.device.type == "cpu" else _find_in_parallel)(keys, queries)
-
-
-def _find_in_parallel(keys: Tensor, queries: Tensor) -> Tensor:
-    places = torch.searchsorted(keys, queries).clamp_(max=len(keys) - 1)
-    return places.masked_fill_(keys.index_select(0, places) != queries, -1)
-
-
-def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
-    # Neighbouring queries walk the same cache lines, and numpy starts each where the last one ended: several times
-    # faster than a search without order, sorting included.
-    ordered, origins = queries.sort()
-    places = torch.from_numpy(keys.numpy().searchsorted(ordered.numpy())).clamp_(max=len(keys) - 1)
-    places.masked_fill_(keys.index_select(0, places) != ordered, -1)
-    return torch.empty_like(places).index_copy_(0, origins, places)
 
 
 class NGramTrie(nn.Module):
@@ -45,40 +22,57 @@ class NGramTrie(nn.Module):
 
     A new trie is the uniform distribution over the events (all words but ``non_events``), whatever its ``sizes``.
     Its numbers keep their type under ``.half()`` and ``.to(dtype)``: log-probabilities in half precision are useless.
+    With ``bits``, 8 or 16, the logarithms of orders 2 and up are numbers of bins (`ngram_quantisation.py`).
     """
 
-    def __init__(self, vocab_size: int, sizes: Sequence[int], non_events: Sequence[int] = ()) -> None:
+    def __init__(
+        self, vocab_size: int, sizes: Sequence[int], non_events: Sequence[int] = (), bits: int | None = None
+    ) -> None:
         super().__init__()
-        self.vocab_size, self.order = vocab_size, len(sizes)
+        self.vocab_size, self.order, self.bits = vocab_size, len(sizes), bits
         uniform = torch.full((vocab_size,), -math.log10(vocab_size - len(non_events)), dtype=torch.float32)
         uniform[list(non_events)] = -math.inf
         self.register_buffer("log10_probs_1", uniform)
         for n, size in enumerate(sizes[1:], 2):
             self.register_buffer(f"keys_{n}", torch.arange(size))
-            self.register_buffer(f"log10_probs_{n}", uniform[torch.arange(size) % vocab_size])
+            self._register("probs", n, uniform[torch.arange(size) % vocab_size])
         for n, size in enumerate(sizes[:-1], 1):
-            self.register_buffer(f"log10_backoffs_{n}", torch.zeros(size, dtype=torch.float32))
+            self._register("backoffs", n, torch.zeros(size, dtype=torch.float32))
+
+    def _register(self, name: str, n: int, values: Tensor) -> None:
+        if self.bits is not None and n > 1:
+            values, codes = quantise_two(values, self.bits)
+            self.register_buffer(f"{name}_codes_{n}", codes)
+        self.register_buffer(f"log10_{name}_{n}", values)
+
+    def _values(self, name: str, n: int, at: Tensor | None) -> Tensor:
+        table = self.get_buffer(f"log10_{name}_{n}")
+        if self.bits is None or n == 1:
+            return table if at is None else table.index_select(0, at)
+        codes = self.get_buffer(f"{name}_codes_{n}")
+        codes = codes if at is None else codes.index_select(0, at)
+        return table.index_select(0, codes.long() & (2**self.bits - 1))
 
     @property
     def sizes(self) -> list[int]:
         """Number of n-grams of each order."""
-        return [len(self.log10_probs(n)) for n in range(1, self.order + 1)]
+        return [self.vocab_size, *(len(self.keys(n)) for n in range(2, self.order + 1))]
 
     def keys(self, n: int) -> Tensor:
         """(n-grams of order n,) int64, n >= 2."""
         return self.get_buffer(f"keys_{n}")
 
-    def log10_probs(self, n: int) -> Tensor:
-        """(n-grams of order n,) float32."""
-        return self.get_buffer(f"log10_probs_{n}")
+    def log10_probs(self, n: int, at: Tensor | None = None) -> Tensor:
+        """(n-grams of order n,) float32; those at some indices, (indices,), where they are given."""
+        return self._values("probs", n, at)
 
-    def log10_backoffs(self, n: int) -> Tensor:
-        """(n-grams of order n,) float32, n < order."""
-        return self.get_buffer(f"log10_backoffs_{n}")
+    def log10_backoffs(self, n: int, at: Tensor | None = None) -> Tensor:
+        """(n-grams of order n,) float32, n < order; or those at some indices."""
+        return self._values("backoffs", n, at)
 
     @method_with_weights
     def tables(self) -> NGramTables:
-        """The buffers as numpy arrays; on the CPU they share memory."""
+        """The tables as numpy arrays; on the CPU they share memory with buffers that are not quantised."""
         orders = range(1, self.order + 1)
         return NGramTables(
             self.vocab_size,
@@ -88,13 +82,15 @@ class NGramTrie(nn.Module):
         )
 
     def load_tables(self, tables: NGramTables) -> None:
-        """Take the arrays of ``tables`` as buffers, on the CPU, without a copy."""
+        """Take the arrays of ``tables`` as buffers, on the CPU, without a copy but where they are quantised."""
         for n, keys in enumerate(tables.keys, 2):
             self._buffers[f"keys_{n}"] = torch.from_numpy(keys)
-        for n, probs in enumerate(tables.log10_probs, 1):
-            self._buffers[f"log10_probs_{n}"] = torch.from_numpy(probs)
-        for n, backoffs in enumerate(tables.log10_backoffs, 1):
-            self._buffers[f"log10_backoffs_{n}"] = torch.from_numpy(backoffs)
+        for name, arrays in (("probs", tables.log10_probs), ("backoffs", tables.log10_backoffs)):
+            for n, values in enumerate(arrays, 1):
+                if self.bits is not None and n > 1:
+                    values, codes = quantise(values, self.bits)
+                    self._buffers[f"{name}_codes_{n}"] = torch.from_numpy(codes)
+                self._buffers[f"log10_{name}_{n}"] = torch.from_numpy(values)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> NGramTrie:
         # Seen as integers of the same width, floats move to another device and are never cast.
@@ -119,8 +115,8 @@ class NGramTrie(nn.Module):
         hits = (entries >= 0).nonzero().squeeze(1)
         stored, entries = at.index_select(0, hits), entries.index_select(0, hits)
         if total is not None:
-            total.index_add_(0, at, self.log10_backoffs(n - 1).index_select(0, contexts))
-            total.index_copy_(0, stored, self.log10_probs(n).index_select(0, entries))
+            total.index_add_(0, at, self.log10_backoffs(n - 1, contexts))
+            total.index_copy_(0, stored, self.log10_probs(n, entries))
         return stored, entries
 
     def walk(self, words: Tensor, starts: Tensor, order: int, total: Tensor | None = None) -> Iterator[Found]:
@@ -149,7 +145,7 @@ class NGramTrie(nn.Module):
 
         And the number of words of the longest stored n-gram that ends there, (tokens,).
         """
-        total, lengths = self.log10_probs(1).index_select(0, words), torch.ones_like(words)
+        total, lengths = self.log10_probs(1, words), torch.ones_like(words)
         for n, (at, _) in enumerate(self.walk(words, starts, self.order, total), 2):
             lengths.index_fill_(0, at, n)
         return total * math.log(10), lengths
@@ -157,7 +153,7 @@ class NGramTrie(nn.Module):
     @method_with_weights
     def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:
         """Natural log p of each word after its contexts of 1 to order-1 words, (words,) each."""
-        total = self.log10_probs(1).index_select(0, words)
+        total = self.log10_probs(1, words)
         for n, context in enumerate(contexts, 2):
             at = (context >= 0).nonzero().squeeze(1)
             self.extend(n, at, context[at], words, total)
@@ -169,7 +165,7 @@ class NGramTrie(nn.Module):
         weights = [self.log10_probs(1).new_zeros(rows) for _ in range(self.order)]
         for n in range(self.order - 1, 0, -1):  # weights[n-1]: of all contexts from n words on
             known = contexts[n - 1] >= 0
-            weights[n - 1][known] = self.log10_backoffs(n)[contexts[n - 1][known]]
+            weights[n - 1][known] = self.log10_backoffs(n, contexts[n - 1][known])
             weights[n - 1] += weights[n]
         table = self.log10_probs(1) + weights[0][:, None]
         for n, context in enumerate(contexts, 1):
@@ -178,5 +174,5 @@ class NGramTrie(nn.Module):
             count = torch.searchsorted(self.keys(n + 1), (context + 1) * self.vocab_size) - first
             row = torch.arange(rows, device=context.device).repeat_interleave(count)
             child = torch.arange(len(row), device=context.device) + (first - count.cumsum(0) + count)[row]
-            table[row, self.keys(n + 1)[child] % self.vocab_size] = self.log10_probs(n + 1)[child] + weights[n][row]
+            table[row, self.keys(n + 1)[child] % self.vocab_size] = self.log10_probs(n + 1, child) + weights[n][row]
         return table.mul_(math.log(10))

@@ -19,7 +19,7 @@ from hf_lecture_models.tokenization.splitting import (
     CHUNK_CHARACTERS,
     WordIndex,
     chunk_texts,
-    index_words,
+    index_chunks,
     refuse_surrogates,
 )
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
@@ -55,7 +55,8 @@ def encode_corpus(
     """Encode `texts` with any tokenizer of transformers, without special tokens and in bounded memory.
 
     The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. The classes of this
-    package encode each distinct word once, or bypass the Rust library, with the same ids.
+    package encode each distinct word once, or bypass the Rust library, with the same ids. `SplitTexts`, of which a word
+    vocabulary has been made, are not split again.
 
     >>> encode_corpus(ByteTokenizer(), ["ab", "", "<s>"])
     EncodedCorpus(ids=array([ 97,  98,  60, 115,  62], dtype=int32), lengths=array([2, 0, 3]))
@@ -64,15 +65,8 @@ def encode_corpus(
         TypeError: `texts` is one str or holds something that is not a str.
         ValueError: a text holds a lone surrogate, or (`UnknownWordError`) a word that has no id.
     """
-    encode, characters = _encoder(tokenizer)
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
-    for chunk in chunk_texts(texts, progress, desc, characters):
-        try:
-            chunk_ids, chunk_lengths = encode(chunk)
-        except (UnicodeEncodeError, TypeError):
-            for text in chunk:
-                refuse_surrogates(text)
-            raise
+    for chunk_ids, chunk_lengths in _encode_chunks(tokenizer, texts, progress, desc):
         ids.append(chunk_ids)
         lengths.append(chunk_lengths)
     return EncodedCorpus(np.concatenate(ids), np.concatenate(lengths))
@@ -131,12 +125,27 @@ def _open(path: str | os.PathLike[str]) -> BinaryIO:
     return gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb")  # type: ignore[return-value]
 
 
+def _encode_chunks(
+    tokenizer: Any, texts: Iterable[str], progress: bool, desc: str
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    if isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified():
+        for index in index_chunks(texts, progress, desc, CHUNK_CHARACTERS):
+            yield _encode_distinct(tokenizer, index)
+        return
+    encode, characters = _encoder(tokenizer)
+    for chunk in chunk_texts(texts, progress, desc, characters):
+        try:
+            yield encode(chunk)
+        except (UnicodeEncodeError, TypeError):
+            for text in chunk:
+                refuse_surrogates(text)
+            raise
+
+
 def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
     """Return the function that encodes a list of texts, and how many characters it should be given at once."""
     if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_unmodified():
         return _encode_bytes, CHUNK_CHARACTERS
-    if isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified():
-        return lambda texts: _encode_distinct(tokenizer, index_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, BpeTokenizer) and tokenizer.is_unmodified():
         return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, UnigramTokenizer) and tokenizer.is_unmodified():

@@ -111,8 +111,7 @@ def chunk_texts(
     Raises:
         TypeError: `texts` is one str, is not iterable, or holds something that is not a str.
     """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
+    _refuse_single_text(texts)
     total = len(texts) if isinstance(texts, Sized) else None
     chunk: list[str] = []
     size = 0
@@ -130,6 +129,54 @@ def chunk_texts(
         if chunk:
             yield chunk
             bar.update(len(chunk))
+
+
+class SplitTexts:
+    """Texts that are split into words once, by whoever needs the words first: a vocabulary, then the ids.
+
+    To all others they are a list of texts. Four bytes of each word are kept beside them.
+
+    >>> texts = SplitTexts(["a cat", "a dog"])
+    >>> list(texts), [index.words for index in index_chunks(texts)]
+    (['a cat', 'a dog'], [['a', 'cat', 'dog']])
+
+    Raises:
+        TypeError: `texts` is one str, or is not iterable.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        _refuse_single_text(texts)
+        self._texts = list(texts)
+        self._indices: list[WordIndex] | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def indices(
+        self, progress: bool = False, desc: str | None = None, characters: int = CHUNK_CHARACTERS
+    ) -> list[WordIndex]:
+        """The words, chunk by chunk; the arguments, and what is raised, are those of `chunk_texts`."""
+        if self._indices is None:
+            self._indices = [index_words(chunk) for chunk in chunk_texts(self._texts, progress, desc, characters)]
+        return self._indices
+
+
+def index_chunks(
+    texts: Iterable[str], progress: bool = False, desc: str | None = None, characters: int = CHUNK_CHARACTERS
+) -> Iterator[WordIndex]:
+    """The words of `texts`, chunk by chunk (`chunk_texts`); those of `SplitTexts` are split once.
+
+    Raises:
+        TypeError: as `chunk_texts`.
+        ValueError: a text holds a lone surrogate.
+    """
+    if isinstance(texts, SplitTexts):
+        yield from texts.indices(progress, desc, characters)
+    else:
+        yield from map(index_words, chunk_texts(texts, progress, desc, characters))
 
 
 def index_words(texts: list[str]) -> WordIndex:
@@ -187,10 +234,10 @@ def arrow() -> Any:
 def _index_with_arrow(texts: list[str]) -> WordIndex:
     # Arrow's ASCII kernel knows exactly Rust's six ASCII spaces; the others, none of them printable, become one first.
     texts = [text if text.isascii() or text.isprintable() else _BEYOND_ASCII.sub(" ", text) for text in texts]
-    pieces = arrow().compute.ascii_split_whitespace(arrow().array(texts, arrow().large_string()))
+    pieces = arrow().compute.ascii_split_whitespace(_arrow_strings(texts))
     index = pieces.flatten().dictionary_encode()
-    words, codes = index.dictionary.to_pylist(), index.indices.to_numpy()
-    bounds = pieces.offsets.to_numpy().astype(np.int64)
+    words, codes = index.dictionary.to_pylist(), np.from_dlpack(index.indices)
+    bounds = np.from_dlpack(pieces.offsets).astype(np.int64)
     if "" in words:
         # A text that is empty, or begins or ends with white space, has an empty piece there: it is no word.
         empty = words.index("")
@@ -200,6 +247,14 @@ def _index_with_arrow(texts: list[str]) -> WordIndex:
         codes -= codes > empty
         del words[empty]
     return WordIndex(words, codes.astype(np.int32, copy=False), np.diff(bounds))
+
+
+def _arrow_strings(texts: list[str]) -> Any:
+    # `pyarrow.array` and `to_numpy` would import pandas, which takes longer than splitting a million words.
+    rows = [text.encode() for text in texts]
+    ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
+    offsets, characters = (arrow().py_buffer(part) for part in (np.concatenate([[0], ends]), b"".join(rows)))
+    return arrow().LargeStringArray.from_buffers(len(rows), offsets, characters)
 
 
 def _index_in_python(texts: list[str]) -> WordIndex:
@@ -213,6 +268,11 @@ def _index_in_python(texts: list[str]) -> WordIndex:
         codes.extend(map(positions.__getitem__, words))
     "".join(positions).encode()  # raises UnicodeEncodeError at a lone surrogate, as Arrow does
     return WordIndex(list(positions), np.array(codes, np.int32), lengths)
+
+
+def _refuse_single_text(texts: Iterable[str]) -> None:
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
 
 
 def _kind(value: object) -> str:

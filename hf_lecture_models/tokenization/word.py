@@ -19,7 +19,7 @@ from tokenizers.models import BPE, WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
-from hf_lecture_models.tokenization.splitting import chunk_texts, index_words, shorten, split_words
+from hf_lecture_models.tokenization.splitting import index_chunks, shorten, split_words
 from hf_lecture_models.tokenization.unknown_words import (
     BYTE_TOKENS,
     CLASS_TOKENS,
@@ -316,8 +316,7 @@ def _check_room(vocab_size: int | None, special: set[str], letters: list[str] | 
 
 def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for chunk in chunk_texts(texts, progress, desc="counting words"):
-        index = index_words(chunk)
+    for index in index_chunks(texts, progress, desc="counting words"):
         occurrences = np.bincount(index.codes, minlength=len(index.words)).tolist()
         counts.update(dict(zip(index.words, occurrences, strict=True)))
     return counts

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from hf_lecture_models.tokenization import splitting
+from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.corpus import encode_corpus
+from hf_lecture_models.tokenization.word import WordTokenizer
 
 # White space of Rust, of Python, of Arrow, all control and format characters; then pieces of words.
 SPACES = "".join(chr(code) for code in range(0xD800) if category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp"))
@@ -90,6 +93,24 @@ def test_chunks_hold_all_texts_in_order_and_read_them_one_by_one():
     assert next(chunks) == ["x" * 9] * 3
     assert taken == [0, 1, 2]
     assert [len(chunk) for chunk in chunks] == [3, 3, 1]
+
+
+def test_texts_that_are_split_once_are_those_texts_to_all_readers(monkeypatch):
+    lines = ["a cat", "", "a dog"]
+    split, calls = splitting.SplitTexts(iter(lines)), []
+    index_words = splitting.index_words
+    monkeypatch.setattr(splitting, "index_words", lambda texts: calls.append(texts) or index_words(texts))
+    tokenizer = WordTokenizer.train(split, progress=False)
+    assert encode_corpus(tokenizer, split).ids.tolist() == [1, 2, 1, 3]
+    assert calls == [lines]
+    assert (list(split), len(split)) == (lines, 3)
+    assert encode_corpus(CharTokenizer.train(split, progress=False), split).lengths.tolist() == [5, 0, 5]
+
+
+@pytest.mark.parametrize("texts", ["a text", b"bytes", 7])
+def test_what_is_no_iterable_cannot_be_split_once(texts):
+    with pytest.raises(TypeError, match="must be an iterable of str"):
+        splitting.SplitTexts(texts)
 
 
 @pytest.mark.parametrize(

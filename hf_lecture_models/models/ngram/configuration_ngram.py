@@ -50,6 +50,8 @@ class NGramConfig(LectureConfig):
         interpolation_weights: estimated: the weight of each order against the shorter ones (Jelinek-Mercer).
         num_classes: classes of words that the n-grams are of, `<s>` and the like, each alone in its class, included;
             None is a model of words.
+        quantisation_bits: size of the stored logarithms of orders 2 and up, 8 or 16 (`NGramForCausalLM.quantise`);
+            None is float32.
         table_sizes: number of stored n-grams of each order; None is a model that has not been fitted.
         components: of an interpolation of models (`NGramForCausalLM.interpolate`): of each the fields above.
         mixture_weights: estimated: the weight of each of these models.
@@ -63,7 +65,7 @@ class NGramConfig(LectureConfig):
     """
 
     model_type = "lecture_ngram"
-    allowed_values = {"smoothing": (*SMOOTHINGS, None)}
+    allowed_values = {"smoothing": (*SMOOTHINGS, None), "quantisation_bits": (8, 16, None)}
     positive_fields = ("vocab_size", "order", "katz_k", "num_classes")
     largest_values = {
         **LectureConfig.largest_values,
@@ -84,6 +86,7 @@ class NGramConfig(LectureConfig):
     discount_ratios: list[list[float]] | None = None
     interpolation_weights: list[float] | None = None
     num_classes: int | None = None
+    quantisation_bits: int | None = None
     table_sizes: list[int] | None = None
     components: list[dict[str, Any]] | None = None
     mixture_weights: list[float] | None = None

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_classes import WordClasses
+from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.classes_ngram import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
@@ -178,20 +178,20 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
     events = np.bincount(stream.words[stream.places > 0], minlength=vocab_size)
     counts = [NGramCounts(unigrams, events, unigrams, unigrams == config.bos_token_id)]
     shorter = stream.words  # the (n-1)-grams that end at each position
-    ends = np.flatnonzero(stream.places)
     for n in range(2, config.order + 1):
-        ends = ends[stream.places[ends] >= n - 1]
-        unsorted = torch.from_numpy(shorter[ends - 1] * vocab_size + stream.words[ends])
-        keys, origins = (tensor.numpy() for tensor in unsorted.sort(stable=True))
+        ends = np.flatnonzero(stream.places >= n - 1)
+        keys = shorter.take(ends - 1)
+        keys *= vocab_size
+        keys += stream.words.take(ends)
+        keys, ends = sort_keys(keys, ends)
         new = np.ones(len(keys), bool)
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
         first = np.flatnonzero(new)
-        firsts = ends[origins[first]]
-        occurrences = np.diff(first, append=len(keys))
-        counts.append(NGramCounts(keys[first], occurrences, shorter[firsts], stream.places[firsts] == n - 1))
+        suffixes = shorter.take(ends.take(first))
         longer = np.empty_like(shorter)
-        longer[ends[origins]] = np.cumsum(new) - 1
-        shorter = longer
+        longer[ends] = np.cumsum(new) - 1
+        shorter, occurrences, keys = longer, np.diff(first, append=len(keys)), keys[first]
+        counts.append(NGramCounts(keys, occurrences, suffixes, counts[-1].starts[keys // vocab_size]))
         if bar is not None:
             bar.update()
     return counts

@@ -44,7 +44,7 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
-from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, scored_positions, token_ids
+from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram_tables import NGramTableMethods, new_trie, tries_of
@@ -188,13 +188,16 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
         """
         config, input_ids = self.config, self._checked(input_ids)
         real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
-        scores = torch.zeros(input_ids.shape, dtype=torch.float32, device=input_ids.device)
-        scores[real], lengths = self.trie.score(input_ids[real], _row_starts(real))
+        at = real.flatten().nonzero().squeeze(1)
+        words, starts = input_ids.flatten().index_select(0, at), _row_starts(real)
+        log_probs, lengths = self.trie.score(words, starts)
         if not config.is_distribution:
             longest = real.cumsum(1)[real].clamp(max=config.order)
-            scores[real] += math.log(config.backoff_factor) * (longest - lengths)
-        scored = scored_positions(real, input_ids, config.bos_token_id, config.eos_token_id)
-        return scores.masked_fill_(~scored, 0.0)
+            log_probs += math.log(config.backoff_factor) * (longest - lengths)
+        if config.bos_token_id not in (None, config.eos_token_id):  # one token that also ends texts has a probability
+            starts = starts | (words == config.bos_token_id)
+        scores = torch.zeros(input_ids.numel(), dtype=torch.float32, device=input_ids.device)
+        return scores.index_copy_(0, at, log_probs.masked_fill_(starts, 0.0)).view_as(input_ids)
 
     def _checked(self, input_ids: Tensor) -> Tensor:
         ids = token_ids(input_ids)

@@ -27,8 +27,9 @@ def new_trie(config: NGramConfig) -> Any:
     if config.mixture_weights is not None:
         return NGramMixture([new_trie(one) for one in config.component_configs], config.mixture_weights)
     if config.num_classes is not None:
-        return ClassNGramTrie(config.vocab_size, config.num_classes, config.sizes, config.non_events)
-    return NGramTrie(config.vocab_size, config.sizes, config.non_events)
+        sizes = config.num_classes, config.sizes
+        return ClassNGramTrie(config.vocab_size, *sizes, config.non_events, config.quantisation_bits)
+    return NGramTrie(config.vocab_size, config.sizes, config.non_events, config.quantisation_bits)
 
 
 def tries_of(trie: Any) -> list[NGramTrie]:
@@ -73,7 +74,7 @@ class NGramTableMethods:
                 trie.word_classes().check()
 
     def tables(self) -> NGramTables:
-        """The tables as numpy arrays; on the CPU they share memory with the model.
+        """The tables as numpy arrays; on the CPU they share memory with a model that is not quantised.
 
         Raises:
             ValueError: the model is an interpolation of several.
@@ -82,6 +83,17 @@ class NGramTableMethods:
             rule = f"the model interpolates {len(self.trie.tries)} models, each with tables of its own"
             raise ValueError(f"{rule}; take those that it was made of, one by one")
         return self.trie.tables()
+
+    def quantise(self, bits: int) -> Self:
+        """A copy whose logarithms of orders 2 and up take 8 or 16 bits each (`ngram_quantisation.py`).
+
+        Its distributions no longer sum to one. Keys are shared with this model, and saved as they are.
+
+        Raises:
+            ValueError: another number of bits, or the model is an interpolation of several.
+        """
+        config = type(self.config).from_dict({**self.config.to_dict(), "quantisation_bits": bits})
+        return self.from_tables(self.tables(), config, self.word_classes())
 
     def word_classes(self) -> WordClasses | None:
         """The class of each word, as numpy arrays; None in a model of words."""

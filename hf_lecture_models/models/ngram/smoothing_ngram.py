@@ -42,8 +42,8 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.layers.ngram_trie import find
 from hf_lecture_models.models.ngram.back_off_ngram import DiscountRatios, back_off, fit_ratios
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.pitman_yor_ngram import interpolate_shares, sample
@@ -163,7 +163,11 @@ def _interpolate(
     left = np.maximum(totals - np.bincount(prefixes, numerators, minlength=contexts), 0)
     gammas = np.divide(left, totals, out=np.ones(contexts), where=totals > 0)
     scale = np.divide(1, totals, out=np.zeros(contexts), where=totals > 0)
-    return numerators * scale[prefixes] + gammas[prefixes] * lower[entry.suffixes], gammas
+    numerators *= scale.take(prefixes)
+    from_lower = lower.take(entry.suffixes)
+    from_lower *= gammas.take(prefixes)
+    numerators += from_lower
+    return numerators, gammas
 
 
 def _from_shares(
@@ -246,7 +250,8 @@ def _numerators(used: np.ndarray, n: int, config: NGramConfig) -> np.ndarray:
     if config.discounts is None:
         return used.astype(float)
     by_count = np.array([0.0, *config.discounts[n - 1]])
-    return np.maximum(used - by_count[np.minimum(used, len(by_count) - 1)], 0)
+    numerators = used - by_count.take(used, mode="clip")
+    return np.maximum(numerators, 0, out=numerators)
 
 
 def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray | slice:

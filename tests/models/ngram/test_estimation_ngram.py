@@ -12,10 +12,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import fit_ids, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.splitting import SplitTexts
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.reference_ngram import ReferenceNGram
 
@@ -244,6 +246,18 @@ def test_keys_past_63_bits_are_refused_not_wrapped():
         NGramConfig(vocab_size=2**31 - 1, order=3, table_sizes=[2**31 - 1, 2**33, 10])
 
 
+@pytest.mark.parametrize("largest", [9, 2**62])
+def test_keys_are_sorted_stably_even_where_one_number_cannot_hold_key_and_position(largest):
+    rng = np.random.default_rng(5)
+    keys = rng.integers(0, 9, size=500)
+    keys[keys == 8] = largest
+    positions = np.flatnonzero(rng.random(800) < 0.7)[:500]
+    order = np.argsort(keys, kind="stable")
+    expected = keys[order], positions[order]
+    for found, wanted in zip(sort_keys(keys, positions), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_a_larger_table_has_the_same_numbers_whatever_the_order_of_texts():
     rng = np.random.default_rng(3)
     texts = [list(rng.integers(0, 5, size=rng.integers(0, 30))) for _ in range(3000)]
@@ -263,7 +277,8 @@ def test_fit_from_a_file_an_iterator_and_ids(tmp_path):
     from_list = NGramForCausalLM.fit(["a b", "", "a c"], tokenizer, **options)
     from_file = NGramForCausalLM.fit(tmp_path / "corpus.txt", tokenizer, **options)
     from_iterator = NGramForCausalLM.fit(iter(["a b", "", "a c"]), tokenizer, **options)
-    for model in (from_file, from_iterator):
+    from_split_texts = NGramForCausalLM.fit(SplitTexts(["a b", "", "a c"]), tokenizer, **options)
+    for model in (from_file, from_iterator, from_split_texts):
         assert all(torch.equal(a, b) for a, b in zip(from_list.buffers(), model.buffers(), strict=True))
     assert (from_list.config.bos_token_id, from_list.config.eos_token_id) == (
         tokenizer.bos_token_id,

@@ -18,8 +18,8 @@ from torch.testing import assert_close
 from transformers import AutoModelForCausalLM, DataCollatorForLanguageModeling, Trainer, TrainingArguments
 
 from hf_lecture_models.base.scoring import score_from_logits
+from hf_lecture_models.layers.ngram_search import _find_in_order, _find_in_parallel
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.layers.ngram_trie import _find_in_order, _find_in_parallel
 from hf_lecture_models.models.gpt1 import Gpt1ForCausalLM
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
@@ -128,6 +128,16 @@ def test_find_is_the_same_on_both_paths():
     assert torch.equal(found, _find_in_parallel(keys, queries))  # the path of other devices
     index = {key: place for place, key in enumerate(keys.tolist())}
     assert found.tolist() == [index.get(query, -1) for query in queries.tolist()]
+
+
+def test_find_is_the_same_where_few_queries_are_far_apart():
+    rng = np.random.default_rng(0)
+    keys = torch.from_numpy(np.cumsum(rng.integers(1, 4, 200_001)) + 3)
+    asked = np.concatenate([rng.integers(0, int(keys[-1]) + 5, 2000), [0, int(keys[0]), int(keys[-1])]])
+    assert 1000 < len(np.unique(asked)) < len(keys) // 64
+    found = _find_in_order(keys, torch.from_numpy(asked))
+    assert torch.equal(found, _find_in_parallel(keys, torch.from_numpy(asked)))
+    assert 0.3 < (found >= 0).float().mean() < 0.7
 
 
 def test_an_unfitted_model_is_uniform_over_the_events():

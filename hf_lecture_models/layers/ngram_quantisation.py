@@ -1,0 +1,64 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Logarithms stored as the numbers of bins, in 8 or 16 bits each; a bin stands for the mean of the values in it.
+
+The bins of a table hold equally many values (binning, in M. Federico and N. Bertoldi, How Many Bits Are Needed To Store
+Probabilities for Phrase-Based Translation?, 2006).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# 16 bits stand in torch's int16, which more operations know than uint16; `& (2**bits - 1)` gives the number back.
+CODE_TYPES: dict[int, np.dtype[Any]] = {8: np.dtype(np.uint8), 16: np.dtype(np.int16)}
+
+
+def quantise(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Put values into at most 2^bits bins.
+
+    Equal values share a bin. -inf and 0, which say "never" and "no weight of its own", have bins of their own; so has
+    every value where there are no more different ones than bins.
+
+    >>> centres, codes = quantise(np.array([-3, -1, -1, 0, -5], np.float32), 8)
+    >>> centres[codes].tolist()
+    [-3.0, -1.0, -1.0, 0.0, -5.0]
+
+    Args:
+        values: (values,) float32, none NaN.
+        bits: 8 or 16.
+
+    Returns:
+        (2^bits,) float32, what each bin stands for, increasing, the last one repeated where there are fewer bins. And
+        the number of each value's bin, (values,) of `CODE_TYPES[bits]`.
+    """
+    distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    alone = (np.isinf(distinct) | (distinct == 0)) if len(distinct) > 2**bits else np.ones(len(distinct), bool)
+    means = distinct.astype(float)
+    if not alone.all():
+        sizes, bins = counts[~alone], 2**bits - int(alone.sum())
+        # All of equal values go where the middle one of them belongs.
+        bin_of = (np.cumsum(sizes) - (sizes + 1) // 2) * bins // sizes.sum()
+        sums = np.bincount(bin_of, sizes * means[~alone])
+        means[~alone] = (sums / np.bincount(bin_of, sizes).clip(1))[bin_of]
+    found, numbers = np.unique(means.astype(np.float32), return_inverse=True)
+    centres = np.full(2**bits, found[-1] if len(found) else 0, np.float32)
+    centres[: len(found)] = found
+    return centres, numbers[inverse].astype(np.uint16).astype(CODE_TYPES[bits])
+
+
+def quantise_two(values: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """As `quantise`, of one finite number, none positive, and perhaps -inf; on any device, "meta" too.
+
+    >>> centres, codes = quantise_two(torch.tensor([-2, -math.inf]), 8)
+    >>> centres[codes.long()]
+    tensor([-2., -inf])
+    """
+    never = values == -math.inf
+    centres = torch.full((2**bits,), -math.inf)
+    centres[0] = values.masked_fill(never, 0).min() if len(values) else 0
+    return centres, never.to(torch.uint8 if bits == 8 else torch.int16)
