@@ -175,6 +175,19 @@ HeldOut = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed of initial weights, dropout and the order of the data.")]
+CacheWeight = Annotated[
+    float | None,
+    typer.Option(min=0, max=0.999, help="With --stream: weight of a cache of the last words, such as 0.1."),
+]
+ContinuousCacheWeight = Annotated[
+    float | None,
+    typer.Option(min=0, max=0.999, help="With --stream: weight of a cache that compares hidden states."),
+]
+CacheWindow = Annotated[int, typer.Option(min=1, help="Tokens that a cache holds.")]
+DynamicEvaluationRate = Annotated[
+    float | None,
+    typer.Option(min=0, help="With --stream: a copy of the network learns each segment, at this learning rate."),
+]
 BatchSize = Annotated[int, typer.Option(min=1, help="Texts per batch.")]
 Prompts = Annotated[
     list[str] | None, typer.Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated.")
@@ -309,6 +322,10 @@ def score(
             "tokenizer, exact for n-gram models, a lower bound for networks."
         ),
     ] = Segmentations.best,
+    cache: CacheWeight = None,
+    continuous_cache: ContinuousCacheWeight = None,
+    cache_window: CacheWindow = 1000,
+    dynamic_evaluation: DynamicEvaluationRate = None,
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
@@ -317,12 +334,16 @@ def score(
     A blank line is an empty text. The summary goes to standard error, with --json into a last line {"summary": ...}.
     With --stream nothing is printed before the last line is read.
     """
+    adaptation = {"cache": cache, "continuous_cache": continuous_cache, "dynamic_evaluation": dynamic_evaluation}
+    if not stream and set(adaptation.values()) != {None}:
+        raise typer.BadParameter("a cache and dynamic evaluation follow lines that come after each other: add --stream")
     if stream and probability is Probability.prefix:
         raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
     if segmentations is Segmentations.marginal and (stream or tokens):
         raise typer.BadParameter("--segmentations marginal sums text by text: neither --stream nor --tokens")
     options: dict[str, Any] = {"probability": probability.value, "tokens": tokens, "json": json}
     options |= {"batch_size": batch_size, "segmentations": segmentations.value}
+    options["adaptation"] = {**adaptation, "window": cache_window}
     _run("score", name=model, files=files or ["-"], stream=stream, **options)
 
 

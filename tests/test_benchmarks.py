@@ -77,6 +77,7 @@ def test_outside_a_repository_no_commit_is_known(tmp_path):
 def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, capsys, started_on, name):
     started_on("4be37d21c0aa-dirty")
     needed = {
+        "adaptation": ["folder"],
         "elmo": ["folder"],
         "language_models": ["name", "folder"],
         "large_vocabulary": ["throughput"],

@@ -25,11 +25,13 @@ from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.conversion_ngram import classes_beside
+from hf_lecture_models.models.ngram.counting_engines_ngram import ENGINES
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
 from hf_lecture_models.tokenization.splitting import SplitTexts
-from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts
+from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts, read_training_texts
 from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides, setting
 
 
@@ -49,6 +51,10 @@ class NGramRecipe(TextsRecipe):
         {"type": "word"}, "type word, bpe, char, byte or unigram; options of its train()"
     )
 
+    memory: str = setting("", "a limit; past it, n-grams are counted on disk; '': none, or 2GB for an engine")
+    engine: str = setting("", "what counts; '': duckdb past the limit", choices=("", "memory", *ENGINES))
+    work_dir: str = setting("", "folder of what is on disk, to go on in when stopped; '': OUTPUT_DIR.work")
+
     output_dir: str = setting("ngram", "folder of the model")
     arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz; NAME.classes beside it)")
     name: str = setting("n-gram language model", "title of the card")
@@ -58,10 +64,19 @@ class NGramRecipe(TextsRecipe):
         for name in ("output_dir", "name"):
             if not getattr(self, name):
                 raise ValueError(f"recipe: {name} is empty; give one")
+        if self.memory_limit is None and self.work_dir:
+            raise ValueError("recipe: work_dir is for corpora past memory; give a limit, such as memory 2GB")
         if self.classes and self.class_file:
             raise ValueError("recipe: classes and class_file are both given; leave one out")
         if self.arpa and self.smoothing == "stupid_backoff":
             raise ValueError("recipe: an ARPA file holds probabilities, and stupid_backoff has none; leave arpa out")
+
+    @property
+    def memory_limit(self) -> MemoryLimit | None:
+        """As `fit` takes it."""
+        if not self.memory and not self.engine:
+            return None
+        return MemoryLimit(self.memory or "2GB", self.engine or None, self.work_dir or f"{self.output_dir}.work")
 
 
 def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
@@ -73,7 +88,8 @@ def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
 def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[str, Any]]:
     """The estimated model, its tokenizer, and what that took."""
     begin, begin_cpu = time.perf_counter(), time.process_time()
-    texts = SplitTexts(texts)
+    if recipe.memory_limit is None:
+        texts = SplitTexts(texts)
     tokenizer = make_tokenizer(recipe.tokenizer, texts)
     model = NGramForCausalLM.fit(
         texts,
@@ -86,13 +102,11 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
         prune=recipe.prune,
         classes=recipe.class_file or recipe.classes or None,
         held_out=read_part_texts(recipe, "validation") if recipe.smoothing == "jelinek_mercer" else None,
+        memory=recipe.memory_limit,
     )
     seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - begin_cpu
-    return (
-        model,
-        tokenizer,
-        {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_seconds, 2), "device": model.device.type},
-    )
+    spent = {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_seconds, 2), "device": model.device.type}
+    return model, tokenizer, spent
 
 
 def measure(
@@ -132,7 +146,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("recipe", metavar="RECIPE.yaml", help="what to estimate, from which texts")
     options, rest = parser.parse_known_args(arguments)
     recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
-    model, tokenizer, training = fit(recipe, read_part_texts(recipe, "train"))
+    model, tokenizer, training = fit(recipe, read_training_texts(recipe, streamed=recipe.memory_limit is not None))
     sizes = ", ".join(f"{size:,}" for size in model.config.table_sizes or [])
     print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")
     facts = measure(recipe, model, tokenizer, training)

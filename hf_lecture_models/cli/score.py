@@ -9,6 +9,9 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.cli.io import line_chunks, print_json, print_tokens
+from hf_lecture_models.evaluation.adaptation import Adaptation, describe
+from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
+from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
@@ -26,9 +29,11 @@ def run(
     tokens: bool,
     json: bool,
     batch_size: int,
+    adaptation: dict[str, Any],
     segmentations: str = "best",
 ) -> None:
     """Print the score of each line as it is ready (of a `stream`, after its last line), then the measures of all."""
+    follows = _adaptation(**adaptation)
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     measures = PerplexityAccumulator(model, tokenizer, stream)
     score: Callable[..., Sequence[TextScore]] = score_marginal if segmentations == "marginal" else score_texts
@@ -37,7 +42,7 @@ def run(
     chunks: Iterable[list[str]] = line_chunks(files, batch_size)
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
         scores: Sequence[TextScore] = (
-            score_stream(model, tokenizer, texts, batch_size)
+            score_stream(model, tokenizer, texts, batch_size, adaptation=follows)
             if stream
             else score(model, tokenizer, texts, probability, batch_size)
         )
@@ -45,7 +50,22 @@ def run(
             measures.add(one)
             _print_score(one, tokenizer, tokens, json)
         sys.stdout.flush()
-    _print_measures(measures.measures(), probability, json)
+    found = measures.measures() | ({"adaptation": describe(follows)} if follows else {})
+    _print_measures(found, probability, json)
+
+
+def _adaptation(
+    cache: float | None, continuous_cache: float | None, dynamic_evaluation: float | None, window: int
+) -> tuple[Adaptation, ...]:
+    """What the options ask for: dynamic evaluation first, then the caches."""
+    follows: list[Adaptation] = []
+    if dynamic_evaluation is not None:
+        follows.append(DynamicEvaluation(dynamic_evaluation))
+    if continuous_cache is not None:
+        follows.append(ContinuousCache(continuous_cache, window))
+    if cache is not None:
+        follows.append(UnigramCache(cache, window))
+    return tuple(follows)
 
 
 def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> None:

@@ -7,10 +7,12 @@ vocabulary (OOV) is spelled out, and its spelling counted.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
+from hf_lecture_models.evaluation.adaptation import describe
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.marginal import MarginalScore, check_segmentations, score_marginal
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
@@ -131,6 +133,7 @@ def evaluate_language_model(
     batch_size: int = 64,
     progress: bool = False,
     segmentations: str = "best",
+    adaptation: Any = (),
 ) -> dict[str, Any]:
     """Measure a causal language model on texts.
 
@@ -150,23 +153,31 @@ def evaluate_language_model(
         batch_size: texts per batch at most; batches are smaller where the logits would not fit.
         progress: show a bar.
         segmentations: "best", which the tokenizer gives, or "marginal", the sum over all (`evaluation.marginal`).
+        adaptation: with `stream`, caches and dynamic evaluation that follow the texts (`evaluation.adaptation`).
 
     Returns:
-        The measures that `PerplexityAccumulator` lists.
+        The measures that `PerplexityAccumulator` lists, and the options of an `adaptation`.
 
     Raises:
         ValueError, TypeError: no texts, a tokenizer of another model, a model that gives NaN or no probabilities, no
-            such `segmentations`, or as `score_marginal`, which takes no `stream`.
+            such `segmentations`, an `adaptation` without `stream`, or as `score_marginal` and `score_adapted`.
     """
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got one text; write [text]")
-    check_segmentations(segmentations, stream)
-    sums = PerplexityAccumulator(model, tokenizer, stream)
-    score = score_marginal if segmentations == "marginal" else score_stream if stream else score_texts
+    score, sums = _scorer(segmentations, stream, adaptation), PerplexityAccumulator(model, tokenizer, stream)
     for chunk in [list(texts)] if stream else _chunks(texts):
         for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):
             sums.add(one)
-    return sums.measures()
+    return sums.measures() | ({} if adaptation == () else {"adaptation": describe(adaptation)})
+
+
+def _scorer(segmentations: str, stream: bool, adaptation: Any) -> Callable[..., Sequence[TextScore]]:
+    check_segmentations(segmentations, stream)
+    if stream:
+        return partial(score_stream, adaptation=adaptation)
+    if adaptation != ():
+        raise ValueError("adaptation follows texts that come after each other: give stream=True, or no adaptation")
+    return score_marginal if segmentations == "marginal" else score_texts
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

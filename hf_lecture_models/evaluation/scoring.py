@@ -173,12 +173,20 @@ def score_texts(
 
 
 def score_stream(
-    model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64, progress: bool = False
+    model: Any,
+    tokenizer: Any,
+    texts: Sequence[str],
+    batch_size: int = 64,
+    progress: bool = False,
+    adaptation: Any = (),
 ) -> list[TextScore]:
     """Log-probabilities of texts that follow each other in one stream, `<s> ... </s> <s> ... </s>`.
 
     State and context carry across the texts; `<s>` is input and never predicted. A text that a closed vocabulary
-    cannot encode has probability 0 and is left out of the stream. Arguments and errors as in `score_texts`.
+    cannot encode has probability 0 and is left out of the stream. Arguments and errors as in `score_texts`, and
+
+        adaptation: a cache or dynamic evaluation, or several, as `evaluation.adaptation.score_adapted` takes them; the
+            stream then goes through the model in one row, whatever `batch_size`.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
@@ -187,10 +195,14 @@ def score_stream(
     [4, 2]
     """
     _check_batch_size(batch_size)
+    if adaptation != ():
+        from hf_lecture_models.evaluation.adaptation import score_adapted  # which stands on this module
+
+        return score_adapted(model, tokenizer, texts, adaptation, progress=progress)[0]
     encoded = encode_texts(tokenizer, texts)
-    rows = [row for row in _rows(tokenizer, encoded, terminated=True) if row is not None]
+    rows = stream_rows(tokenizer, encoded)
     check_tokenizer(model, tokenizer)
-    stream = np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    stream = join_rows(rows)[0]
     limit = ContextLimit.of(model)
     with evaluating(model):
         if not len(stream):
@@ -199,9 +211,44 @@ def score_stream(
             log_probs = _score_with_state(model, stream, limit.longest, progress)
         else:
             log_probs = score_rows(model, [stream], limit, batch_size, progress)[0]
-    ends = np.cumsum([len(row) for row in rows])
-    # Entry i of log_probs belongs to token i + 1 of the stream: each text's begin one after its <s>.
-    pieces = iter([(row[1:], log_probs[end - len(row) : end - 1]) for row, end in zip(rows, ends, strict=True)])
+    return split_stream(encoded, rows, np.concatenate([[0.0], log_probs]))
+
+
+def stream_rows(tokenizer: Any, encoded: Sequence[EncodedText]) -> list[np.ndarray]:
+    """Each text that can be encoded as (tokens + 2,) ids, with `<s>` and `</s>`.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.from_words(["the", "cat"])
+    >>> [row.tolist() for row in stream_rows(tokenizer, encode_texts(tokenizer, ["the cat", ""]))]
+    [[3, 1, 2, 4], [3, 4]]
+
+    Raises:
+        ValueError: the tokenizer has no end of text.
+    """
+    return [row for row in _rows(tokenizer, encoded, terminated=True) if row is not None]
+
+
+def join_rows(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows one after the other, (tokens,) int64, and (tokens,) bool: which are predicted, all but each row's first.
+
+    >>> join_rows([np.array([3, 1, 4]), np.array([3, 4])])[1].tolist()
+    [False, True, True, False, True]
+    """
+    stream = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
+    predicted = np.ones(len(stream), dtype=bool)
+    predicted[np.cumsum([0, *map(len, rows)])[:-1]] = False
+    return stream, predicted
+
+
+def split_stream(encoded: Sequence[EncodedText], rows: Sequence[np.ndarray], log_probs: np.ndarray) -> list[TextScore]:
+    """The scores of the texts of a stream, whose tokens have these `log_probs`, each row's first included.
+
+    >>> encoded = EncodedText("a", np.array([1]), words=1)
+    >>> split_stream([encoded], [np.array([3, 1, 4])], np.array([0.0, -0.5, -0.25]))[0].log_prob
+    -0.75
+    """
+    ends = np.cumsum(list(map(len, rows)))
+    pieces = iter([(row[1:], log_probs[end - len(row) + 1 : end]) for row, end in zip(rows, ends, strict=True)])
     return [TextScore(one, *next(pieces)) if one.possible else _impossible_score(one) for one in encoded]
 
 
@@ -210,7 +257,7 @@ def _check_batch_size(batch_size: int) -> None:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
 
 
-def _rows(tokenizer: Any, encoded: list[EncodedText], terminated: bool) -> list[np.ndarray | None]:
+def _rows(tokenizer: Any, encoded: Sequence[EncodedText], terminated: bool) -> list[np.ndarray | None]:
     """The ids of each text with what stands before and behind it; None where it cannot be encoded."""
     start, end = start_token_id(tokenizer), tokenizer.eos_token_id
     if terminated and end is None:

@@ -10,7 +10,7 @@ for them. The rows of "predict" have no labels, or hidden ones, as GLUE's test r
 import csv
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
@@ -240,6 +240,28 @@ def stream_texts(recipe: TextsRecipe) -> Any:
     if dataset.column_names is not None and recipe.text_column not in dataset.column_names:
         raise _missing_column(source, "text", [recipe.text_column], dataset.column_names)
     return dataset
+
+
+def read_training_texts(recipe: TextsRecipe, streamed: bool) -> Iterable[str]:
+    """The training texts; streamed, those of files and data sets are read each time that they are iterated.
+
+    Raises:
+        ValueError, OSError: as `read_rows`, or `stream_texts`.
+    """
+    return _StreamedTexts(recipe) if streamed and not recipe.train_texts else read_part_texts(recipe, "train") or []
+
+
+class _StreamedTexts:
+    """The training texts of a recipe, read each time that they are iterated."""
+
+    def __init__(self, recipe: TextsRecipe) -> None:
+        self._rows, self._column = stream_texts(recipe), recipe.text_column
+
+    def __iter__(self) -> Iterator[str]:
+        for index, row in enumerate(self._rows):
+            if not isinstance(text := row[self._column], str):
+                raise ValueError(f"the training data, row {index + 1}: {self._column} is {text!r}, no text")
+            yield text
 
 
 def find_file(name: str) -> Path:

@@ -7,6 +7,8 @@ import signal
 
 import pytest
 
+from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
+from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -61,6 +63,30 @@ def test_score_as_one_stream(run, network):
     status, _, err = run("score", network, "--stream", "--probability", "prefix", stdin="the cat\n")
     assert status == 2
     assert "not --probability prefix" in err
+
+
+def test_a_stream_with_adaptation(run, network):
+    held_out = ["the cat ran", "", "a zebra ran", "the cat ran"]
+    options = ["--cache", "0.2", "--continuous-cache", "0.1", "--cache-window", "9", "--dynamic-evaluation", "0.05"]
+    model, tokenizer = load_model(str(network))
+    adaptation = [DynamicEvaluation(0.05), ContinuousCache(0.1, window=9), UnigramCache(0.2, window=9)]
+    expected = evaluate_language_model(model, tokenizer, held_out, stream=True, adaptation=adaptation)
+    status, out, err = run("score", network, "--stream", "--json", *options, stdin="\n".join(held_out) + "\n")
+    summary = json.loads(out.splitlines()[-1])["summary"]
+    assert (status, err) == (0, "")
+    assert summary["perplexity"] == pytest.approx(expected["perplexity"])
+    assert summary["adaptation"] == expected["adaptation"]
+    assert "UnigramCache(weight=0.2" in run("score", network, "--stream", *options[:2], stdin="the cat\n")[2]
+    status, _, err = run("score", network, *options[:2], stdin="the cat")
+    assert status == 2
+    assert "add --stream" in err
+
+
+def test_adaptation_that_a_model_does_not_allow(run, folder):
+    for option, message in (("--dynamic-evaluation", "no weights that learn"), ("--continuous-cache", "hidden states")):
+        status, out, err = run("score", folder, "--stream", option, "0.1", stdin="the cat\n")
+        assert (status, out) == (1, "")
+        assert message in err
 
 
 def test_an_impossible_text_is_null_for_programs(run, tmp_path):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +23,10 @@ from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.classes_ngram import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit, fit_within
 from hf_lecture_models.models.ngram.smoothing_ngram import NGramCounts, held_out_events, smooth
+from hf_lecture_models.models.ngram.stream_ngram import Stream, check_longest, make_stream
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
-
-
-@dataclass(frozen=True)
-class Stream:
-    """A corpus with `<s>` and `</s>` around each text: (tokens,) ids, and (tokens,) places in their text from 0."""
-
-    words: np.ndarray
-    places: np.ndarray
 
 
 def fit(
@@ -49,6 +42,7 @@ def fit(
     backoff_factor: float = 0.4,
     classes: int | str | os.PathLike[str] | None = None,
     progress: bool = True,
+    memory: MemoryLimit | str | int | None = None,
 ) -> NGramForCausalLM:
     """Estimate an n-gram model.
 
@@ -67,16 +61,30 @@ def fit(
         prune: thresholds per order; n-grams that occur at most so often are dropped, as by `lmplz --prune`.
         classes: for n-grams of word classes: how many to find, or a file of them (`classes_ngram.py`).
         progress: show progress bars on a terminal.
+        memory: a limit, such as "2GB"; past it, n-grams are counted on disk (`past_memory_ngram.py`).
 
     Raises:
         ValueError: an argument is impossible or missing, no text has `order` words, or the tokenizer marks no ends.
-        OSError: a file cannot be read.
+        OSError, ImportError: a file cannot be read; past memory, the disk is full, or there is no engine.
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     _check_smoothing(config, held_out)
+    model = fit_within(memory, cls, texts, tokenizer, config, classes, progress)
+    return _fit_in_memory(cls, texts, tokenizer, config, held_out, classes, progress) if model is None else model
+
+
+def _fit_in_memory(
+    cls: type[NGramForCausalLM],
+    texts: Iterable[str] | str | os.PathLike[str],
+    tokenizer: Any,
+    config: NGramConfig,
+    held_out: Iterable[str] | str | os.PathLike[str] | None,
+    classes: int | str | os.PathLike[str] | None,
+    progress: bool,
+) -> NGramForCausalLM:
     known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
-    other = held_out if smoothing == "jelinek_mercer" else None
+    other = held_out if config.smoothing == "jelinek_mercer" else None
     pair = None if other is None else read_corpus(tokenizer, other, progress, "encoding held-out texts")
     return fit_ids(*read_corpus(tokenizer, texts, progress), config, pair, known, progress, cls)
 
@@ -119,12 +127,7 @@ def fit_ids(
     """
     _check_smoothing(config, held_out)
     stream = make_stream(ids, lengths, config)
-    longest = int(stream.places.max()) + 1
-    if longest < config.order:
-        raise ValueError(
-            f"the corpus is shorter than the order: its longest text has {longest} tokens with <s> and </s>, "
-            f"no {config.order}-gram; give longer texts or order={longest} at most"
-        )
+    check_longest(int(stream.places.max()) + 1, config.order)
     other = None
     if config.smoothing == "jelinek_mercer" and held_out is not None:
         if not len(held_out[1]):
@@ -166,32 +169,6 @@ def _estimate(stream: Stream, held_out: Stream | None, config: NGramConfig, prog
         if held_out is not None:
             events = held_out_events(counts, held_out.words, held_out.places, config)
         return smooth(counts, config, events, bar)
-
-
-def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> Stream:
-    """Put `<s>` and `</s>` around each text.
-
-    Raises:
-        ValueError: there is no text, the lengths do not add up, or an id is outside the vocabulary or a special token.
-    """
-    ids, lengths = np.asarray(ids), np.asarray(lengths, np.int64)
-    if len(lengths) == 0:
-        raise ValueError("the corpus is empty: there is no text to count; check the path or the iterable")
-    if lengths.min() < 0 or lengths.sum() != len(ids):
-        raise ValueError(f"the lengths add up to {lengths.sum()} tokens, but there are {len(ids)} ids")
-    if len(ids) and not 0 <= ids.min() <= ids.max() < config.vocab_size:
-        raise ValueError(f"a token id is outside the vocabulary of {config.vocab_size}; use the model's own tokenizer")
-    if config.bos_token_id is None or config.eos_token_id is None:
-        raise ValueError("NGramConfig.bos_token_id and eos_token_id are needed to mark where texts begin and end")
-    for special in {config.bos_token_id, config.eos_token_id, config.pad_token_id} - {None}:
-        if (ids == special).any():
-            raise ValueError(f"special token {special} stands inside a text; encode texts without special tokens")
-    before = np.cumsum(lengths + 2) - (lengths + 2)  # where each text's <s> stands
-    places = np.arange(lengths.sum() + 2 * len(lengths)) - np.repeat(before, lengths + 2)
-    words = np.full(len(places), config.bos_token_id, np.int64)
-    words[before + lengths + 1] = config.eos_token_id
-    words[np.arange(len(ids)) + np.repeat(2 * np.arange(len(lengths)) + 1, lengths)] = ids
-    return Stream(words, places)
 
 
 def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -> list[NGramCounts]:

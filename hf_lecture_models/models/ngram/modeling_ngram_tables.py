@@ -113,6 +113,7 @@ class NGramTableMethods:
         backoff_factor: float = 0.4,
         classes: int | _Path | None = None,
         progress: bool = True,
+        memory: Any = None,
     ) -> Any:
         """Estimate a model from texts; see `hf_lecture_models.models.ngram.estimation_ngram.fit`."""
         raise RuntimeError(_NEEDS_THE_PACKAGE.format("fit"))

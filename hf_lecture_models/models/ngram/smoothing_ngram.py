@@ -78,50 +78,84 @@ def smooth(
     config.discounts = config.discount_ratios = config.strengths = None
     used = [_counts_used(counts, n, config) for n in range(1, config.order + 1)]
     if config.smoothing in ("absolute_discounting", "kneser_ney", "modified_kneser_ney"):
-        config.discounts = [_discounts(c, n, config) for n, c in enumerate(used, 1)]
+        config.discounts = [fit_discounts(small_counts(c), n, config) for n, c in enumerate(used, 1)]
     ratios = _fit_all_ratios(used, config)
     sampled = sample(counts, config.vocab_size, _events(config), bar) if config.smoothing == "pitman_yor" else None
     if sampled is not None:
         config.discounts, config.strengths = [[d] for d in sampled.discounts], sampled.strengths
-    kept = [_kept(c, n, config) for n, c in enumerate(counts, 1)]
+    kept = [kept_ngrams(c, n, config) for n, c in enumerate(counts, 1)]
     tables = NGramTables(config.vocab_size, _renumbered(counts, kept, config.vocab_size), [], [])
-    lower = np.full(config.vocab_size, 1 / _events(config))
-    lower[config.non_events] = 0
+    lower = uniform(config)
     for n in range(1, config.order + 1):
         if sampled is not None:
             probs, gammas = _from_shares(counts, n, sampled.shares[n - 1], kept[n - 1], lower)
-        elif ratios:
-            probs, gammas = _back_off(counts, n, ratios[n - 1], kept[n - 1], lower, config)
         else:
-            probs, gammas = _interpolate(counts, n, used[n - 1], kept[n - 1], lower, config)
-        with np.errstate(divide="ignore"):
-            tables.log10_probs.append(np.minimum(np.log10(probs[kept[n - 1]]), 0).astype(np.float32))
-            if n > 1:
-                tables.log10_backoffs.append(np.log10(gammas[kept[n - 2]]).astype(np.float32))
+            starts = counts[n - 2].starts if n > 1 else np.ones(1, bool)
+            ratio = ratios[n - 1] if ratios else None
+            probs, gammas = smooth_order(counts[n - 1], starts, n, used[n - 1], kept[n - 1], lower, config, ratio)
+        tables.log10_probs.append(np.minimum(log10(probs[kept[n - 1]]), 0))
+        if n > 1:
+            tables.log10_backoffs.append(log10(gammas[kept[n - 2]]))
         lower = probs
         if bar is not None:
             bar.update()
     return tables
 
 
+def uniform(config: NGramConfig) -> np.ndarray:
+    """P(w) before anything is known, (vocab,) float64: what order 1 is interpolated with."""
+    probs = np.full(config.vocab_size, 1 / _events(config))
+    probs[config.non_events] = 0
+    return probs
+
+
+def log10(values: np.ndarray) -> np.ndarray:
+    """As the tables hold them: float32; -inf of 0."""
+    with np.errstate(divide="ignore"):
+        return np.log10(values).astype(np.float32)
+
+
+def smooth_order(
+    entry: NGramCounts,
+    starts: np.ndarray,
+    n: int,
+    used: np.ndarray,
+    kept: np.ndarray | slice,
+    lower: np.ndarray,
+    config: NGramConfig,
+    ratios: DiscountRatios | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """P of each n-gram of order n, and gamma of each of its contexts: (n-grams,), (contexts,) float64.
+
+    Args:
+        entry: the n-grams of all contexts, or of some that stand side by side and are numbered from 0.
+        starts: (contexts,) whether a context begins with `<s>`; one True for order 1.
+        used: (n-grams,) the counts that are discounted.
+        kept: (n-grams,) those that are not pruned.
+        lower: P(w | h') by the number of the n-gram h'w.
+        ratios: for smoothings that back off.
+    """
+    if ratios is not None:
+        return _back_off(entry, len(starts), ratios, kept, lower, config)
+    return _interpolate(entry, starts, n, used, kept, lower, config)
+
+
 def _interpolate(
-    counts: list[NGramCounts],
+    entry: NGramCounts,
+    starts: np.ndarray,
     n: int,
     used: np.ndarray,
     kept: np.ndarray | slice,
     lower: np.ndarray,
     config: NGramConfig,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """P of each n-gram of order n, and gamma of each of its contexts: (n-grams,), (contexts,) float64."""
-    entry = counts[n - 1]
-    contexts = len(counts[n - 2].keys) if n > 1 else 1
+    contexts = len(starts)
     prefixes = entry.keys // config.vocab_size
     numerators = _numerators(used, n, config)
     totals = np.bincount(prefixes, used, minlength=contexts)
     if config.smoothing == "add_alpha":
         # Only full contexts are counted (order n-1, or beginning with `<s>`); all others give 1 / |V|.
-        full = np.ones(1, bool) if n == 1 else counts[n - 2].starts
-        full = np.ones_like(full) if n == config.order else full & (n > 1)
+        full = np.ones_like(starts) if n == config.order else starts & (n > 1)
         totals = np.where(full, totals + config.alpha * _events(config), 0)
         numerators *= full[prefixes]
     if not isinstance(kept, slice):
@@ -147,17 +181,16 @@ def _from_shares(
 
 
 def _back_off(
-    counts: list[NGramCounts],
-    n: int,
+    entry: NGramCounts,
+    contexts: int,
     ratios: DiscountRatios,
     kept: np.ndarray | slice,
     lower: np.ndarray,
     config: NGramConfig,
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `_interpolate`, for the smoothings of `back_off_ngram.py`."""
-    entry = counts[n - 1]
-    prefixes = entry.keys // config.vocab_size if n > 1 else np.zeros_like(entry.keys)
-    totals = np.bincount(prefixes, entry.occurrences, minlength=len(counts[n - 2].keys) if n > 1 else 1)
+    prefixes = entry.keys // config.vocab_size
+    totals = np.bincount(prefixes, entry.occurrences, minlength=contexts)
     numerators = entry.occurrences * ratios.of(entry.occurrences)
     if not isinstance(kept, slice):
         numerators[~kept] = 0
@@ -187,9 +220,14 @@ def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.n
     return before if n == 1 else np.where(entry.starts, entry.occurrences, before)
 
 
-def _discounts(used: np.ndarray, n: int, config: NGramConfig) -> list[float]:
-    """One discount, or three, from how many n-grams have a count of 1, 2, 3, 4."""
-    of = np.bincount(np.minimum(used, 5), minlength=6).astype(float)
+def small_counts(used: np.ndarray) -> np.ndarray:
+    """How many n-grams have a count of 0, 1, 2, 3, 4, and of more: (6,)."""
+    return np.bincount(np.minimum(used, 5), minlength=6)
+
+
+def fit_discounts(small: np.ndarray, n: int, config: NGramConfig) -> list[float]:
+    """One discount, or three, of the n-grams of order n, from their `small_counts`."""
+    of = small.astype(float)
     wanted = 3 if config.smoothing == "modified_kneser_ney" else 1
     if of[1 : max(wanted, 2) + 1].all():
         y = of[1] / (of[1] + 2 * of[2])
@@ -216,7 +254,8 @@ def _numerators(used: np.ndarray, n: int, config: NGramConfig) -> np.ndarray:
     return np.maximum(numerators, 0, out=numerators)
 
 
-def _kept(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray | slice:
+def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray | slice:
+    """Which n-grams of order n are not pruned."""
     threshold = 0 if not config.prune else config.prune[min(n, len(config.prune)) - 1]
     return entry.occurrences > threshold if threshold else slice(None)
 

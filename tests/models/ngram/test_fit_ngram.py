@@ -11,6 +11,7 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.models.ngram import past_memory_ngram
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from training.fit_ngram import main
 
@@ -54,9 +55,25 @@ def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
     assert not (tmp_path / "facts.json").exists()
 
 
+def test_past_memory_the_model_is_the_same(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)  # whatever other tests have left in memory
+    (tmp_path / "texts.txt").write_text("a b c\na b\n\nc a b\n" * 5, encoding="utf-8")
+    data = ["--train_texts", "[]", "--train_files", f"[{tmp_path / 'texts.txt'}]"]
+    for name, options in {"one": [], "two": ["--engine", "duckdb"], "three": ["--memory", "8GB"]}.items():
+        main([str(RECIPE), *data, "--output_dir", str(tmp_path / name), *options])
+    one, *others = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two", "three")]
+    assert others == [one, one]
+    assert "20 texts, about 80 tokens" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "texts.txt", "three", "two"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--memory", "2 apples"], "the memory limit is '2 apples'"),
+        (["--memory", "1MB"], "a memory limit of 1 MB is too low"),
+        (["--engine", "hadoop"], "engine must be one of , memory, duckdb, spark, not 'hadoop'"),
+        (["--work_dir", "work"], "work_dir is for corpora past memory; give a limit, such as memory 2GB"),
         (["--order", "0"], "order is 0"),
         (["--smoothing", "good"], "smoothing must be one of maximum_likelihood, .*, not 'good'"),
         (["--ordr", "2"], "order"),

@@ -1,0 +1,246 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""N-grams of corpora past memory: the tables of `fit` bit for bit, the counts of lmplz, within a limit of memory.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.corpora_past_memory [--lmplz PATH] [--tokens 10 100] [--memory 2GB]
+        [--engine duckdb] [--folder FOLDER]
+
+Text is drawn from a modified Kneser-Ney 5-gram of WikiText-2 (`sampling_ngram.py`): as many million tokens as the first
+number says for an order 5 that is estimated in memory and past it, and the tables compared; as the second says for an
+order 3 whose n-grams that occur once are pruned, estimated past memory, and its n-grams compared with those that lmplz
+writes for the same file, thresholds and memory. Each estimation runs in a process of its own, whose peak memory is
+what the system says; parts of files that are mapped count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
+
+EQUALITY, LARGE = {"order": 5, "prune": None}, {"order": 3, "prune": [0, 1, 1]}
+UNKNOWN = "<UNKNOWN>"  # lmplz refuses <unk>
+BATCH_TEXTS = 1 << 16
+
+
+def draw_corpus(model, tokenizer, tokens: int, path: Path) -> dict:
+    """Write texts of about so many tokens, with their ends, to a file."""
+    from hf_lecture_models.models.ngram.sampling_ngram import sample_texts
+
+    words = np.array(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))), object)
+    words[tokenizer.unk_token_id] = UNKNOWN
+    drawn, begin, batch = 0, time.process_time(), 0
+    with open(path, "w", encoding="utf-8") as file:
+        while drawn < tokens:
+            corpus = sample_texts(model, min(BATCH_TEXTS, max((tokens - drawn) // 40, 1)), seed=batch)
+            file.writelines(" ".join(words[ids]) + "\n" for ids in corpus)
+            drawn, batch = drawn + len(corpus.ids) + len(corpus.lengths), batch + 1
+    return {"tokens": drawn, "megabytes": path.stat().st_size / 1e6, "cpu_s": time.process_time() - begin}
+
+
+def child(options: argparse.Namespace) -> None:
+    """Estimate in this process, save the model, and print what it took as JSON."""
+    from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
+
+    tokenizer = WordTokenizer.from_pretrained(options.folder / "tokenizer")
+    imported = peak_mib()
+    work = options.folder / "work"
+    limit = MemoryLimit(options.memory, options.engine, work) if options.child == "past" else None
+    prune = [0, *options.child_prune] if options.child_prune else None
+
+    def estimate():
+        path = options.folder / "texts.txt"
+        return NGramForCausalLM.fit(path, tokenizer, order=options.child_order, prune=prune, memory=limit)
+
+    disk = DiskWatch(work)
+    model, cpu, wall = timed(estimate)
+    found = {"cpu_s": cpu, "wall_s": wall, "imported_mib": imported, "peak_mib": peak_mib(), "disk_mb": disk.stop()}
+    found["ngrams"], found["discounts"] = model.config.table_sizes, model.config.discounts
+    model.save_pretrained(options.folder / options.child)
+    print(json.dumps(found))
+
+
+def peak_mib() -> float:
+    """Of this process alone: what `getrusage` says begins with the memory of the process that started it."""
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
+
+
+class DiskWatch(threading.Thread):
+    """The most bytes that a folder has held, looked at twice a second."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder, self.most, self.stopped = folder, 0, threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        """Look, until `stop`."""
+        while not self.stopped.wait(0.5):
+            used = 0
+            for path in self.folder.rglob("*"):
+                try:
+                    used += path.stat().st_blocks * 512
+                except FileNotFoundError:  # a stage has been renamed meanwhile
+                    continue
+            self.most = max(self.most, used)
+
+    def stop(self) -> float:
+        """In megabytes."""
+        self.stopped.set()
+        self.join()
+        return self.most / 1e6
+
+
+def run_child(kind: str, folder: Path, options: argparse.Namespace, order: int, prune: list[int] | None) -> dict:
+    command = [sys.executable, "-m", "benchmarks.corpora_past_memory", "--child", kind, "--folder", str(folder)]
+    command += ["--memory", options.memory, "--engine", options.engine, "--child_order", str(order)]
+    command += ["--child_prune", *map(str, prune[1:])] if prune else []
+    command.append("--dirty")  # the parent has asked, and records
+    result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def run_lmplz(lmplz: str, folder: Path, options: argparse.Namespace, order: int, prune: list[int]) -> dict:
+    """Write the ARPA file of lmplz, and say what that took."""
+    from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
+
+    command = [lmplz, "-o", str(order), "-S", f"{MemoryLimit(options.memory).bytes // 2**20}M", "-T", str(folder)]
+    command += ["--prune", *map(str, prune), "--arpa", str(folder / "lmplz.arpa")]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.perf_counter()
+    with open(folder / "texts.txt") as source:
+        result = subprocess.run(command, stdin=source, capture_output=True, text=True)
+    if result.returncode:
+        raise SystemExit(f"lmplz failed: {result.stderr.strip().splitlines()[-1]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    # Of each order: n-grams kept, those before, and discounts.
+    lines = re.findall(r"^\d (\d+)/?(\d*) D1=(\S+) D2=(\S+) D3\+=(\S+)", result.stderr, re.MULTILINE)
+    counts = [
+        {"kept": int(kept), "all": int(whole or kept), "discounts": [*map(float, ds)]} for kept, whole, *ds in lines
+    ]
+    return {"cpu_s": cpu, "wall_s": time.perf_counter() - begin, "counts": counts}
+
+
+def same_tables(one, other) -> bool:
+    names = ("keys", "log10_probs", "log10_backoffs")
+    tables, others = one.tables(), other.tables()
+    return all(
+        np.array_equal(a, b)
+        for name in names
+        for a, b in zip(getattr(tables, name), getattr(others, name), strict=True)
+    )
+
+
+def compare_with_lmplz(model, tokenizer, arpa: Path) -> dict:
+    """How many n-grams of each order are in both models, and the largest difference of their log10 probabilities."""
+    from hf_lecture_models import NGramForCausalLM
+
+    theirs, their_tokenizer = NGramForCausalLM.from_arpa(arpa)
+    found = {"ours": model.config.table_sizes, "lmplz": theirs.config.table_sizes, "in_both": [], "largest": []}
+    numbers = tokenizer.convert_tokens_to_ids(their_tokenizer.convert_ids_to_tokens(list(range(len(their_tokenizer)))))
+    ours = words = np.array([-1 if number is None else number for number in numbers])
+    tables, others = model.tables(), theirs.tables()
+    for n, probs in enumerate(others.log10_probs, 1):
+        if n > 1:  # number the n-grams of lmplz as ours are
+            prefixes, last = np.divmod(others.keys[n - 2], others.vocab_size)
+            wanted = np.where(
+                (ours[prefixes] >= 0) & (words[last] >= 0), ours[prefixes] * len(tokenizer) + words[last], -1
+            )
+            places = np.minimum(np.searchsorted(tables.keys[n - 2], wanted), len(tables.keys[n - 2]) - 1)
+            ours = np.where(tables.keys[n - 2][places] == wanted, places, -1)
+        both = ours >= 0
+        pairs = np.stack((tables.log10_probs[n - 1][ours[both]], probs[both]))
+        pairs = pairs[:, np.isfinite(pairs).all(0)]  # not <s>, which has no probability
+        found["in_both"].append(int(both.sum()))
+        found["largest"].append(float(np.abs(pairs[0] - pairs[1]).max()))
+    return found
+
+
+def compare_in_memory(model, tokenizer, options: argparse.Namespace) -> dict:
+    """Order 5, in memory and past it."""
+    from hf_lecture_models import NGramForCausalLM
+
+    found = {"text": draw_corpus(model, tokenizer, int(options.tokens[0] * 1e6), options.folder / "texts.txt")}
+    for kind in ("in_memory", "past"):
+        found[kind] = run_child(kind, options.folder, options, **EQUALITY)
+    models = [NGramForCausalLM.from_pretrained(options.folder / kind) for kind in ("in_memory", "past")]
+    found["bit_for_bit"] = same_tables(*models)
+    return found
+
+
+def compare_large(model, tokenizer, options: argparse.Namespace) -> dict:
+    """Order 3, pruned, past memory; and lmplz."""
+    from hf_lecture_models import NGramForCausalLM
+
+    found = {"text": draw_corpus(model, tokenizer, int(options.tokens[1] * 1e6), options.folder / "texts.txt")}
+    found["past"] = run_child("past", options.folder, options, **LARGE)
+    if options.lmplz:
+        found["lmplz"] = run_lmplz(options.lmplz, options.folder, options, **LARGE)
+        estimated = NGramForCausalLM.from_pretrained(options.folder / "past")
+        found["comparison"] = compare_with_lmplz(estimated, tokenizer, options.folder / "lmplz.arpa")
+    return found
+
+
+def report(results: dict) -> None:
+    for name, result in results.items():
+        print(f"{name}: {result['text']['tokens']:,} tokens drawn in {result['text']['cpu_s']:.0f} CPU s")
+        for kind in ("in_memory", "past", "lmplz"):
+            if kind in result:
+                run = result[kind]
+                peak = f", peak {run['peak_mib']:.0f} MiB, disk {run['disk_mb']:.0f} MB" if "peak_mib" in run else ""
+                print(f"  {kind}: {run['cpu_s']:.0f} CPU s, {run['wall_s']:.0f} s{peak}")
+        if "bit_for_bit" in result:
+            print(f"  tables equal bit for bit: {result['bit_for_bit']}")
+        if "comparison" in result:
+            for n, (counts, discounts) in enumerate(
+                zip(result["lmplz"]["counts"], result["past"]["discounts"], strict=True), 1
+            ):
+                print(f"  lmplz, order {n}: {counts}; our discounts {discounts}")
+            print(f"  n-grams and log10 probabilities: {result['comparison']}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lmplz", default=shutil.which("lmplz"), help="path of lmplz; else the one on the PATH")
+    parser.add_argument("--tokens", type=float, nargs=2, default=[10, 100], help="millions; 0 leaves one out")
+    parser.add_argument("--memory", default="2GB")
+    parser.add_argument("--engine", default="duckdb")
+    parser.add_argument("--folder", type=Path, help="where texts and stages go; else a temporary one")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--child_order", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--child_prune", type=int, nargs="+", help=argparse.SUPPRESS)
+    options = read_options(parser)
+    if options.child:
+        return child(options)
+    from hf_lecture_models import NGramForCausalLM, WordTokenizer
+
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        options.folder = Path(folder)
+        text = (data_folder() / "wikitext-2" / "train.txt").read_text("utf-8").replace("<unk>", UNKNOWN).split("\n")
+        tokenizer = WordTokenizer.train(text, progress=False)
+        tokenizer.save_pretrained(options.folder / "tokenizer")
+        model = NGramForCausalLM.fit(text, tokenizer, order=5, progress=False)
+        runs = {"equality": compare_in_memory, "large": compare_large}
+        wanted = [name for name, tokens in zip(runs, options.tokens, strict=True) if tokens]
+        results = {"memory": options.memory, "engine": options.engine}
+        found = {name: runs[name](model, tokenizer, options) for name in wanted}
+    report(found)
+    write_results("corpora_past_memory", results | found)
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Arrays on disk that are longer than memory: appended to, read in parts, and looked up in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+
+class Column:
+    """A (rows,) array in a file of its own, of nothing but its numbers. A `Column` of a file that is there opens it.
+
+    >>> import tempfile
+    >>> column = Column(Path(tempfile.mkdtemp()) / "squares", np.int64)
+    >>> column.append(np.array([0, 1, 4]))
+    >>> column.append(np.array([9, 16]))
+    >>> len(column), column.read(2, 4).tolist(), column.gather(np.array([4, 1, 4]), rows=2).tolist()
+    (5, [4, 9], [16, 1, 16])
+    """
+
+    def __init__(self, path: Path, dtype: type) -> None:
+        self.path, self.dtype = path, np.dtype(dtype)
+        path.touch()
+
+    def __len__(self) -> int:
+        return self.path.stat().st_size // self.dtype.itemsize
+
+    def append(self, values: np.ndarray) -> None:
+        """Write values behind the last ones."""
+        with open(self.path, "ab") as file:
+            file.write(np.ascontiguousarray(values, self.dtype).data)
+
+    def write(self, start: int, values: np.ndarray) -> None:
+        """Write values over those from `start` on."""
+        with open(self.path, "r+b") as file:
+            file.seek(start * self.dtype.itemsize)
+            file.write(np.ascontiguousarray(values, self.dtype).data)
+
+    def read(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """The values from `start` to before `stop`, or as many as there are."""
+        count = -1 if stop is None else max(stop - start, 0)
+        return np.fromfile(self.path, self.dtype, count, offset=start * self.dtype.itemsize)
+
+    def blocks(self, rows: int) -> Iterator[tuple[int, np.ndarray]]:
+        """All values, at most `rows` at a time: where each block starts, and the block."""
+        for start in range(0, len(self), rows):
+            yield start, self.read(start, start + rows)
+
+    def gather(self, indices: np.ndarray, rows: int) -> np.ndarray:
+        """The values at `indices`, in any order; `rows` are in memory at a time."""
+        order = np.argsort(indices)
+        wanted = indices[order]
+        found = np.empty(len(indices), self.dtype)
+        for start, block in self.blocks(rows):
+            low, high = np.searchsorted(wanted, [start, start + len(block)])
+            found[order[low:high]] = block[wanted[low:high] - start]
+        return found
+
+    def find(self, values: np.ndarray, rows: int) -> np.ndarray:
+        """The index of each value, which must be there; the column increases. `rows` are in memory at a time."""
+        order = np.argsort(values)
+        wanted = values[order]
+        found = np.empty(len(values), np.int64)
+        low = 0
+        for start, block in self.blocks(rows):
+            high = low + int(np.searchsorted(wanted[low:], block[-1], side="right"))
+            found[order[low:high]] = start + np.searchsorted(block, wanted[low:high])
+            low = high
+        return found
+
+    def count(self, indices: np.ndarray, rows: int) -> None:
+        """Add one at each of the indices, as often as it stands there; `rows` are in memory at a time."""
+        wanted, times = np.unique(indices, return_counts=True)
+        for start, block in self.blocks(rows):
+            low, high = np.searchsorted(wanted, [start, start + len(block)])
+            if low < high:
+                block[wanted[low:high] - start] += times[low:high]
+                self.write(start, block)
+
+    def map(self) -> np.ndarray:
+        """The whole array, whose parts come to memory when they are used; the file may be deleted meanwhile."""
+        return np.memmap(self.path, self.dtype, "c") if len(self) else np.zeros(0, self.dtype)
+
+
+def zeros(path: Path, dtype: type, rows: int) -> Column:
+    """A new column of zeros."""
+    column = Column(path, dtype)
+    with open(path, "r+b") as file:
+        file.truncate(rows * column.dtype.itemsize)
+    return column

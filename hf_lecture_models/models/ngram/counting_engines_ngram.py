@@ -1,0 +1,119 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Counting as a group-by: one relational expression (ibis), on DuckDB in this process or on Spark.
+
+A table of windows has the words from each position of a text on, `w1 ... w_order`, and -1 behind the text's end. The
+windows in their order, each with its number of occurrences, are the n-grams of all orders in theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+
+ENGINES = ("duckdb", "spark")
+BATCH_ROWS = 1 << 18
+_HOW_TO_INSTALL = {
+    "duckdb": "pip install 'hf-lecture-models[big]'",
+    "spark": "pip install 'hf-lecture-models[big]' 'pyspark<4.1'",
+}
+
+
+def import_engine(engine: str) -> None:
+    """Import what an engine needs.
+
+    Raises:
+        ImportError: it is not installed.
+        FileNotFoundError: Spark finds no Java.
+    """
+    try:
+        for module in ("ibis", "pyarrow.parquet", "duckdb" if engine == "duckdb" else "pyspark"):
+            import_module(module)
+    except ImportError as error:
+        how = _HOW_TO_INSTALL[engine]
+        raise ImportError(f"the engine {engine} is not installed ({error}): {how}") from error
+    if engine == "spark" and not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        raise FileNotFoundError("the engine spark needs Java: install version 17, or name its folder in JAVA_HOME")
+
+
+def count_windows(engine: str, windows: Path, counted: Path, scratch: Path, memory: int, bar: Any) -> None:
+    """Count the windows of a folder of Parquet files into another one, whose files by name are in the windows' order.
+
+    Args:
+        windows: int32 columns w1 ... w_order, in any order of rows.
+        counted: an empty folder; gets the same columns, sorted, each row once, and int64 `occurrences`.
+        scratch: an empty folder for what the engine cannot hold in memory.
+        memory: bytes that the engine may use.
+        bar: a progress bar of per cent, for DuckDB; Spark has its own.
+    """
+    with _connect(engine, scratch, memory) as connection:
+        table = connection.read_parquet(str(windows / "*.parquet"))
+        with _watched(connection, bar) if engine == "duckdb" else nullcontext():
+            connection.to_parquet(_counted(table), counted / "all.parquet")
+
+
+@contextmanager
+def _watched(connection: Any, bar: Any) -> Iterator[None]:
+    """Move the bar while DuckDB works."""
+    finished = threading.Event()
+
+    def watch() -> None:
+        while not finished.wait(0.5):
+            bar.update(max(round(connection.con.query_progress()) - bar.n, 0))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        watcher.join()
+
+
+def _counted(windows: Any) -> Any:
+    words = list(windows.columns)
+    return windows.group_by(words).aggregate(occurrences=windows.count()).order_by(words)
+
+
+@contextmanager
+def _connect(engine: str, scratch: Path, memory: int) -> Iterator[Any]:
+    import ibis
+
+    if engine == "duckdb":
+        connection = ibis.duckdb.connect(
+            memory_limit=f"{memory // 10**6}MB",
+            threads=min(torch.get_num_threads(), max(memory // 10**8, 1)),  # each has buffers of its own
+            temp_directory=str(scratch),
+            preserve_insertion_order=False,
+        )
+        try:
+            yield connection
+        finally:
+            connection.disconnect()
+        return
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    options: dict[str, Any] = {"spark.driver.memory": f"{memory // 2**20}m", "spark.local.dir": str(scratch)}
+    session = running or SparkSession.builder.config(map=options).getOrCreate()
+    try:
+        yield ibis.pyspark.connect(session)
+    finally:
+        if running is None:
+            session.stop()
+
+
+def read_counted(counted: Path) -> Iterator[Any]:
+    """The rows that `count_windows` has written, in their order, as Arrow batches."""
+    from pyarrow.parquet import ParquetFile
+
+    for path in sorted(path for path in counted.rglob("*.parquet") if path.is_file()):
+        with ParquetFile(path) as file:
+            yield from file.iter_batches(BATCH_ROWS)

@@ -1,0 +1,378 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Estimating an n-gram model of a corpus that does not fit into memory, in stages on disk, with the model of `fit`.
+
+    windows     the texts are encoded; the words from each position on, as Parquet files
+    counted     the windows sorted, each once with its number of occurrences: a group-by of an engine
+    numbered    the n-grams of all orders, from one pass over the sorted windows (`stored_counts_ngram.py`)
+    tables      smoothed, some contexts at a time (`stored_smoothing_ngram.py`)
+
+A stage that is finished is kept, and the one before it deleted: whoever starts again in the same folder goes on.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
+from hf_lecture_models.models.ngram.counting_engines_ngram import ENGINES, count_windows, import_engine, read_counted
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.stored_counts_ngram import open_counts, store_counts
+from hf_lecture_models.models.ngram.stored_smoothing_ngram import STORED_SMOOTHINGS, open_tables, smooth_stored
+from hf_lecture_models.models.ngram.stream_ngram import check_longest, make_stream, windows_of
+from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.splitting import chunk_texts
+
+STAGES = ("windows", "counted", "numbered", "tables")
+ESTIMATES = ("discounts", "discount_ratios", "interpolation_weights", "strengths")
+CHUNK_CHARACTERS = 1 << 21
+BYTES_PER_ROW = 320  # of the arrays that smoothing holds for an n-gram
+SMALLEST_ROOM = {"duckdb": 300 * 10**6, "spark": 900 * 10**6}  # beside what the process holds already
+ENGINE_SHARE = 0.6
+_FULL_DISK = ("No space left on device", "max_temp_directory_size")
+_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """How much memory `fit` may take, and what counts where that is too little.
+
+    >>> MemoryLimit("2GB").bytes, MemoryLimit("512MiB", engine="duckdb", folder="work").bytes
+    (2000000000, 536870912)
+
+    Args:
+        memory: of the whole process, as "2GB" or in bytes. The tables of the model are mapped from disk.
+        engine: "duckdb", in this process; "spark", on the session that is active, or else on this machine, in a process
+            of its own; "memory", whatever the limit says. None: in memory where it fits, else DuckDB.
+        folder: of the stages; started again, the estimation goes on there. It is deleted at the end. None: a temporary
+            one, deleted in any case.
+
+    Raises:
+        ValueError: the memory is no size, or the engine is unknown.
+    """
+
+    memory: str | int = "2GB"
+    engine: str | None = None
+    folder: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.engine not in (None, "memory", *ENGINES):
+            raise ValueError(f"the engine must be one of memory, {', '.join(ENGINES)}, not {self.engine!r}")
+        if self.bytes <= 0:
+            raise ValueError(f"the memory limit is {self.memory!r}; give a size such as '2GB'")
+
+    @property
+    def bytes(self) -> int:
+        """The limit as a number."""
+        text = str(self.memory).strip()
+        digits = text.rstrip("KMGTIBkmgtib ")
+        try:
+            return int(float(digits) * _UNITS[text[len(digits) :].strip().upper()])
+        except (KeyError, ValueError, OverflowError):
+            raise ValueError(f"the memory limit is {self.memory!r}; give a size such as '2GB' or '500MB'") from None
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a first reading says of a corpus.
+
+    Attributes:
+        digest: of all texts.
+        texts, tokens: how many; tokens, with `<s>` and `</s>`, estimated by a sample.
+        memory, disk: bytes that estimating takes in memory, and at most on disk past it.
+        seconds: about how long it takes past memory.
+    """
+
+    digest: str
+    texts: int
+    tokens: int
+    memory: int
+    disk: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.texts:,} texts, about {self.tokens:,} tokens: in memory {_size(self.memory)}; past it "
+            f"{_size(self.disk)} of disk at most, about {max(self.seconds / 60, 0.1):.1f} minutes"
+        )
+
+
+def fit_within(
+    limit: MemoryLimit | str | int | None,
+    model_class: type[NGramForCausalLM],
+    texts: Iterable[str] | str | os.PathLike[str],
+    tokenizer: Any,
+    config: NGramConfig,
+    classes: Any,
+    progress: bool,
+) -> NGramForCausalLM | None:
+    """Estimate a model past memory; None where there is no limit, or what it takes in memory is below it.
+
+    Raises:
+        ValueError: the limit is too low, the smoothing needs all counts in memory, texts can be read only once or have
+            changed, or the folder holds another estimation.
+        OSError: the disk has too little room, or a file cannot be read.
+        ImportError: the engine is not installed.
+    """
+    limit = MemoryLimit(limit) if isinstance(limit, str | int) else limit
+    if limit is None or limit.engine == "memory":
+        return None
+    texts = _readable_twice(texts)
+    survey = survey_texts(texts, tokenizer, config, progress)
+    if progress:
+        print(survey, file=sys.stderr)
+    if limit.engine is None and survey.memory <= limit.bytes:
+        return None
+    engine = limit.engine or "duckdb"
+    _refuse_unsupported(config, classes, survey, limit)
+    import_engine(engine)
+    room = _room(limit, engine)
+    with tempfile.TemporaryDirectory(prefix="ngrams.") if limit.folder is None else nullcontext(limit.folder) as name:
+        _check_folder(Path(name), survey, tokenizer, config)
+        model = _Job(Path(name), engine, room, texts, tokenizer, config, survey, progress).run(model_class)
+    if limit.folder is not None:
+        shutil.rmtree(limit.folder)  # what is mapped stays readable
+    return model
+
+
+def _room(limit: MemoryLimit, engine: str) -> int:
+    """Bytes that are left for estimating."""
+    room = limit.bytes - _resident()
+    if room < SMALLEST_ROOM[engine]:
+        least = _size(_resident() + SMALLEST_ROOM[engine])
+        raise ValueError(
+            f"a memory limit of {_size(limit.bytes)} is too low: this process holds {_size(_resident())} already, and "
+            f"{engine} needs {_size(SMALLEST_ROOM[engine])} beside it; give at least {least}"
+        )
+    return room
+
+
+def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, progress: bool = False) -> Survey:
+    """Read all texts, encode the first ones, and say what the estimation will take.
+
+    Raises:
+        ValueError: there is no text, or as `encode_corpus` and `make_stream`.
+    """
+    digest, count, characters, tokens_per_character, seconds, distinct = hashlib.blake2b(), 0, 0, 0.0, 0.0, [1.0]
+    for chunk in chunk_texts(texts, progress, "reading", CHUNK_CHARACTERS):
+        _add(digest, chunk)
+        size = sum(map(len, chunk)) + len(chunk)
+        if not count:
+            begin = time.perf_counter()
+            corpus = encode_corpus(tokenizer, chunk)
+            stream = make_stream(corpus.ids, corpus.lengths, config)
+            windows = windows_of(stream, config.order)
+            tokens_per_character, seconds = len(stream.words) / size, (time.perf_counter() - begin) / len(stream.words)
+            distinct = _distinct(windows)
+        count, characters = count + len(chunk), characters + size
+    if not count:
+        make_stream(np.zeros(0, np.int64), np.zeros(0, np.int64), config)  # refuses it
+    tokens = round(characters * tokens_per_character)
+    row = 4 * config.order + 8  # of a window with its count
+    stored = tokens * (56 * sum(distinct[1:]) + distinct[-1] * row)
+    disk = int(max(tokens * (4 * config.order + 2.5 * distinct[-1] * row), stored)) + 64 * config.vocab_size + 10**6
+    in_memory = tokens * (80 + 40 * config.order) + _resident()
+    return Survey(digest.hexdigest(), count, tokens, in_memory, disk, tokens * (2 * seconds + 1e-6 * config.order))
+
+
+def _distinct(windows: np.ndarray) -> list[float]:
+    """Of each order, the share of the windows that are new; a sample has more of them than the whole."""
+    numbers, shares = windows[0].astype(np.int64), []
+    for n, words in enumerate(windows, 1):
+        if n > 1:
+            numbers = numbers * (int(windows.max()) + 2) + words + 1
+        found, numbers = np.unique(numbers, return_inverse=True)
+        shares.append(len(found) / len(words))
+    return shares
+
+
+@dataclass
+class _Job:
+    folder: Path
+    engine: str
+    room: int
+    texts: Iterable[str]
+    tokenizer: Any
+    config: NGramConfig
+    survey: Survey
+    progress: bool
+
+    def run(self, model_class: type[NGramForCausalLM]) -> NGramForCausalLM:
+        done = [name for name in STAGES if (self.folder / name).is_dir()]
+        for leftover in [*self.folder.glob(".*.partial"), *(self.folder / name for name in done[:-1])]:
+            shutil.rmtree(leftover)
+        for name in STAGES[STAGES.index(done[-1]) + 1 if done else 0 :]:
+            before = STAGES[max(STAGES.index(name) - 1, 0)]
+            with self._clear_errors(name), self._staged(name) as stage:
+                getattr(self, f"_{name}")(self.folder / before, stage)
+            if before != name:
+                shutil.rmtree(self.folder / before)
+        tables = self.folder / "tables"
+        for name, value in json.loads((tables / "estimates.json").read_text("utf-8")).items():
+            setattr(self.config, name, value)
+        return model_class.from_tables(open_tables(tables, self.config), self.config)
+
+    @contextmanager
+    def _staged(self, name: str) -> Iterator[Path]:
+        """A folder that gets its name when it is finished; it outlives a killed process, not a power cut."""
+        stage = self.folder / f".{name}.partial"
+        stage.mkdir()
+        try:
+            yield stage
+            stage.rename(self.folder / name)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+    @property
+    def rows(self) -> int:
+        """How many n-grams may be in memory."""
+        return self.room // BYTES_PER_ROW
+
+    def _bar(self, total: int, desc: str, unit: str) -> tqdm:
+        return tqdm(total=total, desc=desc, unit=unit, unit_scale=True, disable=None if self.progress else True)
+
+    def _windows(self, _: Path, stage: Path) -> None:
+        from pyarrow import array, int32, record_batch, schema
+        from pyarrow.parquet import ParquetWriter
+
+        names = [f"w{n}" for n in range(1, self.config.order + 1)]
+        digest, longest = hashlib.blake2b(), 0
+        with ParquetWriter(stage / "windows.parquet", schema([(name, int32()) for name in names])) as writer:
+            for chunk in chunk_texts(self.texts, self.progress, "encoding", CHUNK_CHARACTERS):
+                _add(digest, chunk)
+                corpus = encode_corpus(self.tokenizer, chunk)
+                stream = make_stream(corpus.ids, corpus.lengths, self.config)
+                longest = max(longest, int(stream.places.max()) + 1)
+                windows = windows_of(stream, self.config.order)
+                writer.write_batch(record_batch([array(column) for column in windows], names=names))
+        if digest.hexdigest() != self.survey.digest:
+            raise ValueError("the corpus has changed between two readings: start again when nothing writes to it")
+        check_longest(longest, self.config.order)
+
+    def _counted(self, windows: Path, stage: Path) -> None:
+        scratch = stage / "scratch"
+        scratch.mkdir()
+        with self._bar(100, f"counting by {self.engine}", "%") as bar:
+            count_windows(self.engine, windows, stage, scratch, int(ENGINE_SHARE * self.room), bar)
+        shutil.rmtree(scratch)
+
+    def _numbered(self, counted: Path, stage: Path) -> None:
+        with self._bar(0, "numbering", " windows") as bar:
+            store_counts(read_counted(counted), stage, self.config, self.survey.texts, self.rows, bar)
+
+    def _tables(self, numbered: Path, stage: Path) -> None:
+        counts = open_counts(numbered)
+        with self._bar(sum(len(entry.keys) for entry in counts), "smoothing", " n-grams") as bar:
+            smooth_stored(counts, self.config, stage, self.rows, bar)
+        estimates = {name: getattr(self.config, name) for name in ESTIMATES}
+        (stage / "estimates.json").write_text(json.dumps(estimates), "utf-8")
+
+    @contextmanager
+    def _clear_errors(self, name: str) -> Iterator[None]:
+        """Engines have errors of their own for a full disk, and for too little memory; here they say what to do."""
+        try:
+            yield
+        except Exception as error:
+            number = getattr(error, "errno", None)
+            if "Out of Memory" in str(error) and "max_temp_directory_size" not in str(error):
+                raise ValueError(f"{self.engine} has too little memory: give a higher limit ({error})") from error
+            if number not in (errno.ENOSPC, errno.EDQUOT) and not any(words in str(error) for words in _FULL_DISK):
+                raise
+            failure = OSError(
+                f"the disk of {self.folder} is full, at the stage '{name}'; {_size(self.survey.disk)} are enough. "
+                "Finished stages stay in a folder that you name: make room, and start again with the same one"
+            )
+            failure.errno = errno.ENOSPC
+            raise failure from error
+
+
+def _check_folder(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfig) -> None:
+    """Note what is estimated in the folder, or compare it with what was begun there."""
+    fields = {**config.how_estimated(), **{name: getattr(config, name) for name in VOCABULARY_FIELDS}}
+    vocabulary = hashlib.blake2b(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()
+    plan = {"corpus": survey.digest, "tokenizer": vocabulary} | {k: v for k, v in fields.items() if k not in ESTIMATES}
+    note = folder / "estimation.json"
+    if not note.is_file():
+        if folder.is_dir() and any(folder.iterdir()):
+            raise ValueError(f"the work folder {folder} holds other files; name an empty one")
+        free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
+        if free < survey.disk:
+            raise OSError(
+                f"the disk of {folder} has {_size(free)} free, and up to {_size(survey.disk)} are needed; make room, "
+                "or name a work folder on another disk"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps(plan), "utf-8")
+        return
+    begun = json.loads(note.read_text("utf-8"))
+    if begun["corpus"] != plan["corpus"]:
+        raise ValueError(f"the corpus is not the one that {folder} was begun with; delete the folder, or name another")
+    for name, value in plan.items():
+        if begun.get(name) != value:
+            raise ValueError(
+                f"{folder} was begun with another {name} ({str(begun.get(name))[:20]}, not {str(value)[:20]}); delete "
+                "the folder, or name another"
+            )
+
+
+def _refuse_unsupported(config: NGramConfig, classes: Any, survey: Survey, limit: MemoryLimit) -> None:
+    what = "classes of words" if classes is not None else f"smoothing={config.smoothing!r}"
+    if classes is not None or config.smoothing not in STORED_SMOOTHINGS:
+        raise ValueError(
+            f"{what} cannot be estimated past memory, and {_size(limit.bytes)} are too little for about "
+            f"{survey.tokens:,} tokens: give {_size(survey.memory)}, or one of {', '.join(STORED_SMOOTHINGS)} on words"
+        )
+
+
+class _Lines:
+    """The texts of a file, read anew each time."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise FileNotFoundError(f"there is no file {path!r}; give texts as a list of str, or as a file's path")
+
+    def __iter__(self) -> Iterator[str]:
+        return read_texts(self.path)
+
+
+def _readable_twice(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[str]:
+    if isinstance(texts, str | os.PathLike):
+        return _Lines(texts)
+    if iter(texts) is texts:
+        raise ValueError(
+            "the texts are read twice under a memory limit, and an iterator or generator gives them once: give a list, "
+            "the path of a file, or an object that can be iterated anew"
+        )
+    return texts
+
+
+def _add(digest: Any, texts: list[str]) -> None:
+    digest.update("\0".join([*texts, ""]).encode("utf-8", "surrogatepass"))
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds now; where the system does not say, the most that it has held."""
+    statm = Path("/proc/self/statm")
+    if statm.is_file():
+        return int(statm.read_text().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _size(count: float) -> str:
+    return f"{count / 10**9:.1f} GB" if count >= 10**9 else f"{count / 10**6:.0f} MB"

@@ -1,0 +1,161 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Texts drawn from an n-gram model, thousands at a time, from its tables alone.
+
+`generate()` computes a row over the vocabulary for each word.
+
+With ch(h) the words that are stored after h, one is drawn from P(w | h) in the form of `modeling_ngram.py` so:
+
+    with probability sum of P(w | h) over ch(h):   a w in ch(h), by a search in the cumulated probabilities
+    else:                                          a w from P(w | h'), and again while w is in ch(h)
+
+The second line draws from bow(h) P(w | h') over the words that are not in ch(h): bow(h) is what makes all sum to 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from tqdm.auto import tqdm
+
+from hf_lecture_models.layers.ngram_trie import find
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.corpus import EncodedCorpus
+
+BATCH = 1 << 16
+
+
+def sample_texts(
+    model: NGramForCausalLM, texts: int, seed: int, max_length: int = 100_000, progress: bool = False
+) -> EncodedCorpus:
+    """Draw texts from a model, each until its `</s>`.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["a b"])
+    >>> model = NGramForCausalLM.fit(["a b"], tokenizer, order=2, smoothing="maximum_likelihood")
+    >>> [tokenizer.decode(ids) for ids in sample_texts(model, texts=2, seed=0)]
+    ['a b', 'a b']
+
+    Args:
+        model: n-grams of words; no interpolation of models.
+        texts: how many.
+        seed: the same seed gives the same texts.
+        max_length: longer texts end there.
+        progress: show a bar of texts on a terminal.
+
+    Raises:
+        ValueError: the model is of classes, an interpolation, or no distribution, or has no `<s>` and `</s>`.
+    """
+    sampler, generator = NGramSampler(model), np.random.default_rng(seed)
+    ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    with tqdm(total=texts, desc="drawing", unit=" texts", disable=None if progress else True) as bar:
+        for start in range(0, texts, BATCH):
+            count = min(BATCH, texts - start)
+            batch = _draw_texts(sampler, generator, count, max_length)
+            ids.append(batch.ids)
+            lengths.append(batch.lengths)
+            bar.update(count)
+    return EncodedCorpus(np.concatenate(ids), np.concatenate(lengths))
+
+
+def _draw_texts(sampler: NGramSampler, generator: np.random.Generator, texts: int, max_length: int) -> EncodedCorpus:
+    """All at once, word by word; finished ones drop out."""
+    contexts = sampler.start(texts)
+    rows, drawn = np.arange(texts), []
+    lengths = np.full(texts, max_length)
+    for length in range(max_length):
+        words = sampler.draw(contexts, generator)
+        ends = words == sampler.eos
+        lengths[rows[ends]] = length
+        rows, words = rows[~ends], words[~ends]
+        if len(rows) == 0:
+            break
+        drawn.append((rows, words))
+        contexts = sampler.extend([context[~ends] for context in contexts], words)
+    ids = np.empty(lengths.sum(), np.int32)
+    firsts = np.cumsum(lengths) - lengths
+    for place, (at, words) in enumerate(drawn):
+        ids[firsts[at] + place] = words
+    return EncodedCorpus(ids, lengths)
+
+
+class NGramSampler:
+    """Draws the next word of many contexts.
+
+    Contexts are a list of (rows,) indices: of the last 0, 1 ... order-1 words of each row; -1 where not stored.
+
+    Raises:
+        ValueError: as `sample_texts`.
+    """
+
+    def __init__(self, model: NGramForCausalLM) -> None:
+        config = model.config
+        if config.num_classes is not None or config.mixture_weights is not None or not config.is_distribution:
+            raise ValueError("texts are drawn from n-grams of words: not classes, interpolated models, stupid back-off")
+        if config.bos_token_id is None or config.eos_token_id is None:
+            raise ValueError("NGramConfig.bos_token_id and eos_token_id are needed to begin and end texts")
+        tables = model.tables()
+        self.vocab_size, self.order = tables.vocab_size, tables.order
+        self.bos, self.eos = config.bos_token_id, config.eos_token_id
+        self.keys = [np.arange(self.vocab_size), *tables.keys]
+        # [n]: where the n-grams after each context of n words begin, and the probabilities of all before each n-gram.
+        sizes = [1, *tables.sizes]
+        self.firsts = [
+            np.searchsorted(keys, np.arange(contexts + 1) * self.vocab_size)
+            for keys, contexts in zip(self.keys, sizes[:-1], strict=True)
+        ]
+        self.cumulated = [np.concatenate(([0.0], np.cumsum(10.0 ** p.astype(float)))) for p in tables.log10_probs]
+
+    def start(self, rows: int) -> list[np.ndarray]:
+        """The contexts at the beginning of so many texts."""
+        return [np.full(rows, index) for index in (0, self.bos, *[-1] * self.order)[: self.order]]
+
+    def extend(self, contexts: list[np.ndarray], words: np.ndarray) -> list[np.ndarray]:
+        """The contexts after one more word in each row."""
+        longer = [self._find(n, context, words) for n, context in enumerate(contexts[:-1], 1)]
+        return [contexts[0], *longer] if longer else contexts
+
+    def draw(self, contexts: list[np.ndarray], generator: np.random.Generator) -> np.ndarray:
+        """A word after each context, (rows,)."""
+        rows = np.arange(len(contexts[0]))
+        words = np.full(len(rows), -1)
+        tops = np.max([np.where(context >= 0, length, 0) for length, context in enumerate(contexts)], axis=0)
+        levels = tops.copy()  # words of the context that is asked
+        while len(rows):
+            for level, context in enumerate(contexts):
+                at = rows[levels[rows] == level]
+                words[at] = self._draw_stored(level, context[at], generator.random(len(at)))
+            missed = words[rows] < 0
+            levels[rows[missed]] -= 1
+            self._refuse_stored(rows[~missed], contexts, levels, tops, words)
+            rows = rows[words[rows] < 0]
+        return words
+
+    def _draw_stored(self, level: int, contexts: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+        """With its probability, a word that is stored after each context of `level` words, (rows,); else -1."""
+        keys, firsts, cumulated = self.keys[level], self.firsts[level], self.cumulated[level]
+        first, after = firsts[contexts], firsts[contexts + 1]
+        share = np.where(contexts >= 0, cumulated[after] - cumulated[first], 0)
+        if level == 0:
+            uniform = uniform * share  # which is 1, but for the rounding of logarithms
+        drawn = uniform < share
+        found = np.searchsorted(cumulated, (cumulated[first] + uniform)[drawn], side="right") - 1
+        words = np.full(len(contexts), -1)
+        words[drawn] = keys[np.minimum(found, after[drawn] - 1)] % self.vocab_size
+        return words
+
+    def _refuse_stored(
+        self, rows: np.ndarray, contexts: list[np.ndarray], levels: np.ndarray, tops: np.ndarray, words: np.ndarray
+    ) -> None:
+        """Take back, by -1, words that are stored after a longer context; their rows ask the one below it again."""
+        for level in range(1, self.order):
+            at = rows[(levels[rows] < level) & (level <= tops[rows])]
+            at = at[words[at] >= 0]
+            stored = at[self._find(level + 1, contexts[level][at], words[at]) >= 0]
+            levels[stored], words[stored] = level - 1, -1
+
+    def _find(self, n: int, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Index of each n-gram "context word", (rows,); -1 where it is not stored."""
+        if n == 1:
+            return words
+        queries = np.where(contexts >= 0, contexts * self.vocab_size + words, -1)
+        return find(torch.from_numpy(self.keys[n - 1]), torch.from_numpy(queries)).numpy()

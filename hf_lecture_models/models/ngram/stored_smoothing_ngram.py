@@ -1,0 +1,144 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Smoothing past memory: `smoothing_ngram.py` for some contexts at a time, with the numbers on disk.
+
+All n-grams of a context are smoothed at once, so each sum has the same terms in the same order, and the tables are
+those of `smooth` bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.ngram.back_off_ngram import DiscountRatios
+from hf_lecture_models.models.ngram.columns_ngram import Column, zeros
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.smoothing_ngram import (
+    fit_discounts,
+    kept_ngrams,
+    log10,
+    small_counts,
+    smooth_order,
+    uniform,
+)
+from hf_lecture_models.models.ngram.stored_counts_ngram import StoredCounts, parts
+
+# The others need all counts, or the texts, more than once.
+STORED_SMOOTHINGS = (
+    "maximum_likelihood",
+    "add_alpha",
+    "absolute_discounting",
+    "kneser_ney",
+    "modified_kneser_ney",
+    "stupid_backoff",
+)
+
+
+def smooth_stored(counts: list[StoredCounts], config: NGramConfig, folder: Path, rows: int, bar: Any) -> None:
+    """Compute p and back-off weight of each n-gram that is kept, as `smooth`; discounts are written into `config`.
+
+    Args:
+        counts: of orders 1 to `config.order`.
+        folder: where the tables go, for `open_tables`; empty.
+        rows: about how many n-grams may be in memory.
+        bar: a progress bar of n-grams.
+    """
+    _Smoothing(counts, config, folder, rows, bar).run()
+
+
+def open_tables(folder: Path, config: NGramConfig) -> NGramTables:
+    """What `smooth_stored` has written; its parts come to memory when they are used."""
+    columns = [_TableColumns(folder, n) for n in range(1, config.order + 1)]
+    return NGramTables(
+        config.vocab_size,
+        [one.keys.map() for one in columns[1:]],
+        [one.probs.map() for one in columns],
+        [one.backoffs.map() for one in columns[:-1]],
+    )
+
+
+class _TableColumns:
+    """The columns of an order in `NGramTables`."""
+
+    def __init__(self, folder: Path, n: int) -> None:
+        self.keys = Column(folder / f"keys_{n}", np.int64)
+        self.probs = Column(folder / f"log10_probs_{n}", np.float32)
+        self.backoffs = Column(folder / f"log10_backoffs_{n}", np.float32)
+
+
+@dataclass
+class _Smoothing:
+    counts: list[StoredCounts]
+    config: NGramConfig
+    folder: Path
+    rows: int
+    bar: Any
+
+    def run(self) -> None:
+        config, orders = self.config, range(1, self.config.order + 1)
+        config.interpolation_weights = config.discounts = config.discount_ratios = config.strengths = None
+        used = [self._counts_used(n) for n in orders]
+        if config.smoothing in ("absolute_discounting", "kneser_ney", "modified_kneser_ney"):
+            config.discounts = [fit_discounts(self._small_counts(c), n, config) for n, c in enumerate(used, 1)]
+        lower = self._new("probs_0", np.float64)
+        lower.append(uniform(config))
+        for n in orders:
+            longer = self._new(f"probs_{n}", np.float64)
+            self._smooth_order(n, used[n - 1], lower, longer)
+            lower.path.unlink()
+            lower = longer
+        lower.path.unlink()
+        for path in self.folder.glob("used_*"):
+            path.unlink()
+
+    def _new(self, name: str, dtype: type) -> Column:
+        return Column(self.folder / name, dtype)
+
+    def _counts_used(self, n: int) -> Column:
+        """As `_counts_used` of `smoothing_ngram.py`."""
+        entry = self.counts[n - 1]
+        if n == self.config.order or self.config.smoothing not in ("kneser_ney", "modified_kneser_ney"):
+            return entry.occurrences
+        used = zeros(self.folder / f"used_{n}", np.int64, len(entry.keys))
+        for _, suffixes in self.counts[n].suffixes.blocks(self.rows):
+            used.count(suffixes, self.rows)
+        start, stop = entry.starts if n > 1 else (0, 0)
+        for low in range(start, stop, self.rows):
+            used.write(low, entry.occurrences.read(low, min(low + self.rows, stop)))
+        return used
+
+    def _small_counts(self, used: Column) -> np.ndarray:
+        return sum((small_counts(block) for _, block in used.blocks(self.rows)), np.zeros(6, np.int64))
+
+    def _smooth_order(self, n: int, used: Column, lower: Column, longer: Column) -> None:
+        """Smooth the n-grams of order n; P(w | h') comes from `lower`, and P(w | h) goes to `longer`."""
+        config, vocab_size = self.config, self.config.vocab_size
+        table, shorter_table = (_TableColumns(self.folder, order) for order in (n, max(n - 1, 1)))
+        ratios = DiscountRatios(np.ones(1)) if config.smoothing == "stupid_backoff" else None
+        numbered = 0  # contexts that are kept, so far
+        for contexts, ngrams in parts(self.counts, n, vocab_size, self.rows):
+            entry = self.counts[n - 1].read(ngrams.start, ngrams.stop)
+            found = lower.gather(entry.suffixes, self.rows)
+            part = replace(entry, keys=entry.keys - contexts.start * vocab_size, suffixes=np.arange(len(found)))
+            kept = kept_ngrams(entry, n, config)
+            starts, kept_contexts = np.ones(1, bool), np.ones(1, bool)
+            if n > 1:
+                shorter = self.counts[n - 2].read(contexts.start, contexts.stop)
+                starts = shorter.starts
+                kept_contexts = np.zeros(len(starts), bool)
+                kept_contexts[kept_ngrams(shorter, n - 1, config)] = True
+            part_used = used.read(ngrams.start, ngrams.stop)
+            probs, gammas = smooth_order(part, starts, n, part_used, kept, found, config, ratios)
+            longer.append(probs)
+            table.probs.append(np.minimum(log10(probs[kept]), 0))
+            if n > 1:
+                shorter_table.backoffs.append(log10(gammas[kept_contexts]))
+                numbers = numbered + np.cumsum(kept_contexts) - 1
+                prefixes, words = np.divmod(part.keys[kept], vocab_size)
+                table.keys.append(numbers[prefixes] * vocab_size + words)
+            numbered += int(kept_contexts.sum())
+            self.bar.update(len(probs))

@@ -1,0 +1,345 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Estimation past memory: the model of `fit`, bit for bit, in stages that can be killed."""
+
+from __future__ import annotations
+
+import errno
+import random
+import shutil
+import sys
+
+import numpy as np
+import pyarrow
+import pytest
+
+from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models.models.ngram import counting_engines_ngram, past_memory_ngram
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.estimation_ngram import config_for
+from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit, survey_texts
+from hf_lecture_models.models.ngram.stored_counts_ngram import open_counts, store_counts
+from hf_lecture_models.models.ngram.stored_smoothing_ngram import STORED_SMOOTHINGS
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
+
+
+def some_texts(seed: int, texts: int = 150, words: int = 12) -> list[str]:
+    """Frequent words and rare ones; empty texts and repeated ones."""
+    draw = random.Random(seed)
+    names = [chr(97 + number) for number in range(words)]
+    made = [
+        " ".join(names[min(int(draw.expovariate(0.4)), words - 1)] for _ in range(draw.randrange(9)))
+        for _ in range(texts)
+    ]
+    return [*made, *made[: texts // 3], "", "z"]
+
+
+TEXTS = some_texts(seed=0)
+TOKENIZER = WordTokenizer.train(TEXTS, progress=False)
+
+
+@pytest.fixture(autouse=True)
+def a_small_process(monkeypatch):
+    """Whatever the tests before these have left in memory."""
+    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Several chunks of texts, and several parts of n-grams."""
+    monkeypatch.setattr(past_memory_ngram, "CHUNK_CHARACTERS", 400)
+    monkeypatch.setattr(past_memory_ngram._Job, "rows", property(lambda job: 40))
+    monkeypatch.setattr(counting_engines_ngram, "BATCH_ROWS", 50)
+
+
+def fit(texts=TEXTS, tokenizer=TOKENIZER, memory=None, **options):
+    return NGramForCausalLM.fit(texts, tokenizer, progress=False, memory=memory, **options)
+
+
+def assert_equal(model, other):
+    assert model.config.to_dict() == other.config.to_dict()
+    tables, others = model.tables(), other.tables()
+    for name in ("keys", "log10_probs", "log10_backoffs"):
+        for table, expected in zip(getattr(tables, name), getattr(others, name), strict=True):
+            assert table.dtype == expected.dtype
+            assert np.array_equal(table, expected)
+
+
+@pytest.mark.parametrize("smoothing", STORED_SMOOTHINGS)
+def test_the_tables_are_those_of_fit(small_parts, smoothing):
+    for order, prune in ((3, None), (4, [0, 0, 1, 2])):
+        options = {"order": order, "smoothing": smoothing, "prune": prune}
+        assert_equal(fit(memory=MemoryLimit(engine="duckdb"), **options), fit(**options))
+
+
+@pytest.mark.parametrize("order", [1, 2, 5])
+def test_any_order(small_parts, order):
+    assert_equal(fit(memory=MemoryLimit(engine="duckdb"), order=order), fit(order=order))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 40))
+def test_any_corpus(small_parts, seed):
+    draw = random.Random(seed)
+    texts = some_texts(seed, draw.randrange(1, 300), draw.randrange(1, 20))
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    order = draw.randrange(1, min(max(len(text.split()) for text in texts) + 2, 6) + 1)
+    prune = sorted([0, *(draw.randrange(3) for _ in range(order - 1))])
+    options = {"order": order, "smoothing": draw.choice(STORED_SMOOTHINGS), "prune": prune}
+    assert_equal(fit(texts, tokenizer, MemoryLimit(engine="duckdb"), **options), fit(texts, tokenizer, **options))
+
+
+def test_one_token_may_begin_and_end_texts(small_parts):
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    tokenizer.bos_token = tokenizer.eos_token
+    model = fit(tokenizer=tokenizer, memory=MemoryLimit(engine="duckdb"), order=3)
+    assert_equal(model, fit(tokenizer=tokenizer, order=3))
+
+
+@pytest.mark.slow
+def test_spark_counts_the_same(small_parts, tmp_path):
+    pytest.importorskip("pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    assert_equal(fit(memory=MemoryLimit("4GB", engine="spark"), order=3), fit(order=3))
+
+
+def test_a_file_is_counted_and_what_fits_stays_in_memory(tmp_path, monkeypatch):
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(TEXTS), encoding="utf-8")
+    assert_equal(fit(path, memory="8GB", order=2), fit(order=2))
+    monkeypatch.setattr(past_memory_ngram, "fit_within", None)
+    monkeypatch.setattr(past_memory_ngram._Job, "run", lambda job, model_class: pytest.fail("counted on disk"))
+    assert fit(path, memory="8GB", order=2).config.order == 2
+    with pytest.raises(pytest.fail.Exception, match="counted on disk"):
+        fit(path, memory=MemoryLimit("8GB", engine="duckdb"), order=2)
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing is cleaned up behind it."""
+
+
+@pytest.mark.parametrize("stage", ["_windows", "_counted", "_numbered", "_tables"])
+def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path, monkeypatch, stage):
+    limit = MemoryLimit(engine="duckdb", folder=tmp_path / "work")
+    whole = getattr(past_memory_ngram._Job, stage)
+    called = []
+
+    def dies(job, before, folder):
+        whole(job, before, folder)
+        shutil.copytree(folder, folder.with_name(".left.partial"))  # what a killed process leaves behind
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(past_memory_ngram._Job, stage, dies)
+        with pytest.raises(Killed):
+            fit(memory=limit, order=3)
+    for name in past_memory_ngram.STAGES:
+        method = getattr(past_memory_ngram._Job, f"_{name}")
+        monkeypatch.setattr(
+            past_memory_ngram._Job, f"_{name}", lambda *a, m=method, n=name: (called.append(f"_{n}"), m(*a))
+        )
+    assert_equal(fit(memory=limit, order=3), fit(order=3))
+    names = [f"_{name}" for name in past_memory_ngram.STAGES]
+    assert called == names[names.index(stage) :]
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.fixture
+def begun(tmp_path, monkeypatch):
+    """A folder in which the windows are finished."""
+    folder = tmp_path / "work"
+    with monkeypatch.context() as patch:
+        patch.setattr(past_memory_ngram, "count_windows", lambda *arguments: sys.exit(1))
+        with pytest.raises(SystemExit):
+            fit(memory=MemoryLimit(engine="duckdb", folder=folder), order=3)
+    assert sorted(path.name for path in folder.iterdir()) == ["estimation.json", "windows"]
+    return folder
+
+
+def test_what_has_changed_is_refused(begun):
+    limit = MemoryLimit(engine="duckdb", folder=begun)
+    with pytest.raises(ValueError, match="the corpus is not the one that .*work was begun with; delete the folder"):
+        fit([*TEXTS[:-1], "a"], memory=limit, order=3)
+    with pytest.raises(ValueError, match="work was begun with another order \\(3, not 4\\)"):
+        fit(memory=limit, order=4)
+    with pytest.raises(ValueError, match="begun with another tokenizer"):
+        fit(tokenizer=WordTokenizer.train(["z y x"], progress=False), memory=limit, order=3)
+    assert_equal(fit(memory=limit, order=3), fit(order=3))
+
+
+def test_a_corpus_that_changes_between_passes_is_refused(tmp_path):
+    class Growing:
+        passes = 0
+
+        def __iter__(self):
+            self.passes += 1
+            return iter(TEXTS + ["a"] * self.passes)
+
+    folder = tmp_path / "work"
+    with pytest.raises(ValueError, match="the corpus has changed between two readings"):
+        fit(Growing(), memory=MemoryLimit(engine="duckdb", folder=folder), order=3)
+    assert [path.name for path in folder.iterdir()] == ["estimation.json"]
+
+
+def test_a_folder_of_other_files_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match="holds other files; name an empty one"):
+        fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path), order=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(("engine", "module"), [("duckdb", "ibis"), ("duckdb", "duckdb"), ("spark", "pyspark")])
+def test_an_engine_that_is_not_installed(monkeypatch, engine, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(
+        ImportError, match=rf"the engine {engine} is not installed .*pip install 'hf-lecture-models\[big\]'"
+    ):
+        fit(memory=MemoryLimit(engine=engine), order=3)
+
+
+def test_spark_without_java(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", sys)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(FileNotFoundError, match="the engine spark needs Java"):
+        fit(memory=MemoryLimit(engine="spark"), order=3)
+
+
+@pytest.mark.parametrize("memory", ["2 GB", "2gb", 2 * 10**9, "2000MB"])
+def test_sizes(memory):
+    assert MemoryLimit(memory).bytes == 2 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"memory": "much"}, "the memory limit is 'much'; give a size such as '2GB' or '500MB'"),
+        ({"memory": "2 apples"}, "the memory limit is '2 apples'"),
+        ({"memory": "-2GB"}, "the memory limit is '-2GB'"),
+        ({"memory": 0}, "the memory limit is 0"),
+        ({"engine": "hadoop"}, "the engine must be one of memory, duckdb, spark, not 'hadoop'"),
+    ],
+)
+def test_impossible_limits(options, message):
+    with pytest.raises(ValueError, match=message):
+        MemoryLimit(**options)
+
+
+def test_a_limit_below_the_minimum_names_it():
+    message = r"a memory limit of 100 MB is too low: this process holds .* already, .* give at least [\d.]+ [MG]B"
+    with pytest.raises(ValueError, match=message):
+        fit(memory="100MB", order=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"smoothing": "pitman_yor"}, "smoothing='pitman_yor' cannot be estimated past memory, .* or one of maximum"),
+        ({"smoothing": "jelinek_mercer", "held_out": TEXTS}, "smoothing='jelinek_mercer' cannot"),
+        ({"smoothing": "katz"}, "smoothing='katz' cannot"),
+        ({"classes": 3}, "classes of words cannot be estimated past memory"),
+    ],
+)
+def test_what_needs_all_counts_in_memory_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        fit(memory=MemoryLimit(engine="duckdb"), order=2, **options)
+    assert fit(memory=MemoryLimit(engine="memory"), order=2, **options).config.order == 2
+
+
+def test_texts_that_can_be_read_once_are_refused():
+    with pytest.raises(ValueError, match="the texts are read twice under a memory limit, and an iterator"):
+        fit(iter(TEXTS), memory="2GB", order=2)
+
+
+@pytest.mark.parametrize(
+    ("texts", "order", "message"),
+    [([], 2, "the corpus is empty"), (["a b"], 5, "its longest text has 4 tokens")],
+)
+def test_corpora_that_are_too_short(texts, order, message):
+    with pytest.raises(ValueError, match=message):
+        fit(texts, memory=MemoryLimit(engine="duckdb"), order=order)
+
+
+def test_a_missing_file():
+    with pytest.raises(FileNotFoundError, match="there is no file 'none.txt'"):
+        fit("none.txt", memory="2GB", order=2)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        RuntimeError('IO Error: Could not write file "x": No space left on device'),
+        RuntimeError("Out of Memory Error: failed to offload data (set by the 'max_temp_directory_size' setting)"),
+    ],
+)
+def test_a_full_disk_keeps_what_is_finished(begun, monkeypatch, error):
+    def fills_the_disk(*arguments):
+        raise error
+
+    limit = MemoryLimit(engine="duckdb", folder=begun)
+    with monkeypatch.context() as patch:
+        patch.setattr(past_memory_ngram, "count_windows", fills_the_disk)
+        with pytest.raises(OSError, match="work is full, at the stage 'counted'; .* start again with the same"):
+            fit(memory=limit, order=3)
+    assert sorted(path.name for path in begun.iterdir()) == ["estimation.json", "windows"]
+    assert_equal(fit(memory=limit, order=3), fit(order=3))
+
+
+def test_an_engine_with_too_little_memory_says_so(monkeypatch):
+    monkeypatch.setattr(past_memory_ngram, "ENGINE_SHARE", 0.0007)
+    with pytest.raises(ValueError, match="duckdb has too little memory: give a higher limit .Out of Memory"):
+        fit(memory=MemoryLimit(engine="duckdb"), order=3)
+
+
+def test_a_disk_with_too_little_room_is_refused_before_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 10, 0))
+    with pytest.raises(OSError, match="has 0 MB free, and up to .* MB are needed"):
+        fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
+    assert not (tmp_path / "work").exists()
+
+
+def test_counts_past_31_bits(tmp_path, monkeypatch):
+    """Of a text `<s> a b </s>` that was read four thousand million times, and of `<s> b </s>`, read once."""
+    many, bos, eos = 2**32, 0, 1
+    windows = {(bos, 2): many, (bos, 3): 1, (2, 3): many, (3, eos): many + 1, (eos, -1): many + 1}
+    rows = sorted(windows)
+    columns = [pyarrow.array([row[n] for row in rows], pyarrow.int32()) for n in range(2)]
+    counts = pyarrow.array([windows[row] for row in rows], pyarrow.int64())
+    batch = pyarrow.record_batch([*columns, counts], names=["w1", "w2", "occurrences"])
+    config = NGramConfig(vocab_size=4, order=2, bos_token_id=bos, eos_token_id=eos)
+    with past_memory_ngram.tqdm(disable=True) as bar:
+        store_counts([batch.slice(0, 2), batch.slice(2)], tmp_path, config, many + 1, 10, bar)
+    unigrams, bigrams = open_counts(tmp_path)
+    assert unigrams.occurrences.read().tolist() == [0, many + 1, many, many + 1]
+    assert bigrams.occurrences.read().tolist() == [many, 1, many, many + 1]
+    assert bigrams.keys.read().tolist() == [2, 3, 2 * 4 + 3, 3 * 4 + 1]
+
+
+def test_counts_that_are_not_sorted_are_refused(tmp_path):
+    batch = pyarrow.table({"w1": [1, 0], "w2": [-1, 1], "occurrences": [1, 1]}).to_batches()[0]
+    config = NGramConfig(vocab_size=4, order=2, bos_token_id=0, eos_token_id=1)
+    with past_memory_ngram.tqdm(disable=True) as bar, pytest.raises(ValueError, match="are not sorted by their words"):
+        store_counts([batch], tmp_path, config, 1, 10, bar)
+
+
+def test_the_estimate_counts_texts_and_tokens(small_parts):
+    survey = survey_texts(TEXTS, TOKENIZER, config_for(TOKENIZER, order=3))
+    tokens = sum(len(text.split()) + 2 for text in TEXTS)
+    assert survey.texts == len(TEXTS)
+    assert abs(survey.tokens - tokens) < 0.1 * tokens
+    assert f"{len(TEXTS):,} texts, about {survey.tokens:,} tokens" in str(survey)
+
+
+def test_the_disk_that_is_used_is_within_the_estimate(small_parts, tmp_path, monkeypatch):
+    most = []
+    whole = past_memory_ngram.smooth_stored
+
+    def measured(counts, config, folder, rows, bar):
+        whole(counts, config, folder, rows, bar)
+        most.append(sum(path.stat().st_size for path in (tmp_path / "work").rglob("*") if path.is_file()))
+
+    monkeypatch.setattr(past_memory_ngram, "smooth_stored", measured)
+    model = fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
+    assert most[0] < survey_texts(TEXTS, TOKENIZER, model.config).disk
