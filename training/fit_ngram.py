@@ -30,7 +30,6 @@ from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
-from hf_lecture_models.tokenization.splitting import SplitTexts
 from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts, read_training_texts
 from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides, setting
 
@@ -88,8 +87,6 @@ def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
 def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[str, Any]]:
     """The estimated model, its tokenizer, and what that took."""
     begin, begin_cpu = time.perf_counter(), time.process_time()
-    if recipe.memory_limit is None:
-        texts = SplitTexts(texts)
     tokenizer = make_tokenizer(recipe.tokenizer, texts)
     model = NGramForCausalLM.fit(
         texts,

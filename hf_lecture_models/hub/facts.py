@@ -65,8 +65,7 @@ def collect_facts(
         processor: its tokenizer or image processor.
         results: what its task's evaluation returned; plain values are taken. Empty: nothing was measured.
         name: the card's title.
-        data: "name" and "split" of the evaluation data; if known, "language" (an ISO code or several),
-            "licence", "source".
+        data: "name" and "split" of the evaluation data; if known, "language" (ISO codes), "licence", "source".
         task: what the task's `describe` gives; None, where there are no results: what transformers says of the model.
         recipe: the training recipe, or the arguments of `fit`. Of absolute paths only the last part is kept.
         training: measured values by name, as `training_record` gives them.

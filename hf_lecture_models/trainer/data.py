@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from hf_lecture_models.tokenization.corpus import read_texts, refuse_long_lines
+from hf_lecture_models.tokenization.splitting import SplitTexts
 from hf_lecture_models.trainer.conll import CONLL_SUFFIXES, ConllTable
 from hf_lecture_models.trainer.recipe import Recipe, setting
 from hf_lecture_models.trainer.squad import read_squad_json
@@ -46,7 +47,7 @@ class DataRecipe(Recipe):
     test_split: str = setting("", "its split for the results on the model's card", free=True)
     predict_split: str = setting("", "its split without labels, to write predictions for", free=True)
     columns: dict[str, str] = setting({}, "names of columns in files, by the task's own names: {text: sentence}")
-    data: dict[str, str] = setting({}, "what the card says of the data: name, language, licence, source", free=True)
+    data: dict[str, Any] = setting({}, "what the card says of the data: name, language, licence, source", free=True)
 
     inline: ClassVar[str] = "rows"
     """The fields that hold data themselves are `train_` and `validation_` with this name."""
@@ -245,10 +246,14 @@ def stream_texts(recipe: TextsRecipe) -> Any:
 def read_training_texts(recipe: TextsRecipe, streamed: bool) -> Iterable[str]:
     """The training texts; streamed, those of files and data sets are read each time that they are iterated.
 
+    Others are split into words once, for the vocabulary and for the ids.
+
     Raises:
         ValueError, OSError: as `read_rows`, or `stream_texts`.
     """
-    return _StreamedTexts(recipe) if streamed and not recipe.train_texts else read_part_texts(recipe, "train") or []
+    if streamed and not recipe.train_texts:
+        return _StreamedTexts(recipe)
+    return SplitTexts(read_part_texts(recipe, "train") or [])
 
 
 class _StreamedTexts:
