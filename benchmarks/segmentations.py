@@ -2,6 +2,7 @@
 """Three claims about segmentation, on WikiText-2: unigram pieces against byte pairs, samples, and sums.
 
     OMP_NUM_THREADS=1 python -m benchmarks.segmentations [--parts pieces,sampling,marginal]
+    OMP_NUM_THREADS=1 python -m benchmarks.segmentations --parts sampling --few 100 --epochs 80 --record segmentations_few
 
 - pieces: byte-pair encoding and unigram segmentation of equally many tokens over bytes; for each an n-gram model
   (modified Kneser-Ney) and a small LSTM that reads the same text equally often. Test bits per byte.
@@ -29,6 +30,7 @@ from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 VOCABULARY = 4_000
 NETWORK = {"model_type": "lecture_recurrent", "cell_type": "lstm", "hidden_size": 128, "dropout": 0.1}
 FEW_LINES, MANY_EPOCHS = 1_000, 8
+VALIDATION_LINES = 1_000
 PARTS = ("pieces", "sampling", "marginal")
 Texts = dict[str, list[str]]
 
@@ -73,12 +75,12 @@ def measure_pieces(texts: Texts) -> dict[str, Any]:
     return found
 
 
-def measure_sampling(texts: Texts, alphas: list[float]) -> dict[str, Any]:
+def measure_sampling(texts: Texts, lines: int, epochs: int, alphas: list[float]) -> dict[str, Any]:
     tokenizer = UnigramTokenizer.train(texts["train"], vocab_size=VOCABULARY, form="bytes", progress=False)
-    few = texts | {"train": texts["train"][:FEW_LINES], "valid": texts["valid"][:FEW_LINES]}
-    found = {}
+    few = texts | {"train": texts["train"][:lines], "valid": texts["valid"][:VALIDATION_LINES]}
+    found: dict[str, Any] = {"lines": lines, "epochs": epochs}
     for alpha in (None, *alphas):
-        runs = [train_network(tokenizer, few, seed, alpha, epochs=MANY_EPOCHS) for seed in range(3)]
+        runs = [train_network(tokenizer, few, seed, alpha, epochs=epochs) for seed in range(3)]
         tests = [test for _, test, _ in runs]
         found["best segmentation" if alpha is None else f"sampled, alpha {alpha}"] = {
             "test_bits_per_byte": tests,
@@ -111,8 +113,11 @@ def measure_marginal(texts: Texts, orders: tuple[int, ...]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--parts", default=",".join(PARTS), help="some of pieces,sampling,marginal: nothing is recorded"
+        "--parts", default=",".join(PARTS), help="some of pieces,sampling,marginal: recorded by another name alone"
     )
+    parser.add_argument("--few", type=int, default=FEW_LINES, help="lines that the network with samples learns from")
+    parser.add_argument("--epochs", type=int, default=MANY_EPOCHS, help="how often it reads them")
+    parser.add_argument("--record", default="", help="results/RECORD.json; with all parts: segmentations")
     parser.add_argument("--lines", type=int, default=None, help="of each text, to try the script, unrecorded")
     options = read_options(parser)
     if unknown := set(options.parts.split(",")) - set(PARTS):
@@ -121,12 +126,13 @@ def main() -> None:
     texts = {name: list(read_texts(folder / f"{name}.txt"))[: options.lines] for name in ("train", "valid", "test")}
     measures = {
         "pieces": lambda: measure_pieces(texts),
-        "sampling": lambda: measure_sampling(texts, [0.2]),
+        "sampling": lambda: measure_sampling(texts, options.few, options.epochs, [0.2]),
         "marginal": lambda: measure_marginal(texts, (1, 2, 3)),
     }
     results = {name: measures[name]() for name in options.parts.split(",")}
-    if len(results) == len(PARTS) and options.lines is None:
-        write_results("segmentations", {"vocab_size": VOCABULARY} | results)
+    record = options.record or ("segmentations" if len(results) == len(PARTS) else "")
+    if record and options.lines is None:
+        write_results(record, {"vocab_size": VOCABULARY} | results)
 
 
 if __name__ == "__main__":
