@@ -2,7 +2,7 @@
 """Three claims about segmentation, on WikiText-2: unigram pieces against byte pairs, samples, and sums.
 
     OMP_NUM_THREADS=1 python -m benchmarks.segmentations [--parts pieces,sampling,marginal]
-    OMP_NUM_THREADS=1 python -m benchmarks.segmentations --parts sampling --few 100 --epochs 80 --record segmentations_few
+    OMP_NUM_THREADS=1 python -m benchmarks.segmentations --parts sampling --few 100 --epochs 80 --record NAME
 
 - pieces: byte-pair encoding and unigram segmentation of equally many tokens over bytes; for each an n-gram model
   (modified Kneser-Ney) and a small LSTM that reads the same text equally often. Test bits per byte.
