@@ -117,7 +117,8 @@ def run_lmplz(lmplz: str, folder: Path, options: argparse.Namespace, order: int,
     from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
 
     command = [lmplz, "-o", str(order), "-S", f"{MemoryLimit(options.memory).bytes // 2**20}M", "-T", str(folder)]
-    command += ["--prune", *map(str, prune), "--arpa", str(folder / "lmplz.arpa")]
+    # In so much drawn text every word is frequent: there is no count of one word to set the discounts of order 1 by.
+    command += ["--discount_fallback", "--prune", *map(str, prune), "--arpa", str(folder / "lmplz.arpa")]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
     with open(folder / "texts.txt") as source:
