@@ -68,7 +68,8 @@ def padded_batches(corpus, config) -> list[tuple[torch.Tensor, torch.Tensor]]:
 def by_the_verb(folder: Path) -> float:
     """What the verb `score` says of test.txt in the folder of the model."""
     with redirect_stdout(io.StringIO()) as lines, redirect_stderr(io.StringIO()):
-        score.run(str(folder), [str(folder / "test.txt")], "terminated", False, False, json=True, batch_size=64)
+        none = {"cache": None, "continuous_cache": None, "dynamic_evaluation": None, "window": 1}
+        score.run(str(folder), [str(folder / "test.txt")], "terminated", False, False, True, 64, none)
     return json.loads(lines.getvalue().splitlines()[-1])["summary"]["log_prob"]
 
 
