@@ -238,6 +238,34 @@ def usage_page() -> Iterator[str]:
     yield f"({min(slower):.1f} to {max(slower):.1f} times the time)"
 
 
+def adaptation_page() -> Iterator[str]:
+    results = record("adaptation")
+    found: dict[str, dict[str, float]] = {}
+    for row in results["rows"]:
+        kinds = [name for name in ("Continuous", "Dynamic", "Unigram") if name in row["adaptation"]]
+        found.setdefault(row["model"], {})["+".join(kinds)] = row["perplexity"]
+    for model, row in found.items():
+        kinds = ("", "Unigram", "Continuous", "Dynamic", "Dynamic+Unigram")
+        yield table_row(model, *(f"{row[kind]:.1f}" if kind in row else "–" for kind in kinds))
+    lstm, five = found["LSTM"], found["5-gram"]
+    falls = [f"{100 * (1 - row['Unigram'] / row['']):.1f} %" for row in (five, lstm)]
+    yield "of the 5-gram by {}, of the LSTM by {}".format(*falls)
+    yield f"lowers the LSTM's by {100 * (1 - lstm['Continuous'] / lstm['']):.1f} %"
+    plain, learnt = ([r for r in results["rows"] if r["model"] == "LSTM"][i]["cpu_s"] for i in (0, 3))
+    yield f"is worth as much, {100 * (1 - lstm['Dynamic'] / lstm['']):.1f} %, at {learnt / plain:.1f} times the time"
+    tried = [one for one in results["tried"] if one["adaptation"].startswith("Dynamic") and one["model"] == "LSTM"]
+    assert len(tried) == 7, "three of gradient descent, four by the size of gradients"
+    descent, by_size = (min(one["tuning_perplexity"] for one in part) for part in (tried[:3], tried[3:]))
+    yield f"on the validation text, {by_size:.1f} against {descent:.1f}"
+    sample = results["distillation"]
+    yield f"the 3-gram of {sample['sampled_tokens']:,} words that the LSTM wrote"
+    both, alone = found["3-gram + distilled 3-gram"][""], found["3-gram"][""]
+    yield f"the 3-gram falls by {100 * (1 - both / alone):.1f} %"
+    tokens = record("ngram_estimation")["3"]["ours"]["tokens"]
+    yield f"The sample is {sample['sampled_tokens'] / tokens:.1f} times as long as the real text"
+    yield f"took {sample['cpu_s']:.0f} CPU seconds"
+
+
 def sentence_pairs_page() -> Iterator[str]:
     words, characters = pairs("words of WikiText-2, 5-gram"), pairs("characters of WikiText-2, 6-gram")
     words += pairs("words of all captions, 5-gram")
@@ -794,6 +822,22 @@ def ngram_page() -> Iterator[str]:
         f"{ppl('recurrent')} after {minutes('recurrent')}"
     )
     yield from class_ngrams()
+    yield from stored_ngrams()
+
+
+def stored_ngrams() -> Iterator[str]:
+    titles = {"float32": "float32", "16 bits": "16 bits", "8 bits": "8 bits"}
+    titles |= {"kenlm trie": "KenLM's trie", "kenlm trie, 8 bits": "KenLM's trie, 8 bits"}
+    for name, row in record("ngram_quantisation")["models"].items():
+        distance = row.get("largest_deviation_of_sums")
+        cells = f"{row['mib']:.1f}", f"{row['perplexity']:.2f}", "" if distance is None else f"{distance:.3f}"
+        yield table_row(titles[name], *cells).replace("|  |", "| |")
+    loaded = record("ngram_loading")["models"]
+    ours, table, trie = (f"{1000 * loaded[name]['cpu_s']:.0f}" for name in ("ours", "kenlm probing", "kenlm trie"))
+    yield f"in {ours} CPU milliseconds (KenLM's hash table {table}, its trie {trie})"
+    own = [loaded[name]["loaded_mib_without_a_file"] for name in ("ours", "ours, 8 bits")]
+    yield f"needs {own[0]:.1f} MiB that other processes"
+    yield f"is read into memory, {own[1]:.0f} MiB"
 
 
 def class_ngrams() -> Iterator[str]:
@@ -950,6 +994,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/speed.md": speed_page,
     "docs/translation.md": translation_page,
     "docs/usage.md": usage_page,
+    "docs/adaptation.md": adaptation_page,
     "docs/wikitext2.md": wikitext2_page,
     "docs/lecture_map.md": lecture_map,
     "docs/neighbours.md": neighbours,
