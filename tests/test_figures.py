@@ -823,6 +823,27 @@ def ngram_page() -> Iterator[str]:
     )
     yield from class_ngrams()
     yield from stored_ngrams()
+    yield from ngrams_past_memory()
+
+
+def ngrams_past_memory() -> Iterator[str]:
+    found = record("corpora_past_memory")
+    assert found["memory"] == "2GB"
+    assert found["equality"]["bit_for_bit"]
+
+    def cells(run: Mapping[str, Any]) -> list[str]:
+        return [f"{run['cpu_s']:.0f}", *(f"{run[key]:,.0f}" if key in run else "" for key in ("peak_mib", "disk_mb"))]
+
+    equality, large = found["equality"], found["large"]
+    millions = [f"{run['text']['tokens'] / 1e6:.1f} million tokens" for run in (equality, large)]
+    yield table_row(f"{millions[0]}, order 5", "in memory", *cells(equality["in_memory"]))
+    yield table_row("", "past memory, the same tables bit for bit", *cells(equality["past"]))
+    yield table_row(f"{millions[1]}, order 3, `prune=[0, 1, 1]`", "past memory", *cells(large["past"]))
+    yield (table_row("", "`lmplz -S`, as much memory", *cells(large["lmplz"])))
+    both = large["comparison"]
+    assert both["ours"] == both["lmplz"] == both["in_both"]
+    yield f"both keep {both['ours'][1]:,} 2-grams and {both['ours'][2]:,} 3-grams, the same ones"
+    yield f"differ by at most {max(both['largest']):.0e} (log10)"
 
 
 def stored_ngrams() -> Iterator[str]:
@@ -831,13 +852,13 @@ def stored_ngrams() -> Iterator[str]:
     for name, row in record("ngram_quantisation")["models"].items():
         distance = row.get("largest_deviation_of_sums")
         cells = f"{row['mib']:.1f}", f"{row['perplexity']:.2f}", "" if distance is None else f"{distance:.3f}"
-        yield table_row(titles[name], *cells).replace("|  |", "| |")
+        yield table_row(titles[name], *cells)
     loaded = record("ngram_loading")["models"]
     ours, table, trie = (f"{1000 * loaded[name]['cpu_s']:.0f}" for name in ("ours", "kenlm probing", "kenlm trie"))
     yield f"in {ours} CPU milliseconds (KenLM's hash table {table}, its trie {trie})"
     own = [loaded[name]["loaded_mib_without_a_file"] for name in ("ours", "ours, 8 bits")]
     yield f"needs {own[0]:.1f} MiB that other processes"
-    yield f"is read into memory, {own[1]:.0f} MiB"
+    yield f"leaves {own[1]:.0f} MiB of freed memory"
 
 
 def class_ngrams() -> Iterator[str]:
