@@ -236,6 +236,18 @@ def wikitext2_page() -> Iterator[str]:
 def usage_page() -> Iterator[str]:
     slower = [row["ratio"] for row in record("fusion")["rows"]]
     yield f"({min(slower):.1f} to {max(slower):.1f} times the time)"
+    found = record("segmentations")
+    unigram, pairs_of_bytes = (found["pieces"][name] for name in ("UnigramTokenizer", "BpeTokenizer"))
+    networks = [f"{kind['lstm_bits_per_byte']:.2f}" for kind in (unigram, pairs_of_bytes)]
+    yield "needs {} bits per byte in unigram pieces and {} in byte pairs".format(*networks)
+    yield f"with {found['vocab_size']:,} pieces over bytes"
+    (both,) = {f"{kind['ngram_bits_per_byte']:.2f}" for kind in (unigram, pairs_of_bytes)}
+    yield f"a 4-gram {both} in either"
+    best, sampled = (found["sampling"][name] for name in ("best segmentation", "sampled, alpha 0.2"))
+    yield f"it needs {sampled['mean']:.2f} bits per byte with samples (`alpha` 0.2) and {best['mean']:.2f} without"
+    yield "standard deviations {:.2f} and {:.2f}".format(*(one["standard_deviation"] for one in (sampled, best)))
+    gains = [found["marginal"][f"order {order}"]["gain_percent"] for order in (1, 3)]
+    yield "of a 1-gram by {:.2f} %, of a 3-gram by {:.2f} %".format(*gains)
 
 
 def adaptation_page() -> Iterator[str]:
@@ -1110,6 +1122,7 @@ OTHERS[PAGES.format("transformer")] = {
     "from which 15 % of the tokens are left out": "the paper's, and the default",
     "the same 20,000 sentences": "lines of the recipe's training data",
 }
+OTHERS["docs/usage.md"] = {"of 1,000 lines read 8 times": "of the benchmark"}
 OTHERS["docs/translation.md"] = {
     "29,000 pairs of captions": "lines of the file",
     "8,000 byte pairs": "of the recipes",
