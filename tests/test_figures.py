@@ -833,9 +833,25 @@ def ngram_page() -> Iterator[str]:
         f"a test perplexity of {ngram(5, 'modified_kneser_ney')} on WikiText-2, where the LSTM has "
         f"{ppl('recurrent')} after {minutes('recurrent')}"
     )
+    yield from smoothings()
     yield from class_ngrams()
     yield from stored_ngrams()
     yield from ngrams_past_memory()
+
+
+def smoothings() -> Iterator[str]:
+    found = {}
+    for name in ("add_alpha", "jelinek_mercer", "absolute_discounting", "good_turing", "katz", "kneser_ney"):
+        found[name] = [
+            row["test_word_perplexity"]
+            for row in record("ngram_wikitext2")["rows"]
+            if row["smoothing"] == name and row.get("alpha") != 1
+        ]
+        title = f"`{name}`, the best of four" if name == "add_alpha" else f"`{name}`"
+        yield table_row(title, *(f"{perplexity:,.1f}" for perplexity in found[name]))
+    yield table_row("`modified_kneser_ney`", *(ngram(order, "modified_kneser_ney") for order in (2, 3, 4, 5)))
+    assert all(min(found[name]) == found[name][1] for name in ("absolute_discounting", "good_turing", "katz"))
+    assert all(found[name] == sorted(found[name], reverse=True) for name in ("kneser_ney", "jelinek_mercer"))
 
 
 def ngrams_past_memory() -> Iterator[str]:
