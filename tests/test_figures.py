@@ -243,11 +243,27 @@ def usage_page() -> Iterator[str]:
     yield f"with {found['vocab_size']:,} pieces over bytes"
     (both,) = {f"{kind['ngram_bits_per_byte']:.2f}" for kind in (unigram, pairs_of_bytes)}
     yield f"a 4-gram {both} in either"
-    best, sampled = (found["sampling"][name] for name in ("best segmentation", "sampled, alpha 0.2"))
-    yield f"it needs {sampled['mean']:.2f} bits per byte with samples (`alpha` 0.2) and {best['mean']:.2f} without"
-    yield "standard deviations {:.2f} and {:.2f}".format(*(one["standard_deviation"] for one in (sampled, best)))
+    with_samples, without, deviations = samples("segmentations_few")
+    yield f"of 100 lines read 80 times it needs {with_samples} bits per byte with samples and {without} without"
+    yield f"(its best weights; three seeds, {deviations})"
+    few = record("segmentations_few")["sampling"]
+    last = [[curve[-1] for curve in few[name]["validation_bits_per_byte"]] for name in SAMPLES]
+    yield "after the last step {:.2f} and {:.2f} of the validation text".format(*(sum(one) / len(one) for one in last))
+    with_samples, without, deviations = samples("segmentations")
+    yield f"samples cost it something: {with_samples} and {without} ({deviations.removeprefix('standard deviations ')})"
     gains = [found["marginal"][f"order {order}"]["gain_percent"] for order in (1, 3)]
     yield "of a 1-gram by {:.2f} %, of a 3-gram by {:.2f} %".format(*gains)
+
+
+SAMPLES = ("sampled, alpha 0.2", "best segmentation")
+
+
+def samples(name: str) -> tuple[str, str, str]:
+    """Test bits per byte of a network with samples, and without; and the standard deviations."""
+    found = [record(name)["sampling"][kind] for kind in SAMPLES]
+    sampled, best = (f"{one['mean']:.2f}" for one in found)
+    deviations = (one["standard_deviation"] for one in found)
+    return sampled, best, "standard deviations {:.2f} and {:.2f}".format(*deviations)
 
 
 def adaptation_page() -> Iterator[str]:
@@ -1138,7 +1154,7 @@ OTHERS[PAGES.format("transformer")] = {
     "from which 15 % of the tokens are left out": "the paper's, and the default",
     "the same 20,000 sentences": "lines of the recipe's training data",
 }
-OTHERS["docs/usage.md"] = {"of 1,000 lines read 8 times": "of the benchmark"}
+OTHERS["docs/usage.md"] = {"Of 1,000 lines read 8 times": "of the benchmark"}
 OTHERS["docs/translation.md"] = {
     "29,000 pairs of captions": "lines of the file",
     "8,000 byte pairs": "of the recipes",
