@@ -36,14 +36,14 @@ BATCH_TEXTS = 1 << 16
 
 def draw_corpus(model, tokenizer, tokens: int, path: Path) -> dict:
     """Write texts of about so many tokens, with their ends, to a file."""
-    from hf_lecture_models.models.ngram.sampling_ngram import sample_texts
+    from hf_lecture_models.models.ngram.sampling_ngram import sample_corpus
 
     words = np.array(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))), object)
     words[tokenizer.unk_token_id] = UNKNOWN
     drawn, begin, batch = 0, time.process_time(), 0
     with open(path, "w", encoding="utf-8") as file:
         while drawn < tokens:
-            corpus = sample_texts(model, min(BATCH_TEXTS, max((tokens - drawn) // 40, 1)), seed=batch)
+            corpus = sample_corpus(model, min(BATCH_TEXTS, max((tokens - drawn) // 40, 1)), seed=batch)
             file.writelines(" ".join(words[ids]) + "\n" for ids in corpus)
             drawn, batch = drawn + len(corpus.ids) + len(corpus.lengths), batch + 1
     return {"tokens": drawn, "megabytes": path.stat().st_size / 1e6, "cpu_s": time.process_time() - begin}

@@ -101,6 +101,15 @@ def distributions_per_second(model, tokenizer, texts: list[str], repeats: int) -
     return POSITIONS / timed(lambda: model(ids).logits, repeats)[1]
 
 
+def report(rates: dict[str, float], perplexities: dict[str, float]) -> list[str]:
+    """Print a line for each contestant; the names of the peers."""
+    peers = [name for name in rates if name.startswith("kenlm")]
+    for name, rate in rates.items():
+        ratios = ", ".join(f"{rate / rates[peer]:.2f}x {peer}" for peer in peers if peer != name)
+        print(f"{name:<28} {rate / 1e6:5.2f} M tokens/s   perplexity {perplexities[name]:.6f}   {ratios}")
+    return peers
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build_binary", default=shutil.which("build_binary"), help="KenLM's program, for its trie")
@@ -130,10 +139,7 @@ def main() -> None:
                 sums[name], cpu, _ = timed(function)
                 seconds[name].append(cpu)
     rates = {name: tokens / median(taken) for name, taken in seconds.items()}
-    peers = [name for name in rates if name.startswith("kenlm")]
-    for name, rate in rates.items():
-        ratios = ", ".join(f"{rate / rates[peer]:.2f}x {peer}" for peer in peers if peer != name)
-        print(f"{name:<28} {rate / 1e6:5.2f} M tokens/s   perplexity {math.exp(-sums[name] / tokens):.6f}   {ratios}")
+    peers = report(rates, {name: math.exp(-total / tokens) for name, total in sums.items()})
     rows = distributions_per_second(model, tokenizer, test, options.repeats)
     results = {"order": options.order, "tokens": tokens, "tokens_per_cpu_s": rates, "distributions_per_cpu_s": rows}
     results["ratios"] = {peer: rates["ids, one stream"] / rates[peer] for peer in peers}

@@ -25,6 +25,7 @@ Deviations:
     - Slide (1) leaves the end of a text out; here `</s>` is an event, so the probabilities of all texts sum to 1.
     - Slide Y:115 draws w_1 uniformly; here it is drawn from P(. | `<s>`).
     - The sum in (3) is over all events: all of the vocabulary but `<s>` and `<pad>`; |V| counts these.
+    - Distributions of tables of 8 or 16 bits (`quantise`) do not sum to one, and are not normalised again.
     - Further ones of single smoothings stand in `smoothing_ngram.py`.
 """
 
@@ -141,7 +142,8 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
                 loss always counts all labels, and needs no logits.
 
         Returns:
-            `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities, normalised.
+            `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities, normalised
+            (but of quantised tables).
 
         Raises:
             ValueError: ids or labels outside the vocabulary, or of another type or shape; or stupid back-off, which

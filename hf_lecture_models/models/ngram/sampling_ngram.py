@@ -24,15 +24,15 @@ from hf_lecture_models.tokenization.corpus import EncodedCorpus
 BATCH = 1 << 16
 
 
-def sample_texts(
+def sample_corpus(
     model: NGramForCausalLM, texts: int, seed: int, max_length: int = 100_000, progress: bool = False
 ) -> EncodedCorpus:
-    """Draw texts from a model, each until its `</s>`.
+    """Draw the ids of texts from a model, each until its `</s>`.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.train(["a b"])
     >>> model = NGramForCausalLM.fit(["a b"], tokenizer, order=2, smoothing="maximum_likelihood")
-    >>> [tokenizer.decode(ids) for ids in sample_texts(model, texts=2, seed=0)]
+    >>> [tokenizer.decode(ids) for ids in sample_corpus(model, texts=2, seed=0)]
     ['a b', 'a b']
 
     Args:
@@ -84,7 +84,7 @@ class NGramSampler:
     Contexts are a list of (rows,) indices: of the last 0, 1 ... order-1 words of each row; -1 where not stored.
 
     Raises:
-        ValueError: as `sample_texts`.
+        ValueError: as `sample_corpus`.
     """
 
     def __init__(self, model: NGramForCausalLM) -> None:
@@ -157,5 +157,7 @@ class NGramSampler:
         """Index of each n-gram "context word", (rows,); -1 where it is not stored."""
         if n == 1:
             return words
-        queries = np.where(contexts >= 0, contexts * self.vocab_size + words, -1)
-        return find(torch.from_numpy(self.keys[n - 1]), torch.from_numpy(queries)).numpy()
+        found, known = np.full(len(words), -1), contexts >= 0
+        queries = torch.from_numpy(contexts[known] * self.vocab_size + words[known])
+        found[known] = find(torch.from_numpy(self.keys[n - 1]), queries).numpy()
+        return found

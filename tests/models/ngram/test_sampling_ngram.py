@@ -9,7 +9,7 @@ import torch
 from scipy.stats import chisquare
 
 from hf_lecture_models import NGramConfig, NGramForCausalLM, WordTokenizer
-from hf_lecture_models.models.ngram.sampling_ngram import NGramSampler, sample_texts
+from hf_lecture_models.models.ngram.sampling_ngram import NGramSampler, sample_corpus
 
 TEXTS = ["a b c a b d", "b c a", "a a b c", "d b c a b c", "c", "", "b d a c", "a b d a b c a"] * 3
 TOKENIZER = WordTokenizer.train([*TEXTS, "e"], progress=False)  # e is known, and in no text
@@ -54,7 +54,7 @@ def test_words_are_drawn_as_probable_as_the_model_says(options):
 
 def test_texts_are_as_long_and_as_frequent_as_the_model_says():
     model = fitted(order=3, smoothing="kneser_ney")
-    corpus = sample_texts(model, texts=ROWS, seed=1)
+    corpus = sample_corpus(model, texts=ROWS, seed=1)
     assert len(corpus.lengths) == ROWS
     rows = list(corpus)
     bos, eos = TOKENIZER.bos_token_id, TOKENIZER.eos_token_id
@@ -68,14 +68,14 @@ def test_texts_are_as_long_and_as_frequent_as_the_model_says():
 
 def test_the_seed_decides():
     model = fitted(order=3)
-    one, same, other = (sample_texts(model, texts=50, seed=seed) for seed in (0, 0, 1))
+    one, same, other = (sample_corpus(model, texts=50, seed=seed) for seed in (0, 0, 1))
     assert np.array_equal(one.ids, same.ids)
     assert np.array_equal(one.lengths, same.lengths)
     assert not np.array_equal(one.lengths, other.lengths)
 
 
 def test_texts_end_at_the_longest_length():
-    corpus = sample_texts(fitted(order=2), texts=50, seed=0, max_length=2)
+    corpus = sample_corpus(fitted(order=2), texts=50, seed=0, max_length=2)
     assert corpus.lengths.max() == 2
     assert len(corpus.ids) == corpus.lengths.sum()
 
@@ -83,6 +83,6 @@ def test_texts_end_at_the_longest_length():
 def test_what_cannot_be_drawn_from():
     for options in ({"smoothing": "stupid_backoff"}, {"classes": 3}):
         with pytest.raises(ValueError, match="texts are drawn from n-grams of words"):
-            sample_texts(fitted(order=2, **options), texts=1, seed=0)
+            sample_corpus(fitted(order=2, **options), texts=1, seed=0)
     with pytest.raises(ValueError, match="bos_token_id and eos_token_id are needed"):
-        sample_texts(NGramForCausalLM(NGramConfig(vocab_size=4, order=2)), texts=1, seed=0)
+        sample_corpus(NGramForCausalLM(NGramConfig(vocab_size=4, order=2)), texts=1, seed=0)
