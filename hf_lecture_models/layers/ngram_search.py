@@ -30,29 +30,33 @@ def _find_in_parallel(keys: Tensor, queries: Tensor) -> Tensor:
 def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
     # Neighbouring queries walk the same cache lines, and numpy starts each where the last one ended: several times
     # faster than a search without order, sorting included. What is asked for repeatedly is searched once.
+    table = keys.numpy()
     ordered, origins = sort_keys(queries.numpy().copy(), np.arange(len(queries)))
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    distinct = torch.from_numpy(ordered[new])
-    spread = _FEW < len(distinct) < len(keys) // _BLOCK
-    search = _search_in_blocks if spread else np.searchsorted
-    places = torch.from_numpy(search(keys.numpy(), distinct.numpy())).clamp_(max=len(keys) - 1)
-    places.masked_fill_(keys.index_select(0, places) != distinct, -1)
-    found = places.index_select(0, torch.from_numpy(np.cumsum(new) - 1))
-    return torch.empty_like(found).index_copy_(0, torch.from_numpy(origins), found)
+    distinct = ordered[new]
+    spread = _FEW < len(distinct) < len(table) // _BLOCK
+    places = _search_in_blocks(table, distinct) if spread else table.searchsorted(distinct)
+    np.minimum(places, len(table) - 1, out=places)
+    places[table.take(places) != distinct] = -1
+    found = np.empty_like(ordered)
+    found[origins] = places.take(np.cumsum(new) - 1)
+    return torch.from_numpy(found)
 
 
 def _search_in_blocks(keys: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """The last key that is not above each query, the first one where all are: (queries,) indices.
+    """The last key that is not above each query, the first one where all are: (queries,) indices, or past the end.
 
     Queries that are far from each other in the keys wait for memory at each step of a search of their own. Here one
     search finds their blocks, in an array that the cache holds, and all queries take the other steps together.
     """
     places = np.maximum(keys[::_BLOCK].copy().searchsorted(queries, side="right") - 1, 0) * _BLOCK
+    further, keys_there = np.empty_like(places), np.empty_like(queries)
     step = _BLOCK // 2
     while step:
-        further = np.minimum(places + step, len(keys) - 1)
-        np.copyto(places, further, where=keys.take(further) <= queries)
+        np.add(places, step, out=further)
+        keys.take(further, mode="clip", out=keys_there)  # past the end: the last one, so `places` may end there
+        places += (keys_there <= queries) * step
         step //= 2
     return places
 
