@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import cache
@@ -60,6 +61,15 @@ def keep_freed_memory() -> None:
         mallopt, trim_threshold, mmap_max = ctypes.CDLL(None).mallopt, -1, -4  # as <malloc.h> numbers them
         if not (mallopt(trim_threshold, 2**31 - 1) and mallopt(mmap_max, 0)):
             raise OSError("glibc refuses to keep freed memory (mallopt)")
+
+
+def ready_memory(mib: int = 1024) -> None:
+    """Touch so much memory and free it again, in a process of its own.
+
+    A virtual machine gives free memory back to its host after some seconds, and taking it again costs the next process
+    up to 2.5 CPU seconds per GiB, which says nothing of the program that runs there.
+    """
+    subprocess.run([sys.executable, "-c", f"import numpy; numpy.ones({mib << 20}, numpy.uint8)"], check=True)
 
 
 def machine() -> dict[str, Any]:

@@ -338,12 +338,13 @@ def _shared_beginnings(rows: Sequence[np.ndarray]) -> list[tuple[int, int, int]]
     >>> _shared_beginnings([np.array([7, 2]), np.array([7, 1, 3]), np.array([7, 1])])
     [(2, 2, 0), (1, 2, 2), (0, 1, 1)]
     """
-    order = sorted(range(len(rows)), key=lambda index: rows[index].tolist())
+    tokens = [row.tolist() for row in rows]
+    order = sorted(range(len(rows)), key=tokens.__getitem__)
     shared = [0]
     for index, before in zip(order[1:], order, strict=False):
-        length = min(len(rows[index]), len(rows[before]))
-        differs = np.flatnonzero(rows[index][:length] != rows[before][:length])
-        shared.append(int(differs[0]) if len(differs) else length)
+        both = zip(tokens[index], tokens[before], strict=False)
+        length = min(len(tokens[index]), len(tokens[before]))
+        shared.append(next((place for place, (one, other) in enumerate(both) if one != other), length))
     return list(zip(order, order[:1] + order, shared, strict=False))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 _BLOCK = 64  # keys, a power of 2
-_FEW = 1000  # queries, for which a search of their own is faster
+_FEW, _MANY = 1000, 1 / 8  # queries, and queries per key, below and above which a search of their own is faster
 
 
 def find(keys: Tensor, queries: Tensor) -> Tensor:
@@ -20,6 +20,17 @@ def find(keys: Tensor, queries: Tensor) -> Tensor:
     if len(keys) == 0 or len(queries) == 0:
         return torch.full_like(queries, -1)
     return (_find_in_order if queries.device.type == "cpu" else _find_in_parallel)(keys, queries)
+
+
+def where_true(mask: Tensor) -> Tensor:
+    """Indices of the True, (true,) int64.
+
+    >>> where_true(torch.tensor([True, False, True]))
+    tensor([0, 2])
+    """
+    if mask.device.type != "cpu":
+        return mask.nonzero().squeeze(1)
+    return torch.from_numpy(np.flatnonzero(mask.numpy()))  # several times as fast
 
 
 def _find_in_parallel(keys: Tensor, queries: Tensor) -> Tensor:
@@ -35,7 +46,7 @@ def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     distinct = ordered[new]
-    spread = _FEW < len(distinct) < len(table) // _BLOCK
+    spread = _FEW < len(distinct) < len(table) * _MANY
     places = _search_in_blocks(table, distinct) if spread else table.searchsorted(distinct)
     np.minimum(places, len(table) - 1, out=places)
     places[table.take(places) != distinct] = -1

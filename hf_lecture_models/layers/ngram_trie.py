@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.layers.ngram_quantisation import quantise, quantise_two
-from hf_lecture_models.layers.ngram_search import find
+from hf_lecture_models.layers.ngram_search import find, where_true
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.layers.offloading import method_with_weights
 
@@ -112,7 +112,7 @@ class NGramTrie(nn.Module):
             The positions whose n-gram is stored, and its indices; (stored,) each.
         """
         entries = find(self.keys(n), contexts * self.vocab_size + words.index_select(0, at))
-        hits = (entries >= 0).nonzero().squeeze(1)
+        hits = where_true(entries >= 0)
         stored, entries = at.index_select(0, hits), entries.index_select(0, hits)
         if total is not None:
             total.index_add_(0, at, self.log10_backoffs(n - 1, contexts))
@@ -127,7 +127,7 @@ class NGramTrie(nn.Module):
         ends_row = torch.cat((starts[1:], starts.new_ones(1)))
         at, entries = torch.arange(len(words), device=words.device), words
         for n in range(2, order + 1):
-            goes_on = (~ends_row.index_select(0, at)).nonzero().squeeze(1)
+            goes_on = where_true(~ends_row.index_select(0, at))
             contexts = entries.index_select(0, goes_on)
             at, entries = self.extend(n, at.index_select(0, goes_on) + 1, contexts, words, total)
             yield at, entries

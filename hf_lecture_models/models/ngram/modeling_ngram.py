@@ -46,6 +46,7 @@ from transformers.utils.generic import can_return_tuple
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
+from hf_lecture_models.layers.ngram_search import where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram_tables import NGramTableMethods, new_trie, tries_of
@@ -190,7 +191,7 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
         """
         config, input_ids = self.config, self._checked(input_ids)
         real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
-        at = real.flatten().nonzero().squeeze(1)
+        at = where_true(real.flatten())
         words, starts = input_ids.flatten().index_select(0, at), _row_starts(real)
         log_probs, lengths = self.trie.score(words, starts)
         if not config.is_distribution:
