@@ -317,6 +317,8 @@ def speed_page() -> Iterator[str]:
     padded = [speeds["ids, batches of 256 rows"] / speeds[f"kenlm {kind}"] for kind in ("trie", "probing")]
     yield f"| KenLM's `lmplz` | {estimation['5']['speed_ratio']:.2f} ({estimation['3']['speed_ratio']:.2f}) |"
     yield f"| {ratios['kenlm trie']:.2f}; {ratios['kenlm probing']:.2f} ({padded[0]:.2f}; {padded[1]:.2f}) |"
+    text, verb = (scoring["all_ratios"][name]["kenlm probing"] for name in ("text", "text, by the verb score"))
+    yield f"| `kenlm`, probing, already loaded | {text:.2f} ({verb:.2f}) |"
     yield f"| `kenlm`, probing, one query a word | {scoring['distribution_ratio']:.0f} |"
     both = ("float32", "bf16 autocast")
     small, medium = ([recurrent(shape, kind) for kind in both] for shape in RECURRENT_SHAPES)
