@@ -339,9 +339,16 @@ def speed_page() -> Iterator[str]:
     masked = [vit_speed(f"masked images, {kind}") for kind in both]
     yield f"`ViTForMaskedImageModeling` | {masked[0]} ({masked[1]}) |"
     marian = record("translation_throughput")
-    keys = [[f"training, small, {kind}{more}" for kind in both] for more in ("", ", smoothed")]
-    for pair in (*keys, [f"beam search, small, batch of {rows}" for rows in (1, 16)]):
-        yield "| {:.2f} ({:.2f}) |".format(*(marian[key]["transformers / ours"] for key in pair))
+    for size, shape in (("small", "3 + 3 × 256"), ("large", "6 + 6 × 512")):
+        keys = [[f"training, {size}, {kind}{more}" for kind in both] for more in ("", ", smoothed")]
+        keys.append([f"beam search, {size}, batch of {rows}" for rows in (1, 16)])
+        plain, smoothed, beams = [[marian[key]["transformers / ours"] for key in pair] for pair in keys]
+        yield (
+            f"`transformer`, {shape}, 8 k tokens, float32 (bf16) | transformers' `MarianMTModel` | {plain[0]:.2f} "
+            f"({plain[1]:.2f}) |"
+        )
+        yield f"| and torch's `cross_entropy` | {smoothed[0]:.2f} ({smoothed[1]:.2f}) |"
+        yield f"5 beams, batch 1 (16) | transformers' `MarianMTModel` | {beams[0]:.2f} ({beams[1]:.2f}) |"
     sooner = [record("word2vec")[name]["ratios"]["seconds to the same loss"] for name in ("skip_gram", "cbow")]
     yield "gensim | {:.2f} ({:.2f}) |".format(*sooner)
     kept = ", freed memory kept"
