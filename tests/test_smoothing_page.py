@@ -23,6 +23,10 @@ def test_the_page_prints_what_it_says(monkeypatch, capsys):
     assert max(counts[0] for counts in kept.values()) < 1 / 4
     shares = {name: names["group_words"](model, names["tokenizer"], ["of", "the"]) for name, model in models.items()}
     assert max(shares, key=lambda name: shares[name][-1].share) == "+1"
+    drawn = (ROOT / "docs" / "smoothing.svg").read_text(encoding="utf-8")
+    labels = re.findall(r"<!-- (0\.\d\d) -->", drawn)
+    assert labels == [f"{part.share:.2f}" for parts in shares.values() for part in parts if part.share >= 0.06]
+    assert re.findall(r"<!-- (\S+) -->\s", drawn)[6 : 6 + len(models)] == list(models)
     measures = {
         name: names["evaluate_language_model"](model, names["tokenizer"], names["unseen"])
         for name, model in models.items()
@@ -30,6 +34,8 @@ def test_the_page_prints_what_it_says(monkeypatch, capsys):
     known = {name: found["perplexity_without_unk"] for name, found in measures.items()}
     discounted = {name: found["perplexity"] for name, found in measures.items()}
     for back_off in ("Good-Turing", "Katz"):
-        for other in ("interpolation", "absolute", "Kneser-Ney", "modified"):
+        for other in ("interpolation", "absolute", "Kneser-Ney", "modified", "Pitman-Yor"):
             assert discounted[back_off] < discounted[other]
             assert known[other] < known[back_off]
+    interpolated = set(models) - {"Good-Turing", "Katz"}
+    assert min(interpolated, key=discounted.get) == "Pitman-Yor"
