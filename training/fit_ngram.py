@@ -13,6 +13,7 @@ import dataclasses
 import logging
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -24,7 +25,7 @@ from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
-from hf_lecture_models.models.ngram.conversion_ngram import classes_beside
+from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
 from hf_lecture_models.models.ngram.counting_engines_ngram import ENGINES
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
@@ -32,6 +33,8 @@ from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
 from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts, read_training_texts
 from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides, setting
+
+OPTIONS = ("order", "smoothing", "alpha", "katz_k", "backoff_factor", "prune")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -46,9 +49,7 @@ class NGramRecipe(TextsRecipe):
     prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
     classes: int = setting(0, "n-grams of so many classes of words, found in the texts; 0: of words")
     class_file: str = setting("", "n-grams of the classes of this file, in SRILM's format")
-    tokenizer: dict[str, Any] = setting(
-        {"type": "word"}, "type word, bpe, char, byte or unigram; options of its train()"
-    )
+    tokenizer: dict[str, Any] = setting({"type": "word"}, "word, bpe, char, byte or unigram; options of its train()")
 
     memory: str = setting("", "a limit; past it, n-grams are counted on disk; '': none, or 2GB for an engine")
     engine: str = setting("", "what counts; '': duckdb past the limit", choices=("", "memory", *ENGINES))
@@ -67,6 +68,10 @@ class NGramRecipe(TextsRecipe):
             raise ValueError("recipe: work_dir is for corpora past memory; give a limit, such as memory 2GB")
         if self.classes and self.class_file:
             raise ValueError("recipe: classes and class_file are both given; leave one out")
+        if Path(self.output_dir).is_file():
+            raise ValueError(f"recipe: output_dir {self.output_dir} is a file; name a folder")
+        if self.arpa and not self.arpa.endswith((".arpa", ".arpa.gz")):
+            raise ValueError(f"recipe: arpa is {self.arpa!r}; its name must end in .arpa or .arpa.gz")
         if self.arpa and self.smoothing == "stupid_backoff":
             raise ValueError("recipe: an ARPA file holds probabilities, and stupid_backoff has none; leave arpa out")
 
@@ -91,29 +96,23 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
     model = NGramForCausalLM.fit(
         texts,
         tokenizer,
-        order=recipe.order,
-        smoothing=recipe.smoothing,
-        alpha=recipe.alpha,
-        katz_k=recipe.katz_k,
-        backoff_factor=recipe.backoff_factor,
-        prune=recipe.prune,
+        **{name: getattr(recipe, name) for name in OPTIONS},
         classes=recipe.class_file or recipe.classes or None,
         held_out=read_part_texts(recipe, "validation") if recipe.smoothing == "jelinek_mercer" else None,
         memory=recipe.memory_limit,
     )
-    seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - begin_cpu
-    spent = {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_seconds, 2), "device": model.device.type}
-    return model, tokenizer, spent
+    spent = {"seconds": round(time.perf_counter() - begin, 2), "cpu_seconds": round(time.process_time() - begin_cpu, 2)}
+    return model, tokenizer, spent | {"device": model.device.type}
 
 
 def measure(
-    recipe: NGramRecipe, model: NGramForCausalLM, tokenizer: Any, training: dict[str, Any]
+    recipe: NGramRecipe, fitted: tuple[NGramForCausalLM, Any, dict[str, Any]], split: str, texts: list[str] | None
 ) -> dict[str, Any] | None:
     """Everything that the card says; None where the recipe names nothing to measure on, or nothing can be measured."""
+    model, tokenizer, training = fitted
     if not model.config.is_distribution:
         print(f"{recipe.smoothing}: scores for ranking, which have no perplexity; nothing is measured, no card written")
         return None
-    split, texts = texts_to_measure(recipe)
     if texts is None:
         return None
     results = evaluate_language_model(model, tokenizer, texts)
@@ -143,10 +142,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("recipe", metavar="RECIPE.yaml", help="what to estimate, from which texts")
     options, rest = parser.parse_known_args(arguments)
     recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
-    model, tokenizer, training = fit(recipe, read_training_texts(recipe, streamed=recipe.memory_limit is not None))
+    to_measure = texts_to_measure(recipe)  # a missing file is found before the estimation
+    model, tokenizer, training = fitted = fit(recipe, read_training_texts(recipe, streamed=bool(recipe.memory_limit)))
     sizes = ", ".join(f"{size:,}" for size in model.config.table_sizes or [])
     print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")
-    facts = measure(recipe, model, tokenizer, training)
+    facts = measure(recipe, fitted, *to_measure)
     with staged_folder(recipe.output_dir) as folder:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -155,7 +155,9 @@ def main(arguments: list[str]) -> None:
             write_facts(folder, facts)
             write_card(folder, facts)
     if recipe.arpa:
-        model.save_arpa(recipe.arpa, tokenizer, classes_beside(recipe.arpa) if model.word_classes() else None)
+        save_with_classes(model, tokenizer, recipe.arpa)
+    if limit := recipe.memory_limit:
+        limit.clear()
     print(f"saved in {recipe.output_dir}")
 
 

@@ -16,7 +16,7 @@ import copy
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -140,9 +140,7 @@ def adapt_stream(
     """
     _refuse_scores(model)
     dynamic, caches = _kinds(adaptation)
-    state = state or StreamState(caches=(None,) * len(caches))
-    if len(state.caches) != len(caches) or (state.weights is not None and dynamic is None):
-        raise ValueError("the state is of another adaptation; give that one, or begin the stream anew without a state")
+    state = _checked_state(state or StreamState(caches=(None,) * len(caches)), dynamic, caches)
     known = len(state.tokens)
     tokens, predicted = np.concatenate([state.tokens, ids]), np.concatenate([state.predicted, predicted])
     predicted[:1] &= known > 0  # nothing stands before the first token of all
@@ -263,6 +261,13 @@ def _kinds(adaptation: Adaptation | Sequence[Adaptation]) -> tuple[DynamicEvalua
     if len(dynamic) > 1:
         raise ValueError("DynamicEvaluation stands twice in adaptation; the weights can follow one rule")
     return (dynamic[0] if dynamic else None), [one for one in several if not isinstance(one, DynamicEvaluation)]
+
+
+def _checked_state(state: Any, dynamic: DynamicEvaluation | None, caches: list[Cache]) -> StreamState:
+    known = isinstance(state, StreamState) and len(state.caches) == len(caches)
+    if not known or (state.weights is not None and dynamic is None):
+        raise ValueError("the state is of another adaptation; give that one, or begin the stream anew without a state")
+    return cast(StreamState, state)
 
 
 def describe(adaptation: Adaptation | Sequence[Adaptation]) -> str:

@@ -51,7 +51,7 @@ def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
     np.minimum(places, len(table) - 1, out=places)
     places[table.take(places) != distinct] = -1
     found = np.empty_like(ordered)
-    found[origins] = places.take(np.cumsum(new) - 1)
+    found[origins] = places.take(np.cumsum(new, dtype=np.int64) - 1)  # torch.compile's numpy wants the type
     return torch.from_numpy(found)
 
 

@@ -19,9 +19,10 @@ from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
+from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.data import DataRecipe
-from hf_lecture_models.trainer.fingerprint import fingerprint_data, fingerprint_tokenizer
+from hf_lecture_models.trainer.fingerprint import fingerprint_data
 from hf_lecture_models.trainer.recipe import TrainingRecipe, default_of, setting
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ class UnigramTokenizer(LectureTokenizer):
         """
         vocab_size = 8_000 if vocab_size is None else vocab_size
         seed_size = 10 * vocab_size if seed_size is None else seed_size
-        _check_options(form, max_piece_length, seed_size, shrinking_factor, min_count, kwargs)
+        _check_options(form, vocab_size, max_piece_length, seed_size, shrinking_factor, min_count, kwargs)
         special = special_spellings(kwargs)
         counts, symbols = _count(texts, form, min_count, special, progress)
         room = vocab_size - len(special)
@@ -332,6 +332,7 @@ def _check_alpha(alpha: float) -> None:
 
 def _check_options(
     form: str,
+    vocab_size: int,
     max_piece_length: int,
     seed_size: int,
     shrinking_factor: float,
@@ -339,8 +340,8 @@ def _check_options(
     options: dict[str, Any],
 ) -> None:
     _choose_unknown(form, options)
-    least = {"max_piece_length": max_piece_length, "seed_size": seed_size, "min_count": min_count}
-    for name, value in least.items():
+    numbers = {"vocab_size": vocab_size, "max_piece_length": max_piece_length, "seed_size": seed_size}
+    for name, value in (numbers | {"min_count": min_count}).items():
         if value < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
     if not 0 < shrinking_factor < 1:

@@ -283,7 +283,9 @@ def _listed(value: str | int, kind: Any) -> list[Any]:
 def _check(field: dataclasses.Field[Any], value: Any) -> None:
     choices, least = field.metadata["choices"], field.metadata["least"]
     if choices and value is not None and value not in choices:
-        raise ValueError(f"recipe: {field.name} must be one of {', '.join(choices)}, not {value!r}")
+        raise ValueError(
+            f"recipe: {field.name} must be one of {', '.join(name or repr(name) for name in choices)}, not {value!r}"
+        )
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"recipe: {field.name} must be a finite number, not {value!r}")
     if least is not None and value is not None and value < least:

@@ -160,6 +160,7 @@ def test_the_order_of_the_texts_does_not_matter(words):
         ),
         ({"form": "runes"}, "form is 'runes'"),
         ({"shrinking_factor": 1.0}, "shrinking_factor must be between 0 and 1"),
+        ({"vocab_size": -4}, "vocab_size must be at least 1, not -4"),
         ({"max_piece_length": 0}, "max_piece_length must be at least 1"),
         ({"min_count": 0}, "min_count must be at least 1"),
         ({"min_count": 99}, "no words are left"),

@@ -62,6 +62,8 @@ def from_arpa(
         OSError, ValueError: as `read_arpa` and `read_classes`; ValueError: the two files do not belong together.
     """
     words, tables = read_arpa(path)
+    if classes is None:
+        _warn_of_classes(words, path)
     words, of_words = (words, None) if classes is None else _words_of_classes(words, path, classes)
     unknown = UNKNOWN if words[0] == UNKNOWN else None
     ordinary = words[1:-3] if unknown else words[:-3]
@@ -75,6 +77,16 @@ def from_arpa(
     tokenizer = WordTokenizer.from_words(ordinary, unk_token=unknown)
     config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
     return cls.from_tables(tables, config, of_words), tokenizer
+
+
+def _warn_of_classes(words: list[str], path: _Path) -> None:
+    name = next((word for word in words if word.startswith("CLASS-") and word[6:].isdecimal()), None)
+    if name is not None:
+        warnings.warn(
+            f"{path} has n-grams of classes such as {name}, but no file says which words these hold, so that they are "
+            f"taken for words; give classes, or put the file beside it as {classes_beside(path).name}",
+            stacklevel=3,
+        )
 
 
 def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tuple[list[str], WordClasses]:
@@ -195,6 +207,13 @@ def convert_to_arpa(folder: _Path, path: _Path) -> list[int]:
     Of a class-based model, the words of the classes are written beside it, as NAME.classes.
     """
     model = NGramForCausalLM.from_pretrained(folder)
-    classes = None if model.word_classes() is None else classes_beside(path)
-    model.save_arpa(path, AutoTokenizer.from_pretrained(folder), classes)
+    save_with_classes(model, AutoTokenizer.from_pretrained(folder), path)
     return model.config.sizes
+
+
+def save_with_classes(model: NGramForCausalLM, tokenizer: Any, path: _Path) -> None:
+    """Write an ARPA file, with NAME.classes beside it for a model of classes; for another, an old one is deleted."""
+    classes = classes_beside(path)
+    model.save_arpa(path, tokenizer, None if model.word_classes() is None else classes)
+    if model.word_classes() is None:
+        classes.unlink(missing_ok=True)

@@ -126,6 +126,8 @@ def fit_ids(
         ValueError: as `fit`.
     """
     _check_smoothing(config, held_out)
+    if isinstance(classes, bool) or not isinstance(classes, int | WordClasses | None):
+        raise ValueError(f"classes is {classes!r}; give how many to find, or the path of a file of them")
     stream = make_stream(ids, lengths, config)
     check_longest(int(stream.places.max()) + 1, config.order)
     other = None

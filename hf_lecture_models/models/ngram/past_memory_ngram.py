@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_engines_ngram import ENGINES, count_windows, import_engine, read_counted
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -36,9 +37,11 @@ from hf_lecture_models.models.ngram.stored_counts_ngram import open_counts, stor
 from hf_lecture_models.models.ngram.stored_smoothing_ngram import STORED_SMOOTHINGS, open_tables, smooth_stored
 from hf_lecture_models.models.ngram.stream_ngram import check_longest, make_stream, windows_of
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
 from hf_lecture_models.tokenization.splitting import chunk_texts
 
 STAGES = ("windows", "counted", "numbered", "tables")
+NOTE = "estimation.json"  # of what is estimated in a folder
 ESTIMATES = ("discounts", "discount_ratios", "interpolation_weights", "strengths")
 CHUNK_CHARACTERS = 1 << 21
 BYTES_PER_ROW = 320  # of the arrays that smoothing holds for an n-gram
@@ -59,8 +62,8 @@ class MemoryLimit:
         memory: of the whole process, as "2GB" or in bytes. The tables of the model are mapped from disk.
         engine: "duckdb", in this process; "spark", on the session that is active, or else on this machine, in a process
             of its own; "memory", whatever the limit says. None: in memory where it fits, else DuckDB.
-        folder: of the stages; started again, the estimation goes on there. It is deleted at the end. None: a temporary
-            one, deleted in any case.
+        folder: of the stages; started again, the estimation goes on there, and at the end the tables stay there until
+            `clear()`. None: a temporary one, deleted in any case.
 
     Raises:
         ValueError: the memory is no size, or the engine is unknown.
@@ -85,6 +88,16 @@ class MemoryLimit:
             return int(float(digits) * _UNITS[text[len(digits) :].strip().upper()])
         except (KeyError, ValueError, OverflowError):
             raise ValueError(f"the memory limit is {self.memory!r}; give a size such as '2GB' or '500MB'") from None
+
+    def clear(self) -> None:
+        """Delete the stages in `folder`, and the folder itself where it holds nothing else."""
+        if self.folder is None or not (Path(self.folder) / NOTE).is_file():
+            return
+        for name in STAGES:
+            shutil.rmtree(Path(self.folder) / name, ignore_errors=True)  # what is mapped stays readable
+        (Path(self.folder) / NOTE).unlink()
+        if not any(Path(self.folder).iterdir()):
+            Path(self.folder).rmdir()
 
 
 @dataclass(frozen=True)
@@ -129,8 +142,10 @@ def fit_within(
         OSError: the disk has too little room, or a file cannot be read.
         ImportError: the engine is not installed.
     """
-    limit = MemoryLimit(limit) if isinstance(limit, str | int) else limit
-    if limit is None or limit.engine == "memory":
+    if limit is None:
+        return None
+    limit = limit if isinstance(limit, MemoryLimit) else MemoryLimit(limit)
+    if limit.engine == "memory":
         return None
     texts = _readable_twice(texts)
     survey = survey_texts(texts, tokenizer, config, progress)
@@ -141,23 +156,22 @@ def fit_within(
     engine = limit.engine or "duckdb"
     _refuse_unsupported(config, classes, survey, limit)
     import_engine(engine)
-    room = _room(limit, engine)
+    room = _room(limit, engine, survey)
     with tempfile.TemporaryDirectory(prefix="ngrams.") if limit.folder is None else nullcontext(limit.folder) as name:
         _check_folder(Path(name), survey, tokenizer, config)
-        model = _Job(Path(name), engine, room, texts, tokenizer, config, survey, progress).run(model_class)
-    if limit.folder is not None:
-        shutil.rmtree(limit.folder)  # what is mapped stays readable
-    return model
+        return _Job(Path(name), engine, room, texts, tokenizer, config, survey, progress).run(model_class)
 
 
-def _room(limit: MemoryLimit, engine: str) -> int:
+def _room(limit: MemoryLimit, engine: str, survey: Survey) -> int:
     """Bytes that are left for estimating."""
     room = limit.bytes - _resident()
     if room < SMALLEST_ROOM[engine]:
-        least = _size(_resident() + SMALLEST_ROOM[engine])
+        least = _resident() + SMALLEST_ROOM[engine]
+        if limit.engine is None:
+            least = min(least, survey.memory)
         raise ValueError(
             f"a memory limit of {_size(limit.bytes)} is too low: this process holds {_size(_resident())} already, and "
-            f"{engine} needs {_size(SMALLEST_ROOM[engine])} beside it; give at least {least}"
+            f"{engine} needs {_size(SMALLEST_ROOM[engine])} beside it; give at least {_advised(least)}"
         )
     return room
 
@@ -302,13 +316,18 @@ class _Job:
 
 
 def _check_folder(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfig) -> None:
-    """Note what is estimated in the folder, or compare it with what was begun there."""
+    """Note what is estimated in the folder, or compare it with what was begun there.
+
+    Where no stage is finished, there is nothing to go on from, and the note is written anew.
+    """
     fields = {**config.how_estimated(), **{name: getattr(config, name) for name in VOCABULARY_FIELDS}}
-    vocabulary = hashlib.blake2b(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()
-    plan = {"corpus": survey.digest, "tokenizer": vocabulary} | {k: v for k, v in fields.items() if k not in ESTIMATES}
-    note = folder / "estimation.json"
-    if not note.is_file():
-        if folder.is_dir() and any(folder.iterdir()):
+    plan = {"corpus": survey.digest, "tokenizer": fingerprint_tokenizer(tokenizer)}
+    plan |= {name: value for name, value in fields.items() if name not in ESTIMATES}
+    note = folder / NOTE
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"the work folder {folder} is a file; name a folder, or move the file away")
+    if not note.is_file() or not any((folder / name).is_dir() for name in STAGES):
+        if not note.is_file() and folder.is_dir() and any(folder.iterdir()):
             raise ValueError(f"the work folder {folder} holds other files; name an empty one")
         free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
         if free < survey.disk:
@@ -317,7 +336,8 @@ def _check_folder(folder: Path, survey: Survey, tokenizer: Any, config: NGramCon
                 "or name a work folder on another disk"
             )
         folder.mkdir(parents=True, exist_ok=True)
-        note.write_text(json.dumps(plan), "utf-8")
+        with staged_file(note) as stage:
+            stage.write_text(json.dumps(plan), "utf-8")
         return
     begun = json.loads(note.read_text("utf-8"))
     if begun["corpus"] != plan["corpus"]:
@@ -333,9 +353,13 @@ def _check_folder(folder: Path, survey: Survey, tokenizer: Any, config: NGramCon
 def _refuse_unsupported(config: NGramConfig, classes: Any, survey: Survey, limit: MemoryLimit) -> None:
     what = "classes of words" if classes is not None else f"smoothing={config.smoothing!r}"
     if classes is not None or config.smoothing not in STORED_SMOOTHINGS:
+        need, advice = "", f"leave the engine {limit.engine} out"
+        if limit.engine is None:
+            need = f", and {_size(limit.bytes)} are too little for about {survey.tokens:,} tokens"
+            advice = f"give {_advised(survey.memory)}"
         raise ValueError(
-            f"{what} cannot be estimated past memory, and {_size(limit.bytes)} are too little for about "
-            f"{survey.tokens:,} tokens: give {_size(survey.memory)}, or one of {', '.join(STORED_SMOOTHINGS)} on words"
+            f"{what} cannot be estimated past memory{need}: {advice}, or take one of {', '.join(STORED_SMOOTHINGS)} on "
+            "words"
         )
 
 
@@ -372,6 +396,11 @@ def _resident() -> int:
     if statm.is_file():
         return int(statm.read_text().split()[1]) * resource.getpagesize()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _advised(count: float) -> str:
+    """A size that is enough when the process holds a little more, next time."""
+    return _size(1.05 * count)
 
 
 def _size(count: float) -> str:

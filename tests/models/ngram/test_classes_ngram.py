@@ -297,6 +297,12 @@ def test_files_that_do_not_belong_together(class_file, tokenizer, tmp_path):
         words.save_arpa(tmp_path / "lm.arpa", tokenizer, classes=tmp_path / "lm.classes")
 
 
+@pytest.mark.parametrize("classes", [True, 2.0, ["a"]])
+def test_neither_a_number_nor_a_file(classes):
+    with pytest.raises(ValueError, match="classes is .*; give how many to find, or the path of a file of them"):
+        NGramForCausalLM.fit(["a b c"], WordTokenizer.train(["a b c"], progress=False), 2, classes=classes)
+
+
 @pytest.mark.parametrize("number", [0, -1, 7])
 def test_no_more_classes_than_words(number, tokenizer):
     with pytest.raises(ValueError, match="100000 classes would take 320 GB to find; 8192 at most"):

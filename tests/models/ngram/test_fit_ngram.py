@@ -46,6 +46,36 @@ def test_classes_are_found_and_written(tmp_path):
     assert model.config.num_classes == 12
 
 
+def test_an_arpa_file_loses_the_classes_of_the_one_before(tmp_path):
+    options = [str(RECIPE), "--output_dir", str(tmp_path / "out"), "--arpa", str(tmp_path / "lm.arpa")]
+    main([*options, "--classes", "8"])
+    main(options)
+    assert load_model(str(tmp_path / "lm.arpa"))[0].config.num_classes is None
+    main([*options, "--classes", "8"])
+    (tmp_path / "lm.arpa.classes").unlink()
+    with pytest.warns(UserWarning, match="n-grams of classes such as CLASS-.* put the file beside it as lm.arpa.class"):
+        load_model(str(tmp_path / "lm.arpa"))
+
+
+def test_what_is_counted_stays_where_the_model_cannot_be_measured_or_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)
+    options = [str(RECIPE), "--output_dir", str(tmp_path / "out"), "--engine", "duckdb"]
+    with pytest.raises(FileNotFoundError):
+        main([*options, "--validation_texts", "[]", "--validation_files", "[none.txt]"])
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="output_dir .*file is a file; name a folder"):
+        main([*options, "--output_dir", str(tmp_path / "file")])
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]  # found before anything was counted
+    with monkeypatch.context() as patch:
+        patch.setattr(NGramForCausalLM, "save_pretrained", lambda *arguments: (_ for _ in ()).throw(OSError("full")))
+        with pytest.raises(OSError, match="full"):
+            main(options)
+    assert (tmp_path / "out.work" / "tables").is_dir()
+    monkeypatch.setattr(past_memory_ngram, "count_windows", None)
+    main(options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out"]
+
+
 def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
     options = ["--smoothing", "stupid_backoff", "--backoff_factor", "0.3"]
     main([str(RECIPE), "--output_dir", str(tmp_path), *options])
@@ -72,8 +102,9 @@ def test_past_memory_the_model_is_the_same(tmp_path, capsys, monkeypatch):
     [
         (["--memory", "2 apples"], "the memory limit is '2 apples'"),
         (["--memory", "1MB"], "a memory limit of 1 MB is too low"),
-        (["--engine", "hadoop"], "engine must be one of , memory, duckdb, spark, not 'hadoop'"),
+        (["--engine", "hadoop"], "engine must be one of '', memory, duckdb, spark, not 'hadoop'"),
         (["--work_dir", "work"], "work_dir is for corpora past memory; give a limit, such as memory 2GB"),
+        (["--arpa", "lm.txt"], "arpa is 'lm.txt'; its name must end in .arpa or .arpa.gz"),
         (["--order", "0"], "order is 0"),
         (["--smoothing", "good"], "smoothing must be one of maximum_likelihood, .*, not 'good'"),
         (["--ordr", "2"], "order"),

@@ -140,6 +140,15 @@ def test_find_is_the_same_where_few_queries_are_far_apart():
     assert 0.3 < (found >= 0).float().mean() < 0.7
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Dynamo does not know how to trace")
+def test_a_compiled_model_gives_the_same():
+    model = NGramForCausalLM.fit(TEXTS, TOKENIZER, order=3, smoothing="kneser_ney", progress=False)
+    ids = TOKENIZER(TEXTS[:3], padding=True, return_tensors="pt").input_ids
+    assert_close(torch.compile(model, backend="eager")(ids).logits, model(ids).logits)
+    assert_close(torch.compile(model.score, backend="eager")(ids), model.score(ids))
+
+
 def test_an_unfitted_model_is_uniform_over_the_events():
     config = NGramConfig(vocab_size=10, order=4, bos_token_id=7, eos_token_id=8, pad_token_id=9)
     model = NGramForCausalLM(config)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import errno
 import random
+import re
 import shutil
 import sys
 
 import numpy as np
 import pyarrow
 import pytest
+from tokenizers.normalizers import Lowercase
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.models.ngram import counting_engines_ngram, past_memory_ngram
@@ -142,6 +144,16 @@ def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path
     assert_equal(fit(memory=limit, order=3), fit(order=3))
     names = [f"_{name}" for name in past_memory_ngram.STAGES]
     assert called == names[names.index(stage) :]
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["estimation.json", "tables"]
+    assert_equal(fit(memory=limit, order=3), fit(order=3))  # from the tables alone
+    assert called == names[names.index(stage) :]
+    (tmp_path / "work" / "mine.txt").touch()
+    limit.clear()
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["mine.txt"]
+    limit.clear()  # there is no estimation: nothing is touched
+    (tmp_path / "work" / "mine.txt").unlink()
+    fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=2)
+    limit.clear()
     assert not (tmp_path / "work").exists()
 
 
@@ -165,6 +177,10 @@ def test_what_has_changed_is_refused(begun):
         fit(memory=limit, order=4)
     with pytest.raises(ValueError, match="begun with another tokenizer"):
         fit(tokenizer=WordTokenizer.train(["z y x"], progress=False), memory=limit, order=3)
+    rules = WordTokenizer.train(TEXTS, progress=False)
+    rules.backend_tokenizer.normalizer = Lowercase()
+    with pytest.raises(ValueError, match="begun with another tokenizer"):
+        fit(tokenizer=rules, memory=limit, order=3)
     assert_equal(fit(memory=limit, order=3), fit(order=3))
 
 
@@ -180,6 +196,20 @@ def test_a_corpus_that_changes_between_passes_is_refused(tmp_path):
     with pytest.raises(ValueError, match="the corpus has changed between two readings"):
         fit(Growing(), memory=MemoryLimit(engine="duckdb", folder=folder), order=3)
     assert [path.name for path in folder.iterdir()] == ["estimation.json"]
+
+
+def test_where_no_stage_is_finished_other_options_begin_anew(tmp_path):
+    limit = MemoryLimit(engine="duckdb", folder=tmp_path / "work")
+    with pytest.raises(ValueError, match="give longer texts or order=10 at most"):
+        fit(memory=limit, order=11)
+    (tmp_path / "work" / "estimation.json").write_text("")  # as a power cut may leave it
+    assert_equal(fit(memory=limit, order=3), fit(order=3))
+
+
+def test_a_file_is_no_work_folder(tmp_path):
+    (tmp_path / "work").touch()
+    with pytest.raises(NotADirectoryError, match="the work folder .*work is a file; name a folder"):
+        fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
 
 
 def test_a_folder_of_other_files_is_left_alone(tmp_path):
@@ -228,14 +258,27 @@ def test_impossible_limits(options, message):
 
 def test_a_limit_below_the_minimum_names_it():
     message = r"a memory limit of 100 MB is too low: this process holds .* already, .* give at least [\d.]+ [MG]B"
-    with pytest.raises(ValueError, match=message):
-        fit(memory="100MB", order=3)
+    for engine in (None, "duckdb"):
+        with pytest.raises(ValueError, match=message) as refused:
+            fit(memory=MemoryLimit("100MB", engine), order=3)
+        advised = str(refused.value).rpartition("at least ")[2]
+        assert_equal(fit(memory=MemoryLimit(advised, engine), order=3), fit(order=3))
+
+
+def test_the_limit_that_is_advised_is_enough():
+    with pytest.raises(ValueError, match="100 MB are too little for about .* tokens: give ") as refused:
+        fit(memory="100MB", order=3, smoothing="katz")
+    advised = re.search(r"give ([\d.]+ [MG]B)", str(refused.value))[1]
+    assert fit(memory=advised, order=3, smoothing="katz").config.smoothing == "katz"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"smoothing": "pitman_yor"}, "smoothing='pitman_yor' cannot be estimated past memory, .* or one of maximum"),
+        (
+            {"smoothing": "pitman_yor"},
+            "smoothing='pitman_yor' cannot be estimated past memory: leave .* duckdb out, or take one of maximum",
+        ),
         ({"smoothing": "jelinek_mercer", "held_out": TEXTS}, "smoothing='jelinek_mercer' cannot"),
         ({"smoothing": "katz"}, "smoothing='katz' cannot"),
         ({"classes": 3}, "classes of words cannot be estimated past memory"),

@@ -1,0 +1,41 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""All by which a tokenizer makes ids of a text, in a checksum: what is begun with one goes on with the same."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from hf_lecture_models.tokenization.pairs import TokenizerPair
+
+
+def fingerprint(values: Iterable[Any]) -> str:
+    """A checksum of values, their order included; `repr` must say all of each.
+
+    >>> fingerprint(["a b", "c"]) == fingerprint(["a", "b c"])
+    False
+    """
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(f"{value!r}\n".encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def fingerprint_tokenizer(tokenizer: Any) -> str:
+    """A checksum of all by which texts become ids: vocabulary, merges, rules, special tokens.
+
+    Of two tokenizers, one for each language, that of both; of an image processor, which has none of these, all of its
+    settings.
+    """
+    if isinstance(tokenizer, TokenizerPair):
+        return fingerprint(map(fingerprint_tokenizer, (tokenizer.source, tokenizer.target)))
+    if not hasattr(tokenizer, "get_vocab"):
+        return fingerprint(sorted(tokenizer.to_dict().items()))
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    rules = {} if backend is None else json.loads(backend.to_str())
+    for name in ("truncation", "padding"):  # the options of its latest call
+        rules.pop(name, None)
+    known = [sorted(tokenizer.get_vocab().items()), sorted(tokenizer.special_tokens_map.items()), rules]
+    # What ElmoTokenizer has beside its characters.
+    words = getattr(tokenizer, "words", None)
+    return fingerprint(known if words is None else [*known, words, tokenizer.max_characters_per_token])
