@@ -69,6 +69,8 @@ def child(options: argparse.Namespace) -> None:
     found = {"cpu_s": cpu, "wall_s": wall, "imported_mib": imported, "peak_mib": peak_mib(), "disk_mb": disk.stop()}
     found["ngrams"], found["discounts"] = model.config.table_sizes, model.config.discounts
     model.save_pretrained(options.folder / options.child)
+    if limit is not None:
+        limit.clear()
     print(json.dumps(found))
 
 

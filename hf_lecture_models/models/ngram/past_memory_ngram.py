@@ -167,11 +167,12 @@ def _room(limit: MemoryLimit, engine: str, survey: Survey) -> int:
     room = limit.bytes - _resident()
     if room < SMALLEST_ROOM[engine]:
         least = _resident() + SMALLEST_ROOM[engine]
-        if limit.engine is None:
-            least = min(least, survey.memory)
+        advice = f"at least {_advised(least)}"
+        if limit.engine is None and survey.memory < least:
+            advice = f"{_advised(survey.memory)}, and all is counted in memory"
         raise ValueError(
             f"a memory limit of {_size(limit.bytes)} is too low: this process holds {_size(_resident())} already, and "
-            f"{engine} needs {_size(SMALLEST_ROOM[engine])} beside it; give at least {_advised(least)}"
+            f"{engine} needs {_size(SMALLEST_ROOM[engine])} beside it; give {advice}"
         )
     return room
 
