@@ -483,7 +483,7 @@ def translate(
 ) -> None:
     """Print the translation of each line of files or of standard input, by any encoder-decoder.
 
-    An empty line gives an empty line, so that the lines of both sides stay aligned.
+    An empty line gives an empty line (with --number, as many), so that the lines of both sides stay aligned.
     """
     if number > 1 and number > (beams or 1):
         raise typer.BadParameter(f"--number {number} needs --beams {number} at least")

@@ -11,6 +11,7 @@ class TestAdditiveAttention(Seq2SeqTests):
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -309,10 +310,25 @@ class Seq2SeqTests(HeadTests, TokenTests):
         assert_close(cached.sequences_scores, whole.sequences_scores, rtol=0, atol=1e-4)
         chosen = self.log_probs(model, source, cached.sequences).sum(1)
         assert_close(cached.sequences_scores.double(), chosen, rtol=0, atol=1e-3)
+        steps = model.compute_transition_scores(cached.sequences, cached.scores, cached.beam_indices)
+        assert_close(steps.sum(1), cached.sequences_scores, rtol=0, atol=1e-4)
         for row, length in enumerate(lengths):
             alone = {name: tensor[row : row + 1, -length:] for name, tensor in source.items()}
             beams = self.generate(model, alone, **options).sequences
             assert torch.equal(beams, cached.sequences[4 * row : 4 * row + 4]), f"source {row} alone"
+
+    @torch.no_grad()
+    def test_generate_with_an_assistant(self) -> None:
+        """What another model proposes is checked, so that the tokens are those of greedy search."""
+        model, source = self.build(), self.sources((4,))
+        assistant = copy.deepcopy(model)
+        for parameter in assistant.parameters():
+            parameter.add_(0.02 * torch.randn_like(parameter))
+        if model._is_stateful:
+            with pytest.raises(ValueError, match="assisted generation is not supported with stateful models"):
+                self.generate(model, source, assistant_model=assistant)
+        else:
+            assert torch.equal(self.generate(model, source, assistant_model=assistant), self.generate(model, source))
 
     @torch.no_grad()
     def test_length_penalty(self) -> None:

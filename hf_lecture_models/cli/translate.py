@@ -13,7 +13,7 @@ from hf_lecture_models.loading import load_model
 
 
 def run(name: str, files: list[str], options: dict[str, Any], json: bool, batch_size: int) -> None:
-    """Print the translation of each line as its batch is ready; an empty line stays one, so that lines stay aligned.
+    """Print the translation of each line when its batch is ready; of an empty line empty ones: sides stay aligned.
 
     Args:
         options: of `translate_n_best`; of several translations of a line each is a line, best first.
@@ -37,7 +37,8 @@ def run(name: str, files: list[str], options: dict[str, Any], json: bool, batch_
         )
         translations = dict(zip(texts, found, strict=True))
         for place, line in enumerate(chunk):
-            for text, score in [(one.text, one.score) for one in translations.get(place, ())] or [("", None)]:
+            written = [(one.text, one.score) for one in translations.get(place, ())]
+            for text, score in written or [("", None)] * (options.get("num_return_sequences") or 1):
                 shown = " ".join(text.splitlines())
                 print_json({"text": line, "translation": text, "score": score}) if json else print(shown)
         number += len(chunk)

@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoTokenizer, StoppingCriteria, StoppingCriteriaList
+from transformers import StoppingCriteria, StoppingCriteriaList
 
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 # A translation of n tokens may become so long, unless a call says otherwise: a model that never ends must end.
 _LENGTH_FACTOR, _LENGTH_OFFSET = 2, 10
@@ -137,10 +138,8 @@ def target_tokenizer_of(model: Any, tokenizer: Any) -> Any:
     >>> target_tokenizer_of(SimpleNamespace(config=SimpleNamespace()), "one for both")
     'one for both'
     """
-    folder = getattr(model.config, "target_tokenizer", None)
-    if folder is None or hasattr(tokenizer, "target"):
-        return getattr(tokenizer, "target", tokenizer)
-    return AutoTokenizer.from_pretrained(model.config.name_or_path, subfolder=folder)
+    both = with_target_tokenizer(tokenizer, model.config, getattr(model.config, "name_or_path", ""))
+    return getattr(both, "target", both)
 
 
 def encode_sources(
@@ -224,11 +223,14 @@ def _translate_batch(
     limits = [min(longest - 1, _LENGTH_FACTOR * len(row) + _LENGTH_OFFSET if most is None else most) for row in rows]
     own = torch.tensor(limits, device=model.device) + 1  # with the token that the decoder starts from
     beams = options.get("num_beams", model.generation_config.num_beams) or 1
+    # In the words of the model's own limit, beside which transformers warns of the other ones.
+    by_length = model.generation_config.max_new_tokens is None
+    most_tokens = {"max_length": max(limits) + 1} if by_length else {"max_new_tokens": max(limits)}
     output = model.generate(
         **inputs,
         **options,
         output_scores=beams > 1,
-        max_new_tokens=max(limits),
+        **most_tokens,
         stopping_criteria=StoppingCriteriaList([_RowLimits(own)]),
         return_dict_in_generate=True,
     )

@@ -12,6 +12,7 @@ from transformers.pipelines import Pipeline
 
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.translation import Translation, translate_n_best
+from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 TASK = "machine-translation"
 _BATCH_SIZE = 32
@@ -55,6 +56,12 @@ class MachineTranslationPipeline(Pipeline):
     _load_processor: Any = False
     _load_image_processor: Any = False
     _load_feature_extractor: Any = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Both tokenizers of a model with two vocabularies, so that `save_pretrained` saves both.
+        config: Any = self.model.config
+        self.tokenizer: Any = with_target_tokenizer(self.tokenizer, config, config.name_or_path)
 
     def __call__(  # type: ignore[override]
         self, inputs: Any, batch_size: int | None = None, **kwargs: Any

@@ -104,6 +104,8 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
         if self.label_smoothing >= 1:
             raise ValueError(f"recipe: label_smoothing must be below 1, not {self.label_smoothing}")
         own = self.dataset_name or self.train_files or self.train_rows
+        if self.task == GRAMMAR and own:
+            raise ValueError(f"recipe: task {GRAMMAR} brings pairs of its own, but others to train on are named too")
         if self.task is None and not own:
             self.task = GRAMMAR
         if self.task == GRAMMAR:
@@ -113,7 +115,9 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
     def effective_batch(self) -> str:
         """What one optimizer step sees, in words."""
         return (
-            f"at most {self.batch_tokens:,} tokens of either side" if self.batch_tokens else super().effective_batch()
+            f"at most {self.batch_tokens:,} tokens of either side, or one longer pair"
+            if self.batch_tokens
+            else super().effective_batch()
         )
 
 
@@ -277,7 +281,8 @@ def make_encoder_decoder(recipe: Any, processor: Any) -> Any:
         fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
         model = make_model(AutoModelForSeq2SeqLM, fields, processor, recipe.seed)
     decoding = model.generation_config
-    decoding.max_length, decoding.max_new_tokens = None, min(_LONGEST, longest_side(model, processor) - 1)
+    # With the start; as `max_length`, which a call's own max_length or max_new_tokens replaces.
+    decoding.max_length, decoding.max_new_tokens = min(_LONGEST + 1, longest_side(model, processor)), None
     return model
 
 

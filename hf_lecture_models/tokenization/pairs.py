@@ -69,8 +69,17 @@ class TokenizerPair:
 
 
 def with_target_tokenizer(tokenizer: Any, config: Any, name: str, **options: Any) -> Any:
-    """The tokenizer of a folder or of the Hub; a pair, where the model's configuration says that there are two."""
+    """The tokenizer of a folder or of the Hub; a pair, where the model's configuration says that there are two.
+
+    Raises:
+        FileNotFoundError: the folder does not hold the second one.
+    """
     folder = getattr(config, "target_tokenizer", None)
-    if folder is None:
+    if folder is None or isinstance(tokenizer, TokenizerPair):
         return tokenizer
+    if Path(name).is_dir() and not Path(name, folder).is_dir():
+        raise FileNotFoundError(
+            f"{name} has no folder {folder}, which its config.json names: the tokenizer of the target. Copy that "
+            "folder from where the model was loaded or trained; a TokenizerPair saves both"
+        )
     return TokenizerPair(tokenizer, AutoTokenizer.from_pretrained(name, subfolder=folder, **options))

@@ -78,7 +78,14 @@ def place(folder: Path, network: Path, tmp_path: Path) -> Path:
 # What runs, the KiB that it finds free in turn, and the extra that it needs.
 WRITERS: dict[str, tuple[list[Any], list[int], str | None]] = {
     "fit_ngram": (
-        [TRAINING / "fit_ngram.py", TRAINING / "recipes/ngram.yaml", "--output_dir", "disk/new", "--arpa", "disk/a.gz"],
+        [
+            TRAINING / "fit_ngram.py",
+            TRAINING / "recipes/ngram.yaml",
+            "--output_dir",
+            "disk/new",
+            "--arpa",
+            "disk/a.arpa.gz",
+        ],
         [8, 40],
         None,
     ),

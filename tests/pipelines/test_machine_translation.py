@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -163,3 +164,17 @@ def test_the_auto_classes_give_the_same(folder: Path) -> None:
     found = translate_n_best(model, tokenizer, SOURCES[:2])
     again = pipeline(NAME, model=model, tokenizer=tokenizer)(SOURCES[:2])
     assert [one[0].text for one in found] == [one["translation_text"] for one in again]
+
+
+def test_a_saved_copy_has_both_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    save_translator(tmp_path / "model", "ours", joint_vocabulary=False)
+    monkeypatch.chdir(tmp_path)
+    first = pipeline(NAME, model="model")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    first.save_pretrained("copy")
+    assert pipeline(NAME, model="copy")(SOURCES) == first(SOURCES)
+    assert "max_new_tokens" not in capfd.readouterr().err  # transformers warns of two limits
+    shutil.rmtree(tmp_path / "elsewhere" / "copy" / "target_tokenizer")
+    with pytest.raises(FileNotFoundError, match="copy has no folder target_tokenizer, which its config.json names"):
+        pipeline(NAME, model="copy")

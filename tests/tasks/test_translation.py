@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
 
-from hf_lecture_models.evaluation.translation import translate
+from hf_lecture_models.evaluation.translation import longest_side, translate
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
@@ -46,7 +46,10 @@ def test_what_training_leaves(trained: tuple[str, Path]) -> None:
     model, tokenizer = load_model(str(folder))
     assert task_of(model) is not None
     assert task_of(model).name == "translation"
-    assert (model.generation_config.num_beams, model.generation_config.max_length) == (2, None)
+    assert (model.generation_config.num_beams, model.generation_config.max_new_tokens) == (2, None)
+    assert model.generation_config.max_length == min(257, longest_side(model, tokenizer))
+    inputs = tokenizer(["Oui"], return_tensors="pt")
+    assert model.generate(**inputs, max_length=5, eos_token_id=None).shape == (1, 5)
     assert tokenizer("Oui")["input_ids"][-1] == tokenizer.eos_token_id == model.generation_config.eos_token_id
     assert tokenizer("Oui")["input_ids"][0] != tokenizer.bos_token_id == model.config.decoder_start_token_id
     record = json.loads((folder / "training.json").read_text())
@@ -181,6 +184,8 @@ def test_the_vocabulary_of_another_model() -> None:
 def test_recipes_that_cannot_be() -> None:
     with pytest.raises(ValueError, match=re.escape("label_smoothing must be below 1")):
         small_recipe(label_smoothing=1.0)
+    with pytest.raises(ValueError, match="task french_english brings pairs of its own, but others to train on"):
+        TranslationRecipe(task="french_english", train_files=["a.fr.txt", "a.en.txt"])
     with pytest.raises(ValueError, match="task must be one of french_english"):
         small_recipe(task="german")
 

@@ -1,12 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The head of encoder-decoders: the next target token's probability, given the source and the target so far."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
+from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
@@ -140,11 +142,20 @@ class Seq2SeqLMHead(ModelHead):
     def _prepare_text_encoder_decoder_kwargs_for_generation(
         self, inputs_tensor: Tensor, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
     ) -> Any:
-        # Seq2SeqTrainer hands generate() the labels too; transformers would give them to the encoder.
+        # Seq2SeqTrainer hands generate() the labels too, and beside an assistant few logits are kept; transformers
+        # would give both to the encoder.
         model_kwargs.pop("labels", None)
-        return super()._prepare_text_encoder_decoder_kwargs_for_generation(  # type: ignore[misc]
+        kept = {name: model_kwargs.pop(name) for name in ("logits_to_keep",) if name in model_kwargs}
+        prepared = super()._prepare_text_encoder_decoder_kwargs_for_generation(  # type: ignore[misc]
             inputs_tensor, model_kwargs, *args, **kwargs
         )
+        return prepared | kept
+
+    def compute_transition_scores(self, *args: Any, **kwargs: Any) -> Tensor:
+        """As transformers', which takes the source's vocabulary for the target's where there are two."""
+        target = SimpleNamespace(vocab_size=self.target_vocab_size)
+        of_target: Any = SimpleNamespace(config=SimpleNamespace(get_text_config=lambda: target))
+        return GenerationMixin.compute_transition_scores(of_target, *args, **kwargs)
 
 
 def shift_right(labels: Tensor, start_token_id: int, pad_token_id: int) -> Tensor:
