@@ -13,7 +13,7 @@ from hf_lecture_models.loading import load_model
 
 
 def run(name: str, files: list[str], options: dict[str, Any], json: bool, batch_size: int) -> None:
-    """Print the translation of each line when its batch is ready; of an empty line empty ones: sides stay aligned.
+    """Print translations as their batches are ready; an empty line gives empty ones, so that lines stay aligned.
 
     Args:
         options: of `translate_n_best`; of several translations of a line each is a line, best first.

@@ -75,9 +75,9 @@ def with_target_tokenizer(tokenizer: Any, config: Any, name: str, **options: Any
         FileNotFoundError: the folder does not hold the second one.
     """
     folder = getattr(config, "target_tokenizer", None)
-    if folder is None or isinstance(tokenizer, TokenizerPair):
+    if folder is None or hasattr(tokenizer, "target"):
         return tokenizer
-    if Path(name).is_dir() and not Path(name, folder).is_dir():
+    if name and Path(name).is_dir() and not Path(name, folder).is_dir():
         raise FileNotFoundError(
             f"{name} has no folder {folder}, which its config.json names: the tokenizer of the target. Copy that "
             "folder from where the model was loaded or trained; a TokenizerPair saves both"

@@ -145,11 +145,10 @@ class Seq2SeqLMHead(ModelHead):
         # Seq2SeqTrainer hands generate() the labels too, and beside an assistant few logits are kept; transformers
         # would give both to the encoder.
         model_kwargs.pop("labels", None)
-        kept = {name: model_kwargs.pop(name) for name in ("logits_to_keep",) if name in model_kwargs}
-        prepared = super()._prepare_text_encoder_decoder_kwargs_for_generation(  # type: ignore[misc]
-            inputs_tensor, model_kwargs, *args, **kwargs
+        of_encoder = {name: value for name, value in model_kwargs.items() if name != "logits_to_keep"}
+        return model_kwargs | super()._prepare_text_encoder_decoder_kwargs_for_generation(  # type: ignore[misc]
+            inputs_tensor, of_encoder, *args, **kwargs
         )
-        return prepared | kept
 
     def compute_transition_scores(self, *args: Any, **kwargs: Any) -> Tensor:
         """As transformers', which takes the source's vocabulary for the target's where there are two."""

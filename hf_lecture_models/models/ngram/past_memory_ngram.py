@@ -90,11 +90,13 @@ class MemoryLimit:
             raise ValueError(f"the memory limit is {self.memory!r}; give a size such as '2GB' or '500MB'") from None
 
     def clear(self) -> None:
-        """Delete the stages in `folder`, and the folder itself where it holds nothing else."""
-        if self.folder is None or not (Path(self.folder) / NOTE).is_file():
+        """Delete the tables in `folder`, and the folder itself where it holds nothing else.
+
+        An estimation that is not finished stays: another one may go on there.
+        """
+        if self.folder is None or not all((Path(self.folder) / name).exists() for name in (NOTE, STAGES[-1])):
             return
-        for name in STAGES:
-            shutil.rmtree(Path(self.folder) / name, ignore_errors=True)  # what is mapped stays readable
+        shutil.rmtree(Path(self.folder) / STAGES[-1])  # what is mapped stays readable
         (Path(self.folder) / NOTE).unlink()
         if not any(Path(self.folder).iterdir()):
             Path(self.folder).rmdir()

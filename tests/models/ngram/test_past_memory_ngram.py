@@ -171,6 +171,7 @@ def begun(tmp_path, monkeypatch):
 
 def test_what_has_changed_is_refused(begun):
     limit = MemoryLimit(engine="duckdb", folder=begun)
+    limit.clear()  # it is not finished, and stays
     with pytest.raises(ValueError, match="the corpus is not the one that .*work was begun with; delete the folder"):
         fit([*TEXTS[:-1], "a"], memory=limit, order=3)
     with pytest.raises(ValueError, match="work was begun with another order \\(3, not 4\\)"):
