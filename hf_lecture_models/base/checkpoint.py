@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
-from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
-from transformers.integrations.accelerate import get_device
-from transformers.modeling_utils import load_state_dict
+
+from hf_lecture_models.io.compat import WeightConverter, WeightRenaming, get_device, load_state_dict, rename_source_key
 
 
 def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import transformers
-from huggingface_hub.errors import StrictDataclassError
-from transformers.configuration_utils import PreTrainedConfig
+
+from hf_lecture_models.io.compat import PreTrainedConfig, StrictDataclassError
 
 # Names from this similarity on are taken for a typo.
 _NEAR_MISS = 0.85

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import PreTrainedModel, PythonBackend
+from transformers import PreTrainedModel
 from transformers.image_processing_base import ImageProcessingMixin
 from transformers.pipelines import PIPELINE_REGISTRY
 from transformers.utils import IMAGE_PROCESSOR_NAME
@@ -16,6 +16,7 @@ from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
 from hf_lecture_models.io.auto_classes import auto_classes, model_classes
+from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.weights import weight_file_patterns
 

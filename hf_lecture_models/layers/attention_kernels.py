@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from hf_lecture_models.io.compat import ALL_ATTENTION_FUNCTIONS
 from hf_lecture_models.layers.attention import AttentionKernel
 from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask, is_prepared
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache
+from transformers.cache_utils import Cache, EncoderDecoderCache
+
+from hf_lecture_models.io.compat import DynamicLayer
 
 
 class GrowingLayer(DynamicLayer):

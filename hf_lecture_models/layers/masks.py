@@ -17,7 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, StaticCache
-from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
+
+from hf_lecture_models.io.compat import create_bidirectional_mask, create_causal_mask
 
 
 def causal_mask(

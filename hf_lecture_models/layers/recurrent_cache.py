@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import Cache
+
+from hf_lecture_models.io.compat import CacheLayerMixin
 
 State = tuple[Tensor, ...]
 

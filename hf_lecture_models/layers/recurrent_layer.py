@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
-from transformers import initialization as init
 
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.offloading import with_weights
 from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
 

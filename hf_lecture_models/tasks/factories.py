@@ -12,11 +12,10 @@ from contextlib import ExitStack
 from typing import Any
 
 import torch
-from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, AutoConfig
-from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from hf_lecture_models.io.auto_classes import model_classes
+from hf_lecture_models.io.compat import VERY_LARGE_INTEGER, StrictDataclassError
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.tasks.inputs import longest_input

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor
 from transformers import AutoConfig, AutoImageProcessor
 
+from hf_lecture_models.io.compat import ViTImageProcessorPil
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.trainer.data import Rows
 from hf_lecture_models.trainer.images import load_pixels
@@ -29,8 +30,6 @@ def make_image_processor(image_size: int, num_channels: int) -> Any:
         raise ValueError(f"recipe: model.num_channels must be 1 or 3, not {num_channels}")
     size = {"height": image_size, "width": image_size}
     if num_channels == 3:
-        from transformers import ViTImageProcessorPil
-
         return ViTImageProcessorPil(size=size, do_convert_rgb=True)
     from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 

@@ -14,9 +14,9 @@ from types import NoneType
 from typing import Any, ClassVar
 
 from tokenizers import AddedToken, Tokenizer
-from transformers import TokenizersBackend
 from transformers.tokenization_utils_base import TruncationStrategy
 
+from hf_lecture_models.io.compat import TokenizersBackend
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.splitting import refuse_surrogates
 from hf_lecture_models.tokenization.templates import (

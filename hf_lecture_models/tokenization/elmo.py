@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import BatchEncoding, PythonBackend
+from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 
+from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
 
 _BEGIN_TEXT, _END_TEXT, _BEGIN_WORD, _END_WORD, _BLANK, _NUM_CHARACTERS = 257, 258, 259, 260, 261, 262

@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
 from transformers.modeling_outputs import CausalLMOutputWithPast
-from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.heads.model_head import ModelHead
+from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
 from hf_lecture_models.layers.masks import is_prepared

@@ -5,11 +5,11 @@ from typing import Any
 
 from torch import Tensor, nn
 from transformers.modeling_outputs import MaskedLMOutput
-from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
+from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 
 

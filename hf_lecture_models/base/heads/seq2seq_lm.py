@@ -10,11 +10,11 @@ from torch.nn import functional as F
 from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
-from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
+from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy
 
 

@@ -47,12 +47,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.base.word_inputs import WordInputs
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.input_codings import IntegerCoding
 from hf_lecture_models.layers.inputs import look_up, token_ids

@@ -3,9 +3,8 @@
 
 from typing import Any, ClassVar
 
-from huggingface_hub.dataclasses import strict
-
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.io.compat import strict
 
 # Fields of `bert` configurations that change what is computed -> what they say of this model.
 _ONE_VALUE: dict[str, Any] = {"is_decoder": False, "add_cross_attention": False, "position_embedding_type": "absolute"}

@@ -5,8 +5,12 @@ Queries, keys and values are matrices of their own there, and one below the othe
 checkpoints call their parameters `gamma` and `beta`.
 """
 
-from transformers.conversion_mapping import register_checkpoint_conversion_mapping
-from transformers.core_model_loading import Concatenate, WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat import (
+    Concatenate,
+    WeightConverter,
+    WeightRenaming,
+    register_checkpoint_conversion_mapping,
+)
 
 _NAMES = {
     r"LayerNorm\.gamma$": "LayerNorm.weight",

@@ -40,7 +40,6 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
@@ -52,6 +51,7 @@ from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHea
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
 from hf_lecture_models.layers.attention_kernels import bidirectional_attention

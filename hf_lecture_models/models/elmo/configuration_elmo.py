@@ -4,9 +4,8 @@
 from dataclasses import field
 from typing import Any, ClassVar
 
-from huggingface_hub.dataclasses import strict
-
 from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
+from hf_lecture_models.io.compat import strict
 
 _LARGEST_WORD = 2**10
 _MOST_FILTERS = 64

@@ -42,12 +42,12 @@ from os import PathLike
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils.generic import ModelOutput
 
 from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.character_cnn import CharacterCnn, character_ids
 from hf_lecture_models.layers.clipped_lstm import ClippedLstmLayer
 from hf_lecture_models.layers.highway import Gate, Highway

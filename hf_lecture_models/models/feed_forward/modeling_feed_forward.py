@@ -39,13 +39,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
 from hf_lecture_models.base.large_vocabulary import OUTPUT_LAYERS, LargeVocabularyLM
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.context_windows import context_windows
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states

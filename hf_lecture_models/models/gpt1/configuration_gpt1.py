@@ -3,9 +3,8 @@
 
 from typing import Any
 
-from huggingface_hub.dataclasses import strict
-
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.io.compat import strict
 
 # What openai-gpt means by the values of its own field `afn`: its "gelu" is the tanh form.
 _OFFICIAL_ACTIVATIONS = {"gelu": "gelu_new", "swish": "silu"}

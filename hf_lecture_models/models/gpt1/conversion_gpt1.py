@@ -5,8 +5,12 @@ Their linear maps are stored transposed (input width × output width). The fused
 as ours does.
 """
 
-from transformers.conversion_mapping import register_checkpoint_conversion_mapping
-from transformers.core_model_loading import Transpose, WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat import (
+    Transpose,
+    WeightConverter,
+    WeightRenaming,
+    register_checkpoint_conversion_mapping,
+)
 
 _LINEAR = {
     "attn.c_attn": "self_attn.qkv_proj",

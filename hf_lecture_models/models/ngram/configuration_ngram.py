@@ -5,9 +5,8 @@ import math
 from itertools import pairwise
 from typing import Any
 
-from huggingface_hub.dataclasses import strict
-
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.io.compat import strict
 
 SMOOTHINGS = (
     "maximum_likelihood",

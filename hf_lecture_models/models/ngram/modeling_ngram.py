@@ -37,14 +37,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import initialization as init
 from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import CausalLMOutput
-from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
+from hf_lecture_models.io.compat import init, slice_logits_to_keep
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
 from hf_lecture_models.layers.ngram_search import where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie

@@ -1,8 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of one input per layer."""
 
-from huggingface_hub.dataclasses import strict
-
+from hf_lecture_models.io.compat import strict
 from hf_lecture_models.models.padded_mlp.configuration_padded_mlp import WordSequenceConfig
 
 

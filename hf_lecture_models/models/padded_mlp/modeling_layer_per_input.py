@@ -26,11 +26,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.input_codings import zero_pad
 from hf_lecture_models.models.padded_mlp.configuration_layer_per_input import LayerPerInputConfig

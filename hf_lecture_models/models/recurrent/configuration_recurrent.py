@@ -3,10 +3,9 @@
 
 from typing import Any
 
-from huggingface_hub.dataclasses import strict
-
 from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
 from hf_lecture_models.base.large_vocabulary import check_output_layer
+from hf_lecture_models.io.compat import strict
 from hf_lecture_models.layers.adaptive_softmax import default_cutoffs
 
 

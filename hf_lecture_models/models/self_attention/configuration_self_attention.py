@@ -1,9 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the self-attention language model."""
 
-from huggingface_hub.dataclasses import strict
-
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.io.compat import strict
 
 
 @strict

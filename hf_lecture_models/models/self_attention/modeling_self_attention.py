@@ -40,7 +40,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -48,6 +47,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
 from hf_lecture_models.layers.attention_kernels import causal_attention

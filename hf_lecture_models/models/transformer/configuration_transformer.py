@@ -4,9 +4,8 @@
 import copy
 from typing import Any
 
-from huggingface_hub.dataclasses import strict
-
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.io.compat import strict
 
 _T5_TYPES = ("t5", "mt5", "umt5")
 # What MarianConfig means where a file does not say it.

@@ -8,8 +8,14 @@ a row there, `final_logits_bias`. Their sinusoids are computed here.
 from typing import Any
 
 from torch import Tensor
-from transformers.conversion_mapping import register_checkpoint_conversion_mapping
-from transformers.core_model_loading import Concatenate, ConversionOps, WeightConverter, WeightRenaming
+
+from hf_lecture_models.io.compat import (
+    Concatenate,
+    ConversionOps,
+    WeightConverter,
+    WeightRenaming,
+    register_checkpoint_conversion_mapping,
+)
 
 _NAMES = {
     r"(^|\.)shared\.": r"\1encoder.embed_tokens.",

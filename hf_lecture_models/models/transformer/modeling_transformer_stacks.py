@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPastAndCrossAttentions
 
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import Swish
 from hf_lecture_models.layers.attention import BidirectionalSelfAttention, CausalSelfAttention
 from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention

@@ -6,8 +6,12 @@ version 5 writes too, although its own modules have new ones (`layers.0.attentio
 matrices of their own in both, and one below the other here.
 """
 
-from transformers.conversion_mapping import register_checkpoint_conversion_mapping
-from transformers.core_model_loading import Concatenate, WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat import (
+    Concatenate,
+    WeightConverter,
+    WeightRenaming,
+    register_checkpoint_conversion_mapping,
+)
 
 _NAMES = {
     r"^vit\.": "model.",

@@ -4,7 +4,8 @@
 from typing import Any
 
 import numpy as np
-from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+
+from hf_lecture_models.io.compat import ViTImageProcessorPil
 
 # ITU-R 601-2, as Pillow converts: thousandths of red, green and blue.
 _LUMA = np.array([299, 587, 114])

@@ -45,13 +45,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from hf_lecture_models.base.heads.image_classification import ImageClassificationHead
 from hf_lecture_models.base.heads.masked_images import MaskedImageModelingHead, MaskedPatchPredictionHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
 from hf_lecture_models.layers.attention_kernels import bidirectional_attention

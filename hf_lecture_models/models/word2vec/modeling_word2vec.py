@@ -41,13 +41,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils.generic import ModelOutput, can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.huffman import balanced_tree
 from hf_lecture_models.layers.input_codings import word_mask
 from hf_lecture_models.layers.inputs import look_up, real_token_mask, token_ids
