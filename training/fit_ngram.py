@@ -13,7 +13,6 @@ import dataclasses
 import logging
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -22,7 +21,7 @@ from transformers.utils.logging import disable_progress_bar
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, write_facts
-from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.files import check_writable, staged_folder
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
@@ -68,8 +67,6 @@ class NGramRecipe(TextsRecipe):
             raise ValueError("recipe: work_dir is for corpora past memory; give a limit, such as memory 2GB")
         if self.classes and self.class_file:
             raise ValueError("recipe: classes and class_file are both given; leave one out")
-        if Path(self.output_dir).is_file():
-            raise ValueError(f"recipe: output_dir {self.output_dir} is a file; name a folder")
         if self.arpa and not self.arpa.endswith((".arpa", ".arpa.gz")):
             raise ValueError(f"recipe: arpa is {self.arpa!r}; its name must end in .arpa or .arpa.gz")
         if self.arpa and self.smoothing == "stupid_backoff":
@@ -143,6 +140,7 @@ def main(arguments: list[str]) -> None:
     options, rest = parser.parse_known_args(arguments)
     recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
     to_measure = texts_to_measure(recipe)  # a missing file is found before the estimation
+    check_writable(recipe.output_dir, recipe.arpa)
     model, tokenizer, training = fitted = fit(recipe, read_training_texts(recipe, streamed=bool(recipe.memory_limit)))
     sizes = ", ".join(f"{size:,}" for size in model.config.table_sizes or [])
     print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")

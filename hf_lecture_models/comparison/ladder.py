@@ -22,7 +22,7 @@ from hf_lecture_models.comparison.baselines import Comparison, Scale, make_basel
 from hf_lecture_models.comparison.corpus import has_known_words, read_corpus
 from hf_lecture_models.comparison.report import CHART, RESULTS, check_output, closing_line, write_json
 from hf_lecture_models.comparison.run import check_packages, run_comparison
-from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.files import RUN_LOCK, run_lock, staged_folder
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.splitting import split_words
@@ -269,12 +269,10 @@ def unfinished(output: Path, comparison: Comparison) -> Iterator[Path]:
         FileExistsError: it holds an unfinished ladder of other texts or options, or something else.
         BlockingIOError: another process is at work in it.
     """
-    from hf_lecture_models.trainer.checkpoint import run_lock
-
     folder = output.with_name(f"{output.name}.unfinished")
     with run_lock(folder):
         job = _fingerprint(comparison)
-        found = [path for path in folder.iterdir() if path.name != "run.lock"]
+        found = [path for path in folder.iterdir() if path.name != RUN_LOCK]
         if found and (not (folder / _JOB).exists() or json.loads((folder / _JOB).read_text(encoding="utf-8")) != job):
             raise FileExistsError(
                 f"{folder} is there already, from other texts or options; remove it, or name another --output"

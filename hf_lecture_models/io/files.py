@@ -2,6 +2,7 @@
 """Files and folders written beside and renamed, so that a crash leaves the old state or the new."""
 
 import errno
+import glob
 import os
 import re
 import shutil
@@ -9,15 +10,27 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import filelock
 from safetensors import SafetensorError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+RUN_LOCK = "run.lock"
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_RANDOM_NAME = "[!.]" * 8  # of tempfile
+
+
+class _NothingToWrite(Exception):
+    pass
 
 
 @contextmanager
@@ -134,7 +147,8 @@ def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()
 
     A `folder` that does not exist appears whole, by one rename. In one that exists, each written entry replaces its
     namesake and all other entries stay, except old files whose names match a pattern in `replaces` (shards of an
-    earlier save, say). When the block raises, the temporary folder is removed and `folder` is untouched.
+    earlier save, say). When the block raises, the temporary folder is removed and `folder` is untouched. What a killed
+    process left of an earlier call is removed.
 
     Raises:
         NotADirectoryError: a file stands where the folder should be.
@@ -146,9 +160,16 @@ def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(f"cannot save to {target}: it is a file; name a folder, or move the file away")
 
+    held: list[int] = []
+
     def make() -> str:
-        # Beside the target, never inside another file system: a rename must not become a copy.
-        return tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.absolute().parent)
+        _remove_stages_of_the_dead(target)
+        while True:
+            # Beside the target, never inside another file system: a rename must not become a copy.
+            stage = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.absolute().parent)
+            held.extend(_lock_folder(Path(stage)))
+            if os.path.isdir(stage):  # before the lock, another process may have removed it
+                return stage
 
     def commit(stage: Path) -> None:
         if target.exists():
@@ -156,8 +177,95 @@ def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()
         else:
             stage.rename(target)
 
-    with _staged(target, make, commit, partial(shutil.rmtree, ignore_errors=True)) as stage:
-        yield stage
+    try:
+        with _staged(target, make, commit, partial(shutil.rmtree, ignore_errors=True)) as stage:
+            yield stage
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+
+
+def _lock_folder(folder: Path) -> list[int]:
+    """Lock a folder until the descriptor is closed or the process dies; nothing where another process has it locked.
+
+    On a file system without locks, there is nothing to close either.
+    """
+    if fcntl is None:
+        return []
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return []
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return []
+    return [descriptor]
+
+
+def _remove_stages_of_the_dead(target: Path) -> None:
+    """Remove the temporary folders of `staged_folder` that no process holds any more."""
+    name = glob.escape(target.name)
+    stage = f".{name}.{_RANDOM_NAME}.partial"
+    for pattern in (stage, f".{stage}.{_RANDOM_NAME}.partial"):
+        for path in target.absolute().parent.glob(pattern):
+            for descriptor in _lock_folder(path):
+                shutil.rmtree(path, ignore_errors=True)
+                os.close(descriptor)
+
+
+def check_writable(folder: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None = None) -> None:
+    """Raise the error that `staged_folder` or `staged_file` would raise, before what goes there is computed.
+
+    >>> check_writable("/dev/null/model")
+    Traceback (most recent call last):
+        ...
+    NotADirectoryError: cannot write /dev/null/model: /dev/null is a file, not a folder
+
+    Args:
+        folder, file: None or empty: there is none.
+    """
+    stages = [(target, stage) for target, stage in ((folder, staged_folder), (file, staged_file)) if target]
+    for target, stage in stages:
+        try:
+            with suppress(_NothingToWrite), stage(target):
+                if Path(target).is_dir():
+                    tempfile.TemporaryDirectory(dir=target, prefix=".").cleanup()
+                raise _NothingToWrite
+        except OSError as error:
+            if error.filename is None:
+                raise  # it names the target
+            raise type(error)(f"cannot write {target}: {error.strerror}") from None
+
+
+@contextmanager
+def run_lock(folder: Path) -> Iterator[None]:
+    """Make a folder and hold it for this run alone; the system frees it when the process dies.
+
+    Raises:
+        NotADirectoryError: a file stands in its place.
+        IsADirectoryError: a folder stands in the place of its lock.
+        BlockingIOError: another run works in it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"cannot write into {folder}: it is a file; name a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / RUN_LOCK
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot lock {folder}: {path} is a folder; remove it")
+    lock = filelock.FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        raise BlockingIOError(f"{folder} is in use by another run; wait for it, or name another folder") from None
+    try:
+        yield
+    finally:
+        # Before the release: whoever comes after it makes a file of its own.
+        with suppress(OSError):
+            path.unlink()
+        lock.release()
 
 
 def _move_entries(stage: Path, target: Path, replaces: tuple[str, ...]) -> None:

@@ -13,12 +13,9 @@ import os
 import random
 import shutil
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import filelock
 import numpy as np
 import torch
 from safetensors.torch import load_file, load_model, save_file, save_model
@@ -121,35 +118,6 @@ def remove_stale(output_dir: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-@contextmanager
-def run_lock(output_dir: Path) -> Iterator[None]:
-    """Make the output folder and hold it for this run alone; the system frees it when the process dies.
-
-    Raises:
-        NotADirectoryError: a file stands in its place.
-        IsADirectoryError: a folder stands in the place of its lock.
-        BlockingIOError: another run works in it.
-    """
-    if output_dir.exists() and not output_dir.is_dir():
-        raise NotADirectoryError(f"cannot train into {output_dir}: it is a file; name a folder")
-    output_dir.mkdir(parents=True, exist_ok=True)
-    path = output_dir / "run.lock"
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot lock {output_dir}: {path} is a folder; remove it")
-    lock = filelock.FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
-        raise BlockingIOError(f"{output_dir} is in use by another run; wait for it, or name another folder") from None
-    try:
-        yield
-    finally:
-        # Before the release: whoever comes after it makes a file of its own.
-        with suppress(OSError):
-            path.unlink()
-        lock.release()
 
 
 def refuse_non_finite(model: nn.Module) -> None:

@@ -26,7 +26,7 @@ import yaml
 from accelerate.utils import broadcast_object_list, gather_object, set_seed
 from torch import nn
 
-from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.io.files import run_lock, staged_file, staged_folder
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 from hf_lecture_models.trainer.fingerprint import refuse_other_data
@@ -130,7 +130,7 @@ def train(
     folder = _folder(output_dir)
     accelerator = make_accelerator(recipe, folder)
     with ExitStack() as stack:
-        stack.enter_context(saved.run_lock(folder) if accelerator.is_main_process else nullcontext())
+        stack.enter_context(run_lock(folder) if accelerator.is_main_process else nullcontext())
         steps = _total_steps(recipe, batches.steps_per_epoch)
         reporter = stack.enter_context(closing(Reporter(accelerator, folder, steps, quiet, items_name)))
         given = (batches, recipe, folder, evaluation, save_with, update, forward_options, fingerprints)

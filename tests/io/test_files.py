@@ -6,6 +6,8 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from safetensors import SafetensorError
 
 from hf_lecture_models.io import files
-from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.io.files import check_writable, run_lock, staged_file, staged_folder
 
 NO_SPACE = "No space left on device"
 
@@ -180,3 +182,46 @@ def test_other_threads_write_too(tmp_path: Path) -> None:
     thread.start()
     thread.join()
     assert names(tmp_path) == {"x"}
+
+
+def test_two_runs_cannot_share_a_folder(tmp_path: Path) -> None:
+    with run_lock(tmp_path), pytest.raises(BlockingIOError, match="in use by another run"), run_lock(tmp_path):
+        pass
+    assert not (tmp_path / "run.lock").exists()
+    with run_lock(tmp_path):
+        assert (tmp_path / "run.lock").exists()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_and_a_live_ones_stays(tmp_path: Path) -> None:
+    target = tmp_path / "model[1]"
+    code = (
+        "import os, sys; from hf_lecture_models.io.files import staged_folder\n"
+        "with staged_folder(sys.argv[1]) as stage, staged_folder(stage):\n"
+        "    (stage / 'x').touch(); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(target)], check=False).returncode == 9
+    assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / ".model[1].other.12345678.partial").mkdir()  # of a target of another name
+    with staged_folder(target) as stage:
+        assert names(tmp_path) == {stage.name, ".model[1].other.12345678.partial"}
+        check_writable(target)
+        (stage / "x").touch()
+    assert names(tmp_path) == {"model[1]", "model[1]/x", ".model[1].other.12345678.partial"}
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_where_nothing_can_be_written_is_said_before_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_folder: bool
+) -> None:
+    def targets(path: Path) -> tuple[Path | None, Path | None]:
+        return (path, None) if is_folder else (None, path)
+
+    check_writable(*targets(tmp_path / "new" / "target"))
+    assert names(tmp_path) == {"new"}
+
+    def refuse(*_: Any, dir: Path, **options: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", f"{dir}/.x.partial")
+
+    monkeypatch.setattr(files.tempfile, "mkdtemp" if is_folder else "mkstemp", refuse)
+    with pytest.raises(PermissionError, match=rf"^cannot write {tmp_path}/target: Permission denied$"):
+        check_writable(*targets(tmp_path / "target"))

@@ -13,7 +13,6 @@ from hf_lecture_models.trainer.checkpoint import (
     read_model,
     read_state,
     remove_stale,
-    run_lock,
     set_random_state,
     write_checkpoint,
 )
@@ -140,14 +139,6 @@ def test_what_killed_runs_left_is_removed_and_nothing_else(tmp_path):
     remove_stale(output)
     assert all(path.exists() for path in keep)
     assert not any(path.exists() for path in stale)
-
-
-def test_two_runs_cannot_share_a_folder(tmp_path):
-    with run_lock(tmp_path), pytest.raises(BlockingIOError, match="in use by another run"), run_lock(tmp_path):
-        pass
-    assert not (tmp_path / "run.lock").exists()
-    with run_lock(tmp_path):
-        assert (tmp_path / "run.lock").exists()
 
 
 def test_random_generators_go_back(tmp_path):

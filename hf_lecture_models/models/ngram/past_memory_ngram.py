@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import RUN_LOCK, run_lock, staged_file
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_engines_ngram import ENGINES, count_windows, import_engine, read_counted
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -62,8 +62,8 @@ class MemoryLimit:
         memory: of the whole process, as "2GB" or in bytes. The tables of the model are mapped from disk.
         engine: "duckdb", in this process; "spark", on the session that is active, or else on this machine, in a process
             of its own; "memory", whatever the limit says. None: in memory where it fits, else DuckDB.
-        folder: of the stages; started again, the estimation goes on there, and at the end the tables stay there until
-            `clear()`. None: a temporary one, deleted in any case.
+        folder: of the stages, for one estimation at a time; started again, it goes on there, and at the end the tables
+            stay there until `clear()`. None: a temporary one, deleted in any case.
 
     Raises:
         ValueError: the memory is no size, or the engine is unknown.
@@ -92,14 +92,17 @@ class MemoryLimit:
     def clear(self) -> None:
         """Delete the tables in `folder`, and the folder itself where it holds nothing else.
 
-        An estimation that is not finished stays: another one may go on there.
+        An estimation that is not finished stays: another one may go on there. Where one is at work, all is left to it.
         """
-        if self.folder is None or not all((Path(self.folder) / name).exists() for name in (NOTE, STAGES[-1])):
+        if self.folder is None or not Path(self.folder).is_dir():
             return
-        shutil.rmtree(Path(self.folder) / STAGES[-1])  # what is mapped stays readable
-        (Path(self.folder) / NOTE).unlink()
-        if not any(Path(self.folder).iterdir()):
-            Path(self.folder).rmdir()
+        folder = Path(self.folder)
+        with suppress(BlockingIOError), run_lock(folder):
+            if all((folder / name).exists() for name in (NOTE, STAGES[-1])):
+                shutil.rmtree(folder / STAGES[-1])  # what is mapped stays readable
+                (folder / NOTE).unlink()
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,8 @@ class Survey:
 
     Attributes:
         digest: of all texts.
-        texts, tokens: how many; tokens, with `<s>` and `</s>`, estimated by a sample.
-        memory, disk: bytes that estimating takes in memory, and at most on disk past it.
+        texts, tokens: how many; tokens with `<s>` and `</s>`.
+        memory, disk: bytes that estimating takes in memory, and at most on disk past it, estimated by a sample.
         seconds: about how long it takes past memory.
     """
 
@@ -122,7 +125,7 @@ class Survey:
 
     def __str__(self) -> str:
         return (
-            f"{self.texts:,} texts, about {self.tokens:,} tokens: in memory {_size(self.memory)}; past it "
+            f"{self.texts:,} texts, {self.tokens:,} tokens: in memory {_size(self.memory)}; past it "
             f"{_size(self.disk)} of disk at most, about {max(self.seconds / 60, 0.1):.1f} minutes"
         )
 
@@ -141,7 +144,7 @@ def fit_within(
     Raises:
         ValueError: the limit is too low, the smoothing needs all counts in memory, texts can be read only once or have
             changed, or the folder holds another estimation.
-        OSError: the disk has too little room, or a file cannot be read.
+        OSError: the disk has too little room, a file cannot be read, or another process is at work in the folder.
         ImportError: the engine is not installed.
     """
     if limit is None:
@@ -160,8 +163,11 @@ def fit_within(
     import_engine(engine)
     room = _room(limit, engine, survey)
     with tempfile.TemporaryDirectory(prefix="ngrams.") if limit.folder is None else nullcontext(limit.folder) as name:
-        _check_folder(Path(name), survey, tokenizer, config)
-        return _Job(Path(name), engine, room, texts, tokenizer, config, survey, progress).run(model_class)
+        folder = Path(name)
+        _check_room(folder, survey)
+        with run_lock(folder):
+            _check_plan(folder, survey, tokenizer, config)
+            return _Job(folder, engine, room, texts, tokenizer, config, survey, progress).run(model_class)
 
 
 def _room(limit: MemoryLimit, engine: str, survey: Survey) -> int:
@@ -180,42 +186,42 @@ def _room(limit: MemoryLimit, engine: str, survey: Survey) -> int:
 
 
 def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, progress: bool = False) -> Survey:
-    """Read all texts, encode the first ones, and say what the estimation will take.
+    """Read and encode all texts, and say what the estimation will take.
 
     Raises:
         ValueError: there is no text, or as `encode_corpus` and `make_stream`.
     """
-    digest, count, characters, tokens_per_character, seconds, distinct = hashlib.blake2b(), 0, 0, 0.0, 0.0, [1.0]
-    for chunk in chunk_texts(texts, progress, "reading", CHUNK_CHARACTERS):
+    digest, count, tokens, seconds = hashlib.blake2b(), 0, 0, 0.0
+    sampled, distinct = 0, np.zeros(config.order)
+    for number, chunk in enumerate(chunk_texts(texts, progress, "reading", CHUNK_CHARACTERS), 1):
         _add(digest, chunk)
-        size = sum(map(len, chunk)) + len(chunk)
-        if not count:
-            begin = time.perf_counter()
-            corpus = encode_corpus(tokenizer, chunk)
+        begin = time.perf_counter()
+        corpus = encode_corpus(tokenizer, chunk)
+        seconds += time.perf_counter() - begin
+        count, tokens = count + len(chunk), tokens + len(corpus.ids) + 2 * len(chunk)
+        if number & (number - 1) == 0:  # 1, 2, 4, 8 ...: sorting windows takes longer than encoding
             stream = make_stream(corpus.ids, corpus.lengths, config)
-            windows = windows_of(stream, config.order)
-            tokens_per_character, seconds = len(stream.words) / size, (time.perf_counter() - begin) / len(stream.words)
-            distinct = _distinct(windows)
-        count, characters = count + len(chunk), characters + size
+            sampled += len(stream.words)
+            distinct += _distinct(windows_of(stream, config.order))
     if not count:
         make_stream(np.zeros(0, np.int64), np.zeros(0, np.int64), config)  # refuses it
-    tokens = round(characters * tokens_per_character)
+    distinct /= sampled
     row = 4 * config.order + 8  # of a window with its count
-    stored = tokens * (56 * sum(distinct[1:]) + distinct[-1] * row)
+    stored = tokens * (56 * distinct[1:].sum() + distinct[-1] * row)
     disk = int(max(tokens * (4 * config.order + 2.5 * distinct[-1] * row), stored)) + 64 * config.vocab_size + 10**6
     in_memory = tokens * (80 + 40 * config.order) + _resident()
-    return Survey(digest.hexdigest(), count, tokens, in_memory, disk, tokens * (2 * seconds + 1e-6 * config.order))
+    return Survey(digest.hexdigest(), count, tokens, in_memory, disk, 2 * seconds + 1e-6 * tokens * config.order)
 
 
-def _distinct(windows: np.ndarray) -> list[float]:
-    """Of each order, the share of the windows that are new; a sample has more of them than the whole."""
-    numbers, shares = windows[0].astype(np.int64), []
+def _distinct(windows: np.ndarray) -> np.ndarray:
+    """Of each order, the number of different windows, (order,); a sample has a larger share of them than the whole."""
+    numbers, different = windows[0].astype(np.int64), []
     for n, words in enumerate(windows, 1):
         if n > 1:
             numbers = numbers * (int(windows.max()) + 2) + words + 1
         found, numbers = np.unique(numbers, return_inverse=True)
-        shares.append(len(found) / len(words))
-    return shares
+        different.append(len(found))
+    return np.array(different, float)
 
 
 @dataclass
@@ -231,6 +237,8 @@ class _Job:
 
     def run(self, model_class: type[NGramForCausalLM]) -> NGramForCausalLM:
         done = [name for name in STAGES if (self.folder / name).is_dir()]
+        for file in self.folder.glob(f".*.partial.{NOTE}"):
+            file.unlink()
         for leftover in [*self.folder.glob(".*.partial"), *(self.folder / name for name in done[:-1])]:
             shutil.rmtree(leftover)
         for name in STAGES[STAGES.index(done[-1]) + 1 if done else 0 :]:
@@ -318,7 +326,33 @@ class _Job:
             raise failure from error
 
 
-def _check_folder(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfig) -> None:
+def _check_room(folder: Path, survey: Survey) -> None:
+    """Refuse a file, a folder of something else, and, where nothing is finished yet, a disk with too little room."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"the work folder {folder} is a file; name a folder, or move the file away")
+    if _has_finished_stage(folder):
+        return
+    others = folder.is_dir() and not all(_is_own(path.name) for path in folder.iterdir())
+    if others and not (folder / NOTE).is_file():
+        raise ValueError(f"the work folder {folder} holds other files; name an empty one")
+    free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
+    if free < survey.disk:
+        raise OSError(
+            f"the disk of {folder} has {_size(free)} free, and up to {_size(survey.disk)} are needed; make room, "
+            "or name a work folder on another disk"
+        )
+
+
+def _has_finished_stage(folder: Path) -> bool:
+    return (folder / NOTE).is_file() and any((folder / name).is_dir() for name in STAGES)
+
+
+def _is_own(name: str) -> bool:
+    """Whether an estimation may have left an entry of this name before its first stage was finished."""
+    return name in (NOTE, RUN_LOCK) or (name.startswith(".") and ".partial" in name)
+
+
+def _check_plan(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfig) -> None:
     """Note what is estimated in the folder, or compare it with what was begun there.
 
     Where no stage is finished, there is nothing to go on from, and the note is written anew.
@@ -327,18 +361,7 @@ def _check_folder(folder: Path, survey: Survey, tokenizer: Any, config: NGramCon
     plan = {"corpus": survey.digest, "tokenizer": fingerprint_tokenizer(tokenizer)}
     plan |= {name: value for name, value in fields.items() if name not in ESTIMATES}
     note = folder / NOTE
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"the work folder {folder} is a file; name a folder, or move the file away")
-    if not note.is_file() or not any((folder / name).is_dir() for name in STAGES):
-        if not note.is_file() and folder.is_dir() and any(folder.iterdir()):
-            raise ValueError(f"the work folder {folder} holds other files; name an empty one")
-        free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
-        if free < survey.disk:
-            raise OSError(
-                f"the disk of {folder} has {_size(free)} free, and up to {_size(survey.disk)} are needed; make room, "
-                "or name a work folder on another disk"
-            )
-        folder.mkdir(parents=True, exist_ok=True)
+    if not _has_finished_stage(folder):
         with staged_file(note) as stage:
             stage.write_text(json.dumps(plan), "utf-8")
         return
@@ -358,7 +381,7 @@ def _refuse_unsupported(config: NGramConfig, classes: Any, survey: Survey, limit
     if classes is not None or config.smoothing not in STORED_SMOOTHINGS:
         need, advice = "", f"leave the engine {limit.engine} out"
         if limit.engine is None:
-            need = f", and {_size(limit.bytes)} are too little for about {survey.tokens:,} tokens"
+            need = f", and {_size(limit.bytes)} are too little for {survey.tokens:,} tokens"
             advice = f"give {_advised(survey.memory)}"
         raise ValueError(
             f"{what} cannot be estimated past memory{need}: {advice}, or take one of {', '.join(STORED_SMOOTHINGS)} on "

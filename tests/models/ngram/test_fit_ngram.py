@@ -13,6 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import past_memory_ngram
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from training import fit_ngram
 from training.fit_ngram import main
 
 RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "ngram.yaml"
@@ -63,7 +64,7 @@ def test_what_is_counted_stays_where_the_model_cannot_be_measured_or_saved(tmp_p
     with pytest.raises(FileNotFoundError):
         main([*options, "--validation_texts", "[]", "--validation_files", "[none.txt]"])
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="output_dir .*file is a file; name a folder"):
+    with pytest.raises(NotADirectoryError, match="cannot save to .*file: it is a file; name a folder"):
         main([*options, "--output_dir", str(tmp_path / "file")])
     assert [path.name for path in tmp_path.iterdir()] == ["file"]  # found before anything was counted
     with monkeypatch.context() as patch:
@@ -74,6 +75,15 @@ def test_what_is_counted_stays_where_the_model_cannot_be_measured_or_saved(tmp_p
     monkeypatch.setattr(past_memory_ngram, "count_windows", None)
     main(options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out"]
+
+
+@pytest.mark.parametrize("option", ["--output_dir", "--arpa"])
+def test_an_output_that_cannot_be_written_is_found_before_the_estimation(tmp_path, monkeypatch, option):
+    monkeypatch.setattr(fit_ngram, "fit", lambda *arguments: pytest.fail("estimated first"))
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match="cannot write .*file/lm.arpa: .*file is a file, not a folder"):
+        main([str(RECIPE), "--output_dir", str(tmp_path / "out"), option, str(tmp_path / "file" / "lm.arpa")])
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
@@ -93,7 +103,7 @@ def test_past_memory_the_model_is_the_same(tmp_path, capsys, monkeypatch):
         main([str(RECIPE), *data, "--output_dir", str(tmp_path / name), *options])
     one, *others = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two", "three")]
     assert others == [one, one]
-    assert "20 texts, about 80 tokens" in capsys.readouterr().err
+    assert "20 texts, 80 tokens" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "texts.txt", "three", "two"]
 
 

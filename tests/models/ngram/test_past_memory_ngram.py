@@ -15,6 +15,7 @@ import pytest
 from tokenizers.normalizers import Lowercase
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models.io.files import run_lock
 from hf_lecture_models.models.ngram import counting_engines_ngram, past_memory_ngram
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
@@ -269,7 +270,7 @@ def test_a_limit_below_the_minimum_names_it():
 
 
 def test_the_limit_that_is_advised_is_enough():
-    with pytest.raises(ValueError, match="100 MB are too little for about .* tokens: give ") as refused:
+    with pytest.raises(ValueError, match="100 MB are too little for [0-9,]+ tokens: give ") as refused:
         fit(memory="100MB", order=3, smoothing="katz")
     advised = re.search(r"give ([\d.]+ [MG]B)", str(refused.value))[1]
     assert fit(memory=advised, order=3, smoothing="katz").config.smoothing == "katz"
@@ -373,9 +374,37 @@ def test_counts_that_are_not_sorted_are_refused(tmp_path):
 def test_the_estimate_counts_texts_and_tokens(small_parts):
     survey = survey_texts(TEXTS, TOKENIZER, config_for(TOKENIZER, order=3))
     tokens = sum(len(text.split()) + 2 for text in TEXTS)
-    assert survey.texts == len(TEXTS)
-    assert abs(survey.tokens - tokens) < 0.1 * tokens
-    assert f"{len(TEXTS):,} texts, about {survey.tokens:,} tokens" in str(survey)
+    assert (survey.texts, survey.tokens) == (len(TEXTS), tokens)
+    assert f"{len(TEXTS):,} texts, {tokens:,} tokens" in str(survey)
+
+
+def test_the_estimate_is_of_the_whole_corpus_not_of_its_beginning(small_parts, tmp_path):
+    """A long first word has few tokens a character; all that follows is counted too, and the disk is for it."""
+    texts = ["a" * 5000, *TEXTS]
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    survey, rest = (survey_texts(some, tokenizer, config_for(tokenizer, order=3)) for some in (texts, TEXTS))
+    assert survey.tokens == rest.tokens + 3
+    assert survey.memory > rest.memory
+    assert survey.disk > 0.9 * rest.disk
+
+
+def test_two_estimations_cannot_share_a_work_folder(small_parts, tmp_path, monkeypatch):
+    limit, whole = MemoryLimit(engine="duckdb", folder=tmp_path / "work"), past_memory_ngram.count_windows
+
+    def meanwhile(*arguments):
+        with pytest.raises(BlockingIOError, match="work is in use by another run; wait for it, or name another folder"):
+            fit(memory=limit, order=3)
+        limit.clear()  # which leaves the stages of the other one where they are
+        whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(past_memory_ngram, "count_windows", meanwhile)
+        assert_equal(fit(memory=limit, order=3), fit(order=3))
+    with run_lock(tmp_path / "work"):
+        limit.clear()
+    assert (tmp_path / "work" / "tables").is_dir()
+    limit.clear()
+    assert not (tmp_path / "work").exists()
 
 
 def test_the_disk_that_is_used_is_within_the_estimate(small_parts, tmp_path, monkeypatch):
