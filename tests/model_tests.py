@@ -1083,6 +1083,18 @@ class CausalLMTests(TokenTests):
         assert torch.equal(again, generated), "the second generation differs from the first"
 
     @pytest.mark.once_per_model
+    @pytest.mark.parametrize("options", [{}, {"num_beams": 3}, {"do_sample": True, "num_return_sequences": 2}], ids=str)
+    @torch.no_grad()
+    def test_generate_behind_equal_padding(self, options: dict[str, Any]) -> None:
+        """Rows that are all padded alike, as beams of one prompt are, go on as they do without padding."""
+        model, inputs, found = self.build(), self.make_inputs(2, (4, 4)), []
+        padded = {name: nn.functional.pad(tensor, (2, 0)) for name, tensor in inputs.items()}
+        for given in (inputs, padded):
+            set_seed(0)
+            found.append(self.generate(model, given, **options)[:, given["input_ids"].shape[1] :])
+        assert torch.equal(*found)
+
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_stops_at_the_end_token(self) -> None:
         model, inputs = self.build(), self.make_inputs(1, (4,))

@@ -116,7 +116,9 @@ def key_positions(hidden: Tensor, positions: Tensor, attention_mask: Any, cache:
     seq, counted = hidden.shape[1], token_positions(hidden, attention_mask, cache)
     seen, own = counted[:, :-seq], counted[:, -seq:]
     seen = seen + (positions - own).amax(1, keepdim=True)
-    keys = torch.cat((seen.expand(len(positions), -1), positions.expand(len(seen), -1)), 1)
+    # Each may be one row for the whole batch.
+    rows = max(len(seen), len(positions))
+    keys = torch.cat((seen.expand(rows, -1), positions.expand(rows, -1)), 1)
     laid_out, _ = cache.get_mask_sizes(seq, 0)  # type: ignore[union-attr]  # it holds something
     return F.pad(keys, (0, laid_out - keys.shape[1]))[:, None]
 

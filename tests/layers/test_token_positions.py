@@ -8,7 +8,12 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from hf_lecture_models.layers.token_positions import bounded_positions, check_positions, token_positions
+from hf_lecture_models.layers.token_positions import (
+    bounded_positions,
+    check_positions,
+    key_positions,
+    token_positions,
+)
 
 
 def hidden(batch: int, seq: int) -> Tensor:
@@ -71,3 +76,11 @@ def test_given_positions_are_taken_as_they_are() -> None:
         with pytest.raises(ValueError, match=rf"position {wrong}; .*max_position_embeddings=4"):
             bounded_positions(hidden(2, 3), None, 4, given.clone().fill_(wrong))
     check_positions(torch.zeros(0, dtype=torch.long), 4)
+
+
+def test_keys_behind_equal_padding() -> None:
+    """The new tokens share one row of positions, and what was seen, padding included, has a row for each."""
+    mask = torch.tensor([[0, 1, 1, 1]] * 2)
+    own = bounded_positions(hidden(2, 1), mask, None, torch.tensor([[2], [2]]), filled(3))
+    assert own.tolist() == [[2]]
+    assert key_positions(hidden(2, 1), own, mask, filled(3)).tolist() == [[[0, 0, 1, 2]]] * 2
