@@ -62,7 +62,7 @@ def by_hand(table, ids, predicted, options, rms):
     return np.array(found), current
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.1])
+@pytest.mark.parametrize("decay", [0.0, 0.1, 0.9])
 @pytest.mark.parametrize("rule", ["gradient descent", "rms"])
 def test_each_rule_equals_its_formula(rule, decay):
     random = np.random.default_rng(0)
@@ -75,8 +75,19 @@ def test_each_rule_equals_its_formula(rule, decay):
     log_probs, state = adapt_stream(Bigram(table), ids, predicted, options)
     np.testing.assert_allclose(log_probs[1:], expected, atol=1e-5)
     np.testing.assert_allclose(state.weights["table"].numpy(), weights, atol=1e-5)
+    if rms is not None:
+        assert (decay * rms.max() / rms.mean() > 1) == (decay == 0.9), "the rates that are bounded by 1 are tested, too"
     plain, _ = adapt_stream(Bigram(table), ids, predicted, ())
     assert abs(plain - log_probs).max() > 0.01
+
+
+def test_weights_without_gradients_in_training_stay():
+    """Where R is 0 throughout, its mean is divided by all the same."""
+    zeros = {"table": torch.zeros(5, 5)}
+    options = DynamicEvaluation(0.0, 0.1, segment=4, gradient_rms=zeros)
+    table = np.random.default_rng(0).normal(size=(5, 5))
+    _, state = adapt_stream(Bigram(table), np.arange(23) % 5, np.ones(23, bool), options)
+    np.testing.assert_allclose(state.weights["table"].numpy(), table, atol=1e-6)
 
 
 def test_the_root_mean_square_of_gradients():

@@ -445,13 +445,19 @@ def test_too_long_sentences_are_an_error_or_cut(bert: Path, capsys: pytest.Captu
     assert whole["accuracy"] == pytest.approx(hits / (WORDS + 10)), "words that are cut count as wrong"
 
 
-def test_words_that_are_cut_are_no_entities() -> None:
+@pytest.mark.parametrize("names", [TAGS, TAGS[::-1]], ids=["O_last", "O_first"])
+def test_words_that_are_cut_are_no_entities(names: list[str], tmp_path: Path) -> None:
+    """They are O, in measures and predictions, wherever that stands among the model's classes."""
     rows = [{"tokens": ["Berlin", "met", "Berlin"], "tags": ["B-LOC", "O", "B-LOC"]}]
-    model = small_bert()
+    model = small_bert(id2label=dict(enumerate(names)), label2id={name: index for index, name in enumerate(names)})
     with torch.no_grad():
         model.classifier.weight.zero_()
-        model.classifier.bias.copy_(torch.tensor([1.0, 0, 0, 0, 0]))
-    measured = TASK.evaluate(model, small_tokenizer(), read(rows), recipe(max_length=4))
+        model.classifier.bias.copy_(torch.eye(len(names))[names.index("B-LOC")])
+    data, cut = read(rows), recipe(max_length=4)
+    TASK.write_predictions(model, small_tokenizer(), data, cut, tmp_path)
+    lines = (tmp_path / "predictions.conll").read_text().splitlines()
+    assert lines[:3] == ["Berlin\tB-LOC", "met\tB-LOC", "Berlin\tO"]
+    measured = TASK.evaluate(model, small_tokenizer(), data, cut)
     assert measured == {
         "f1": pytest.approx(2 * 1 / (2 + 2)),
         "precision": pytest.approx(1 / 2),

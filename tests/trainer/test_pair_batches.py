@@ -85,8 +85,8 @@ def test_the_collator_pads_and_shifts() -> None:
     assert plain.loss is None
 
 
-def test_the_smoothed_loss_is_its_definition() -> None:
-    logits = torch.randn(2, 3, 7, generator=torch.Generator().manual_seed(0))
+def test_the_smoothed_loss_and_its_gradient_are_its_definition() -> None:
+    logits = torch.randn(2, 3, 7, generator=torch.Generator().manual_seed(0)).requires_grad_()
     labels, share = torch.tensor([[1, 2, -100], [6, -100, -100]]), 0.3
     log_probs = logits.log_softmax(-1)
     expected = [
@@ -95,6 +95,8 @@ def test_the_smoothed_loss_is_its_definition() -> None:
     ]
     loss = smoothed_loss(Seq2SeqLMOutput(logits=logits), labels, share)
     torch.testing.assert_close(loss, torch.stack(expected).mean())
+    gradients = [torch.autograd.grad(value, logits)[0] for value in (loss, torch.stack(expected).mean())]
+    torch.testing.assert_close(*gradients)
 
 
 @pytest.mark.parametrize(
