@@ -8,8 +8,9 @@ rows of earlier runs stay. Without any, all of `CLASSIFIERS` are trained. A run 
 model that it finished.
 
 Two classifiers are compared on the same test sentences: with a_i and b_i the shares of seeds of which sentence i was
-classified rightly, the test statistic is |mean(a_i - b_i)|, and the p-value the share of 10,000 random choices of the
-signs of all a_i - b_i for which it is as large.
+classified rightly, the test statistic is |mean(a_i - b_i)|, and the p-value is (1 + k) / (1 + 10,000), where k of
+10,000 random choices of the signs of all a_i - b_i make it as large. The signs that were found are one more choice, so
+that p is never 0 (Phipson and Smyth 2010).
 """
 
 from __future__ import annotations
@@ -117,8 +118,8 @@ def compare(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, float
     differences = shares[0] - shares[1]
     signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0], dtype=np.float32), size=(10_000, len(differences)))
     by_chance = np.abs(signs @ differences.astype(np.float32))
-    as_large = (by_chance >= abs(differences.sum()) - 1e-3).mean()
-    return {"points": 100 * float(differences.mean()), "p": float(as_large)}
+    as_large = (by_chance >= abs(differences.sum()) - 1e-3).sum()
+    return {"points": 100 * float(differences.mean()), "p": float((1 + as_large) / (1 + len(by_chance)))}
 
 
 def _bits(right: str, sentences: int) -> np.ndarray:

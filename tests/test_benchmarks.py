@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import common
+from benchmarks import common, sentence_classifiers
 from hf_lecture_models.hub import facts
 
 SCRIPTS = sorted(
@@ -134,3 +134,10 @@ def test_records_are_of_committed_code():
     records = sorted((common.ROOT / "benchmarks" / "results").glob("*.json"))
     commits = {path.stem: json.loads(path.read_text(encoding="utf-8"))["commit"] for path in records}
     assert not {name for name, commit in commits.items() if not common.is_committed(commit)}
+
+
+def test_a_difference_that_no_random_signs_make_is_not_impossible():
+    """The signs that were found are one of the choices: p is 1 / 10,001 at least, and 1 for equal classifiers."""
+    right, wrong = ({"sentences": 40, "right": [bits * 5]} for bits in ("ff", "00"))
+    assert sentence_classifiers.compare(right, wrong) == {"points": 100.0, "p": 1 / 10_001}
+    assert sentence_classifiers.compare(right, right) == {"points": 0.0, "p": 1.0}

@@ -559,6 +559,8 @@ def verdicts_of_classifiers() -> Iterator[str]:
     rows, compared = (record("sentence_classifiers")[key] for key in ("rows", "comparisons"))
     pooled, last = (f"{100 * rows[f'Elman, {pooling}']['mean']:.1f}" for pooling in ("maximum", "last state"))
     yield f"yes for Elman ({pooled} against {last} %)"
+    pair = ("LSTM, maximum", "LSTM, last state")
+    assert sentence_classifiers.compare(*(rows[title] for title in pair)) == compared[" / ".join(pair)]
     gated = compared["LSTM, last state / Elman, last state"]
     assert gated["p"] < 0.001
     yield f"yes with the last state, by {gated['points']:.1f} points"
