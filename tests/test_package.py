@@ -177,7 +177,7 @@ def test_every_source_file_carries_its_licence():
 
 _IMPORT_COST = """
 import json, sys, time
-import torch, transformers.modeling_utils, transformers.processing_utils
+import torch, transformers.generation.utils, transformers.modeling_utils, transformers.processing_utils
 before = set(sys.modules)
 start = time.process_time()
 import hf_lecture_models

@@ -74,6 +74,7 @@ class LectureConfig(PreTrainedConfig):
         if kwargs.get("num_labels") is not None:
             self._check_value("num_labels", kwargs["num_labels"])  # before as many names are made
         super().__post_init__(**kwargs)
+        self._is_constructed = True
         for name in self.__dataclass_fields__:
             self._check_value(name, getattr(self, name))
         self._match_labels(self.label2id)
@@ -87,10 +88,10 @@ class LectureConfig(PreTrainedConfig):
         if isinstance(derived, property) and derived.fset is None:
             raise ValueError(f"{name} of {type(self).__name__} follows from its other fields; leave it out")
         # At construction every field is set first and checked together in __post_init__.
-        if getattr(self, "_post_init_done", False):
+        if getattr(self, "_is_constructed", False):
             self._check_value(self.attribute_map.get(name, name), value)
         super().__setattr__(name, value)
-        if name == "id2label" and getattr(self, "_post_init_done", False):
+        if name == "id2label" and getattr(self, "_is_constructed", False):
             self._match_labels(None)
 
     def save_pretrained(self, save_directory: Any, push_to_hub: bool = False, **kwargs: Any) -> None:
@@ -117,6 +118,7 @@ class LectureConfig(PreTrainedConfig):
     def to_dict(self) -> dict[str, Any]:
         """As transformers', without `auto_map`: only `hub.export` writes it, together with the code it names."""
         values = super().to_dict()
+        values.pop("_is_constructed", None)
         # A flattened copy of this class lives under another module name and must keep pointing at its code.
         if type(self).__module__.startswith("hf_lecture_models."):
             values.pop("auto_map", None)

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from inspect import signature
 from typing import Any
 
-from transformers import AutoModel, AutoModelForCausalLM, PreTrainedConfig
+from transformers import AutoModel, AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
+
+from hf_lecture_models.io.compat import PreTrainedConfig
 
 
 def auto_classes() -> Iterator[tuple[str, Any]]:

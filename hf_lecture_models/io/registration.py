@@ -6,9 +6,10 @@ from typing import Any
 
 # Importing processing_utils runs transformers/__init__ again and replaces the module object; afterwards it stays.
 import transformers.processing_utils  # noqa: F401
-from transformers import AutoConfig, PreTrainedConfig
+from transformers import AutoConfig
 
 from hf_lecture_models.io.adapter_targets import register_adapter_targets
+from hf_lecture_models.io.compat import PreTrainedConfig
 
 
 def register(

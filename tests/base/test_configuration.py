@@ -61,6 +61,17 @@ def test_every_size_is_bounded(config_class):
                     setattr(config_class(), name, value)
 
 
+def test_assignments_are_checked_by_a_flag_of_our_own(tmp_path):
+    """transformers' own, `_post_init_done`, came with 5.22."""
+    config = SelfAttentionConfig(vocab_size=9)
+    vars(config).pop("_post_init_done", None)
+    with pytest.raises(ValueError, match="hidden_size is -1"):
+        config.hidden_size = -1
+    config.save_pretrained(tmp_path)
+    saved = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    assert not [name for name in saved if "constructed" in name]
+
+
 def test_lists_of_sizes_are_bounded():
     with pytest.raises(ValueError, match="hidden_sizes has 1000 layers; at most 256"):
         BagOfWordsConfig(hidden_sizes=[8] * 1000)
