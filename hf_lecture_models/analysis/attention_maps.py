@@ -20,8 +20,9 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, SEQUENTIAL, slide
-from hf_lecture_models.analysis.text_inputs import TextInput, evaluating, text_input
+from hf_lecture_models.analysis.text_inputs import TextInput, text_input
 from hf_lecture_models.base.attention_weights import eager_attention
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 
 # More rows and columns of letters nobody reads on a slide.
 _MOST_TOKENS = 40
@@ -105,7 +106,7 @@ def get_attention_maps(model: Any, tokenizer: Any, text: str, text_pair: str | N
     if getattr(model.config, "is_encoder_decoder", False):
         model = model.get_encoder()
     read = text_input(model, tokenizer, text, text_pair)
-    with torch.no_grad(), evaluating(model), eager_attention(model):
+    with torch.no_grad(), evaluation_mode(model), eager_attention(model):
         outputs = model(**read.inputs, output_attentions=True)
     weights = getattr(outputs, "attentions", None) or ()
     length = len(read.tokens)

@@ -24,7 +24,8 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
-from hf_lecture_models.analysis.text_inputs import TextInput, evaluating, text_input
+from hf_lecture_models.analysis.text_inputs import TextInput, text_input
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
 from hf_lecture_models.layers.recurrent_layer import RecurrentLayer
 
@@ -77,7 +78,7 @@ def measure_gradient_flow(model: Any, tokenizer: Any, text: str) -> GradientFlow
     if getattr(model.config, "is_encoder_decoder", False):
         model = model.get_encoder()
     read = text_input(model, tokenizer, text)
-    with evaluating(model):
+    with evaluation_mode(model):
         jacobians = input_jacobians(model, read.inputs)
         steps = _step_jacobians(model, read)
     if not all(part.isfinite().all() for part in (jacobians, steps) if part is not None):

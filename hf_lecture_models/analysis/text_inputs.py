@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -70,14 +68,3 @@ def text_input(model: Any, tokenizer: Any, text: str, text_pair: str | None = No
     inputs = {name: value.to(model.device) for name, value in encoded.items() if name in known}
     tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())
     return TextInput(inputs, tuple(map(shown, tokens)), tuple(special))
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Without dropout in the block; training goes on afterwards, if it was on."""
-    training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(training)

@@ -27,7 +27,6 @@ def run(
 ) -> None:
     """Print for each word of the translation, or of `target`, what it attends to; draw the map."""
     model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
-    model.eval()
     if target is not None:
         found = given_translation(model, tokenizer, text, target)
     else:

@@ -22,7 +22,6 @@ def run(name: str, files: list[str], options: dict[str, Any], json: bool, batch_
         ValueError: the model translates nothing, or a line is too long for it.
     """
     model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
-    model.eval()
     number = 0
     for chunk in line_chunks(files, batch_size):
         texts = {place: line for place, line in enumerate(chunk) if line.strip()}

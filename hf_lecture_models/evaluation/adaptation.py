@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 from tqdm.auto import tqdm
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.evaluation.cache import ContinuousCache, Predictions, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import AdaptedCopy, DynamicEvaluation, Weights, learning
@@ -32,7 +33,6 @@ from hf_lecture_models.evaluation.scoring import (
     ContextLimit,
     TextScore,
     checked,
-    evaluating,
     join_rows,
     score_rows,
     split_stream,
@@ -144,7 +144,7 @@ def adapt_stream(
     known = len(state.tokens)
     tokens, predicted = np.concatenate([state.tokens, ids]), np.concatenate([state.predicted, predicted])
     predicted[:1] &= known > 0  # nothing stands before the first token of all
-    with evaluating(model):
+    with evaluation_mode(model), torch.no_grad():
         reader = _Reader(model, dynamic, any(cache.needs_states for cache in caches), state.weights)
         with tqdm(total=len(ids), unit="token", unit_scale=True, desc="scoring", disable=not progress) as bar:
             log_probs, after = _read_windows(reader, caches, tokens, predicted, state, bar)

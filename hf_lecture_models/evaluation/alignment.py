@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.base.attention_weights import eager_attention
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.evaluation.translation import Translation, start_of, target_tokenizer_of
 
 
@@ -77,13 +78,9 @@ def align(model: Any, tokenizer: Any, translations: Sequence[Translation]) -> li
     Raises:
         ValueError: the model gives no such weights, as one whose whole source is a single vector.
     """
-    target_tokenizer, training = target_tokenizer_of(model, tokenizer), model.training
-    model.eval()
-    try:
-        with eager_attention(model):
-            return [_align(model, tokenizer, target_tokenizer, one) for one in translations]
-    finally:
-        model.train(training)
+    target_tokenizer = target_tokenizer_of(model, tokenizer)
+    with evaluation_mode(model), eager_attention(model):
+        return [_align(model, tokenizer, target_tokenizer, one) for one in translations]
 
 
 def _align(model: Any, tokenizer: Any, target_tokenizer: Any, one: Translation) -> Alignment:

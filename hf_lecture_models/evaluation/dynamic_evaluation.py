@@ -31,9 +31,10 @@ from torch import Tensor
 from torch.nn import functional
 from tqdm.auto import tqdm
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import encode_texts
-from hf_lecture_models.evaluation.scoring import evaluating, join_rows, stream_rows
+from hf_lecture_models.evaluation.scoring import join_rows, stream_rows
 
 Weights = Mapping[str, Tensor]
 
@@ -206,7 +207,7 @@ def gradient_rms(
         raise ValueError("the training texts have fewer than two tokens, so there are no gradients of them")
     random, learner = np.random.default_rng(seed), AdaptedCopy(model, DynamicEvaluation(0.0))
     squares = {name: torch.zeros_like(tensor) for name, tensor in learner.trained.items()}
-    with evaluating(learner.model), learning():
+    with evaluation_mode(learner.model), learning():
         for _ in tqdm(range(batches), desc="gradients", disable=not progress):
             places = random.integers(0, len(stream) - length, batch_size)[:, None] + np.arange(length)
             losses = _losses(learner.model, stream[places], stream[places + 1])[predicted[places + 1].flatten()]

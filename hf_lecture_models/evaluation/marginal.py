@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, start_token_id
@@ -32,7 +33,6 @@ from hf_lecture_models.evaluation.scoring import (
     ContextLimit,
     TextScore,
     checked,
-    evaluating,
     rows_at_once,
     score_rows,
 )
@@ -121,7 +121,7 @@ def score_marginal(
     encoded = encode_texts(tokenizer, texts)
     check_tokenizer(model, tokenizer)
     end = tokenizer.eos_token_id if probability == "terminated" else None
-    with evaluating(model):
+    with evaluation_mode(model), torch.no_grad():
         if order := getattr(model.config, "order", None):
             sums, method = _sums(model, tokenizer, texts, max(1, order - 1), end, progress), EXACT
         else:

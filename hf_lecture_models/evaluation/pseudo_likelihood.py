@@ -16,9 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import encode_texts
-from hf_lecture_models.evaluation.scoring import TextScore, evaluating
+from hf_lecture_models.evaluation.scoring import TextScore
 
 # At most so many logits are computed at once (float32: 64 MB).
 _MAX_LOGITS = 2**24
@@ -50,7 +51,7 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
     check_tokenizer(model, tokenizer)
     scores = []
-    with evaluating(model):
+    with evaluation_mode(model), torch.no_grad():
         for encoded in encode_texts(tokenizer, texts):
             if not encoded.possible:
                 scores.append(TextScore(encoded, encoded.ids, np.array([-np.inf])))

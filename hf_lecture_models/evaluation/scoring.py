@@ -7,7 +7,6 @@ sequences that begin so. Every number here is a natural logarithm.
 
 import inspect
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +18,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, start_token_id
@@ -163,7 +163,7 @@ def score_texts(
     check_tokenizer(model, tokenizer)
     # Equal rows go through the model once: rounding must not separate equal probabilities.
     distinct = {row.tobytes(): row for row in rows if row is not None}
-    with evaluating(model):
+    with evaluation_mode(model), torch.no_grad():
         scores = score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
     log_probs = dict(zip(distinct, scores, strict=True))
     return [
@@ -204,7 +204,7 @@ def score_stream(
     check_tokenizer(model, tokenizer)
     stream = join_rows(rows)[0]
     limit = ContextLimit.of(model)
-    with evaluating(model):
+    with evaluation_mode(model), torch.no_grad():
         if not len(stream):
             log_probs = np.zeros(0)
         elif limit.carries_state:
@@ -268,26 +268,6 @@ def _rows(tokenizer: Any, encoded: Sequence[EncodedText], terminated: bool) -> l
 
 def _impossible_score(encoded: EncodedText) -> TextScore:
     return TextScore(encoded, encoded.ids, np.array([-np.inf]))
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Without dropout and gradients in the block; training goes on afterwards, if it was on.
-
-    >>> layer = torch.nn.Dropout()
-    >>> with evaluating(layer):
-    ...     print(layer.training, torch.is_grad_enabled())
-    False False
-    >>> layer.training
-    True
-    """
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(training)
 
 
 def score_rows(

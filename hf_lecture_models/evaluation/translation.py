@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from transformers import StoppingCriteria, StoppingCriteriaList
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
@@ -87,11 +88,12 @@ def translate_n_best(
     target = target_tokenizer_of(model, tokenizer)
     order = sorted(range(len(rows)), key=lambda row: (-len(rows[row]), row))
     found: list[list[Translation]] = [[] for _ in rows]
-    for first in range(0, len(order), batch_size):
-        places = order[first : first + batch_size]
-        batch = _translate_batch(model, tokenizer, target, [rows[p] for p in places], max_new_tokens, options)
-        for place, translations in zip(places, batch, strict=True):
-            found[place] = translations
+    with evaluation_mode(model):
+        for first in range(0, len(order), batch_size):
+            places = order[first : first + batch_size]
+            batch = _translate_batch(model, tokenizer, target, [rows[p] for p in places], max_new_tokens, options)
+            for place, translations in zip(places, batch, strict=True):
+                found[place] = translations
     return found
 
 

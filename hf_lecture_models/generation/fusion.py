@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import LogitsProcessor
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.evaluation.encoding import start_token_id
 
 
@@ -59,7 +60,7 @@ class NGramLogitsProcessor(LogitsProcessor):
                 f"the tokenizer has {len(tokenizer)} tokens but the vocab_size of the added model is "
                 f"{model.config.vocab_size}; train the added model with the same tokenizer"
             )
-        self.model, self.weight = model.eval(), weight
+        self.model, self.weight = model, weight
         begin = start_token_id(tokenizer)
         self.pad_token_id = begin if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         self.padding_begins = self.pad_token_id == begin
@@ -93,7 +94,8 @@ class NGramLogitsProcessor(LogitsProcessor):
         options: dict[str, Any] = {"attention_mask": real.long(), "logits_to_keep": 1, "use_cache": False}
         if self.takes_positions:
             options["position_ids"] = (real.cumsum(1) - 1).clamp(min=0)
-        return self.model(input_ids=ids, **options).logits[:, -1].float().log_softmax(-1)
+        with evaluation_mode(self.model):
+            return self.model(input_ids=ids, **options).logits[:, -1].float().log_softmax(-1)
 
     def _without_padding(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Ids, and which of them are real: all but the padding in front.

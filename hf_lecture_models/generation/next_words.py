@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.evaluation.encoding import start_token_id, unknown_tokens
 
@@ -61,7 +62,7 @@ class NextWordFinder:
         self.start = start_token_id(tokenizer)
         if tokenizer.eos_token_id is None:
             raise ValueError("the tokenizer has no eos_token, so nothing says where a text ends")
-        self.model, self.tokenizer = model.eval(), tokenizer
+        self.model, self.tokenizer = model, tokenizer
         size = len(tokenizer)
         hidden = {*tokenizer.all_special_ids, *unknown_tokens(tokenizer)}
         self.usable = torch.tensor([token not in hidden for token in range(size)])
@@ -122,7 +123,8 @@ class NextWordFinder:
     def _log_probs(self, context: list[int], beams: list[_Beam]) -> Tensor:
         """(beams, vocab): ln p of the next token of each."""
         ids = torch.tensor([[*context, *beam.ids] for beam in beams], device=self.model.device)
-        return self.model(input_ids=ids, logits_to_keep=1).logits[:, -1].float().log_softmax(-1).cpu()
+        with evaluation_mode(self.model):
+            return self.model(input_ids=ids, logits_to_keep=1).logits[:, -1].float().log_softmax(-1).cpu()
 
     def _grow(self, context: list[int], beams: list[_Beam], log_probs: Tensor, begun: str, width: int) -> list[_Beam]:
         """The most probable beams with one more token that spell, or continue, the letters typed so far."""

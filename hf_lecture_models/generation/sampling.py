@@ -19,14 +19,16 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 from transformers import GenerationConfig
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import start_token_id
-from hf_lecture_models.evaluation.scoring import ContextLimit, evaluating
+from hf_lecture_models.evaluation.scoring import ContextLimit
 
 # Tokens whose probabilities are summed first.
 _BLOCK = 128
 
 
+@torch.no_grad()
 def sample_texts(
     model: Any,
     tokenizer: Any,
@@ -68,7 +70,7 @@ def sample_texts(
         raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
     check_tokenizer(model, tokenizer)
     draw = _streams if ContextLimit.of(model).carries_state else _apart
-    with evaluating(model), tqdm(total=tokens, unit="token", unit_scale=True, disable=not progress) as bar:
+    with evaluation_mode(model), tqdm(total=tokens, unit="token", unit_scale=True, disable=not progress) as bar:
         found = draw(model, tokenizer, tokens, min(rows, tokens), longest, seed, bar)
     return tokenizer.batch_decode(found, clean_up_tokenization_spaces=False)
 

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForPreTraining
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
@@ -191,18 +192,17 @@ def measure_directions(model: Any, rows: NumberedRows) -> dict[str, Any]:
         that of both together; `predictions`, how many there are in each; `unknown`, how many of the words that are
         predicted from the left are none of the model's.
     """
-    training, sums, predictions, unknown = model.training, np.zeros(2), 0, 0
-    model.eval()
-    # Rows of like length together.
-    order = rows.lengths.argsort(kind="stable")
-    for start in range(0, len(order), _EVALUATION_ROWS):
-        batch = rows(order[start : start + _EVALUATION_ROWS])
-        outputs = model(**{name: tensor.to(model.device) for name, tensor in batch.inputs.items()})
-        count = batch.num_items // 2
-        sums += count * np.array([float(outputs.forward_loss), float(outputs.backward_loss)])
-        predictions += count
-        unknown += int((batch.inputs["labels"][:, 1:] == rows.unknown).sum())
-    model.train(training)
+    sums, predictions, unknown = np.zeros(2), 0, 0
+    with evaluation_mode(model):
+        # Rows of like length together.
+        order = rows.lengths.argsort(kind="stable")
+        for start in range(0, len(order), _EVALUATION_ROWS):
+            batch = rows(order[start : start + _EVALUATION_ROWS])
+            outputs = model(**{name: tensor.to(model.device) for name, tensor in batch.inputs.items()})
+            count = batch.num_items // 2
+            sums += count * np.array([float(outputs.forward_loss), float(outputs.backward_loss)])
+            predictions += count
+            unknown += int((batch.inputs["labels"][:, 1:] == rows.unknown).sum())
     ahead, back = (sums / predictions).tolist()
     return {
         "perplexity": _exp((ahead + back) / 2),

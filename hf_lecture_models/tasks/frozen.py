@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.tasks.factories import tell
 from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
 
@@ -98,10 +99,10 @@ def frozen_backbone(model: Any, batches: Batches, mixed_precision: str = "no") -
 def _read_all(model: Any, batches: ShuffledBatches, mixed_precision: str) -> None:
     """Put the memory of a `_Reader` in the place of the backbone, and fill it with the texts of the batches."""
     reader = _Reader(model.base_model)
-    training, device = model.training, model.device
-    model.eval()
+    device = model.device
     # Without its cache: a weight that is cast where no gradient is wanted would have none in the step that follows.
-    with torch.autocast(device.type, torch.bfloat16, enabled=mixed_precision == "bf16", cache_enabled=False):
+    autocast = torch.autocast(device.type, torch.bfloat16, enabled=mixed_precision == "bf16", cache_enabled=False)
+    with evaluation_mode(model), autocast:
         if reader.find_what_is_read(model, _inputs(next(batches.in_order(_COMPUTED_TOGETHER)), device)):
             model.base_model.forward = reader
             for batch in batches.in_order(_READ_TOGETHER):
@@ -110,7 +111,6 @@ def _read_all(model: Any, batches: ShuffledBatches, mixed_precision: str) -> Non
             tell(f"features of {len(reader.features):,} texts take {reader.num_bytes / 2**20:,.1f} MiB of memory")
         else:
             tell(f"{type(model).__name__} reads states of padding, so the backbone reads every text in every epoch")
-    model.train(training)
 
 
 def _inputs(batch: Batch, device: torch.device) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForImageClassification
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.labels import class_fields, classes_of, in_the_order_of_checkpoint, make_head
@@ -144,10 +145,8 @@ def predict(model: Any, normalize: Normalization, pixels: Tensor, batch_size: in
     Args:
         pixels: (images, channels, height, width), bytes.
     """
-    training = model.training
-    model.eval()
-    parts = [model(pixel_values=normalize(part).to(model.device)).logits for part in pixels.split(batch_size)]
-    model.train(training)
+    with evaluation_mode(model):
+        parts = [model(pixel_values=normalize(part).to(model.device)).logits for part in pixels.split(batch_size)]
     return torch.cat([part.float().cpu() for part in parts])
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForMaskedImageModeling, AutoModelForPreTraining
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tell
@@ -155,20 +156,18 @@ def measure_masked_images(model: Any, images: MaskedImages) -> dict[str, Any]:
         the most probable one. `patches` counts them; `mask_probability` and `masking_seed` say what was masked.
     """
     generator = np.random.default_rng(MASKING_SEED)
-    training = model.training
-    model.eval()
-    loss = right = patches = 0.0
-    for start in range(0, len(images), _EVALUATION_IMAGES):
-        rows = np.arange(start, min(start + _EVALUATION_IMAGES, len(images)))
-        batch = images.draw(rows, generator).to_batch(slice(None))
-        inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
-        outputs = model(**inputs)
-        loss += float(outputs.loss) * batch.num_items
-        patches += batch.num_items
-        if "labels" in inputs:
-            counted = inputs["labels"] != NOT_COUNTED
-            right += float((outputs.logits.argmax(-1) == inputs["labels"])[counted].sum())
-    model.train(training)
+    with evaluation_mode(model):
+        loss = right = patches = 0.0
+        for start in range(0, len(images), _EVALUATION_IMAGES):
+            rows = np.arange(start, min(start + _EVALUATION_IMAGES, len(images)))
+            batch = images.draw(rows, generator).to_batch(slice(None))
+            inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
+            outputs = model(**inputs)
+            loss += float(outputs.loss) * batch.num_items
+            patches += batch.num_items
+            if "labels" in inputs:
+                counted = inputs["labels"] != NOT_COUNTED
+                right += float((outputs.logits.argmax(-1) == inputs["labels"])[counted].sum())
     said = {"patches": int(patches), "mask_probability": images.probability, "masking_seed": MASKING_SEED}
     if images.target == PIXELS:
         return {"masked_distance": loss / patches, **said}

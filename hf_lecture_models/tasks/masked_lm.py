@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForMaskedLM, AutoModelForPreTraining
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
@@ -171,17 +172,15 @@ def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> di
     """
     generator = np.random.default_rng(MASKING_SEED)
     size = max(1, _MOST_LOGITS // (recipe.sequence_length * model.config.vocab_size))
-    training = model.training
-    model.eval()
-    sums = np.zeros(4)  # nats, right tokens, pairs, right pairs
-    targets = 0
-    for start in range(0, len(texts), _EVALUATION_ROWS):
-        rows = texts.draw(np.arange(start, min(start + _EVALUATION_ROWS, len(texts))), generator)
-        for first in range(0, len(rows.inputs), size):
-            batch = rows.to_batch(slice(first, first + size))
-            sums += _sums(model, batch)
-            targets += batch.num_items
-    model.train(training)
+    with evaluation_mode(model):
+        sums = np.zeros(4)  # nats, right tokens, pairs, right pairs
+        targets = 0
+        for start in range(0, len(texts), _EVALUATION_ROWS):
+            rows = texts.draw(np.arange(start, min(start + _EVALUATION_ROWS, len(texts))), generator)
+            for first in range(0, len(rows.inputs), size):
+                batch = rows.to_batch(slice(first, first + size))
+                sums += _sums(model, batch)
+                targets += batch.num_items
     nats, right, pairs, right_pairs = sums.tolist()
     if not targets:
         raise ValueError("there is no token to mask; all of them are special or unknown to the tokenizer")

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForMultipleChoice
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.tasks.choice_rows import OWN, TASKS, NamedTask, read_choices
 from hf_lecture_models.tasks.factories import templated_tokenizer
@@ -160,18 +161,16 @@ def predict(
     """
     order = sorted(range(len(examples)), key=lambda row: (len(examples[row]), longest(examples[row])))
     scores: list[torch.Tensor] = [torch.empty(0)] * len(examples)
-    training = model.training
-    model.eval()
-    while order:
-        choices = len(examples[order[0]])
-        size = max(1, batch_size // choices)
-        rows = [row for row in order[:size] if len(examples[row]) == choices]
-        order = order[len(rows) :]
-        batch = pad_choices(tokenizer, [examples[row] for row in rows])
-        logits = model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits.float().cpu()
-        for row, own in zip(rows, logits, strict=True):
-            scores[row] = own
-    model.train(training)
+    with evaluation_mode(model):
+        while order:
+            choices = len(examples[order[0]])
+            size = max(1, batch_size // choices)
+            rows = [row for row in order[:size] if len(examples[row]) == choices]
+            order = order[len(rows) :]
+            batch = pad_choices(tokenizer, [examples[row] for row in rows])
+            logits = model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits.float().cpu()
+            for row, own in zip(rows, logits, strict=True):
+                scores[row] = own
     return scores
 
 

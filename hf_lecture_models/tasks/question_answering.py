@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForQuestionAnswering
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.evaluation.answer_spans import (
@@ -329,17 +330,16 @@ def _scores(model: Any, tokenizer: Any, windows: Sequence[Window]) -> Iterator[t
     """The scores of each window's tokens as the first and the last one of the answer, in the order of the windows."""
     order = sorted(range(len(windows)), key=lambda row: len(windows[row]))
     found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(windows)
-    names, training = input_names(model), model.training
-    model.eval()
-    for first in range(0, len(order), _EVALUATION_BATCH):
-        rows = order[first : first + _EVALUATION_BATCH]
-        batch = batch_windows([windows[row].inputs for row in rows], names, tokenizer)
-        outputs = model(**{name: ids.to(model.device) for name, ids in batch.items()})
-        both = torch.stack([outputs.start_logits, outputs.end_logits]).float().cpu().numpy()
-        for place, row in enumerate(rows):
-            start, end = both[:, place, : len(windows[row])]
-            found[row] = start, end
-    model.train(training)
+    names = input_names(model)
+    with evaluation_mode(model):
+        for first in range(0, len(order), _EVALUATION_BATCH):
+            rows = order[first : first + _EVALUATION_BATCH]
+            batch = batch_windows([windows[row].inputs for row in rows], names, tokenizer)
+            outputs = model(**{name: ids.to(model.device) for name, ids in batch.items()})
+            both = torch.stack([outputs.start_logits, outputs.end_logits]).float().cpu().numpy()
+            for place, row in enumerate(rows):
+                start, end = both[:, place, : len(windows[row])]
+                found[row] = start, end
     return iter(found)
 
 

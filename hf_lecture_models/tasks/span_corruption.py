@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForSeq2SeqLM
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.evaluation.translation import longest_side, start_of
@@ -171,22 +172,20 @@ def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: Spa
         in the target; `span_accuracy`, the share of them whose token is the most probable one. `targets` counts them;
         `sequence_length`, `noise_density`, `mean_span_length` and `noise_seed` say what was left out.
     """
-    training = model.training
-    model.eval()
-    special = np.concatenate((texts.sentinels, texts.before, texts.after, [NOT_COUNTED]))
-    width = texts.noise.lengths(int(texts.lengths.max()))[1] + len(texts.before) + len(texts.after)
-    size = max(1, min(64, _MOST_LOGITS // (width * model.config.vocab_size)))
-    sums = np.zeros(3)  # nats, right tokens, tokens
-    for start in range(0, len(texts), size):
-        rows = range(start, min(start + size, len(texts)))
-        pairs = [texts.draw(row, np.random.default_rng((NOISE_SEED, row + 1))) for row in rows]
-        batch = collate_pairs(pairs, len(pairs), start_of(model), tokenizer.pad_token_id)
-        inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
-        counted = torch.from_numpy(~np.isin(batch.inputs["labels"].numpy(), special)).to(model.device)
-        logits, labels = model(**inputs, use_cache=False).logits[counted].float(), inputs["labels"][counted]
-        surprisal = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
-        sums += [float(surprisal), int((logits.argmax(1) == labels).sum()), len(labels)]
-    model.train(training)
+    with evaluation_mode(model):
+        special = np.concatenate((texts.sentinels, texts.before, texts.after, [NOT_COUNTED]))
+        width = texts.noise.lengths(int(texts.lengths.max()))[1] + len(texts.before) + len(texts.after)
+        size = max(1, min(64, _MOST_LOGITS // (width * model.config.vocab_size)))
+        sums = np.zeros(3)  # nats, right tokens, tokens
+        for start in range(0, len(texts), size):
+            rows = range(start, min(start + size, len(texts)))
+            pairs = [texts.draw(row, np.random.default_rng((NOISE_SEED, row + 1))) for row in rows]
+            batch = collate_pairs(pairs, len(pairs), start_of(model), tokenizer.pad_token_id)
+            inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
+            counted = torch.from_numpy(~np.isin(batch.inputs["labels"].numpy(), special)).to(model.device)
+            logits, labels = model(**inputs, use_cache=False).logits[counted].float(), inputs["labels"][counted]
+            surprisal = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+            sums += [float(surprisal), int((logits.argmax(1) == labels).sum()), len(labels)]
     nats, right, tokens = sums.tolist()
     return {
         "span_perplexity": _exp(nats / tokens),

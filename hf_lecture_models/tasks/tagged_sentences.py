@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.trainer.batches import Batch
@@ -146,17 +147,15 @@ def predict_tags(
     """
     order = sorted(range(len(sentences)), key=lambda row: len(sentences[row].inputs["input_ids"]))
     found: list[list[int]] = [[] for _ in sentences]
-    training = model.training
-    model.eval()
-    for start in range(0, len(order), batch_size):
-        rows = order[start : start + batch_size]
-        batch = tokenizer.pad([sentences[row].inputs for row in rows], return_tensors="pt").to(model.device)
-        tags = model(**batch).logits.argmax(-1).tolist()
-        for row, own in zip(rows, tags, strict=True):
-            skipped = _padding_in_front(tokenizer, sentences[row].inputs, len(own))
-            firsts = sentences[row].first_tokens
-            found[row] = [UNREAD if place == UNREAD else own[skipped + place] for place in firsts]
-    model.train(training)
+    with evaluation_mode(model):
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            batch = tokenizer.pad([sentences[row].inputs for row in rows], return_tensors="pt").to(model.device)
+            tags = model(**batch).logits.argmax(-1).tolist()
+            for row, own in zip(rows, tags, strict=True):
+                skipped = _padding_in_front(tokenizer, sentences[row].inputs, len(own))
+                firsts = sentences[row].first_tokens
+                found[row] = [UNREAD if place == UNREAD else own[skipped + place] for place in firsts]
     return found
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
@@ -210,13 +211,11 @@ def predict(
     """
     order = sorted(range(len(examples)), key=lambda row: len(examples[row]["input_ids"]))
     logits = torch.empty(len(examples), model.config.num_labels)
-    training = model.training
-    model.eval()
-    for start in range(0, len(order), batch_size):
-        rows = order[start : start + batch_size]
-        batch = tokenizer.pad([examples[row] for row in rows], return_tensors="pt").to(model.device)
-        logits[rows] = model(**batch).logits.float().cpu()
-    model.train(training)
+    with evaluation_mode(model):
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            batch = tokenizer.pad([examples[row] for row in rows], return_tensors="pt").to(model.device)
+            logits[rows] = model(**batch).logits.float().cpu()
     return logits
 
 

@@ -235,9 +235,8 @@ class Translation(Task[TranslationRecipe]):
         return keep_average(model, result, recipe.average_checkpoints, evaluation)
 
     def _translations(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> list[str]:
-        training = model.training
         found = translate(
-            model.eval(),
+            model,
             processor,
             data.columns["source"],
             batch_size=_EVALUATION_BATCH,
@@ -246,7 +245,6 @@ class Translation(Task[TranslationRecipe]):
             num_beams=recipe.num_beams,
             length_penalty=recipe.length_penalty,
         )
-        model.train(training)
         return [translation.text for translation in found]
 
     def _most_new_tokens(self, model: Any, processor: Any, recipe: Any) -> int | None:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForPreTraining
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.models.word2vec import Word2VecForPreTraining
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
@@ -165,12 +166,11 @@ class WordVectors(Task[WordVectorsRecipe]):
             for start in range(0, len(ids), _EVALUATION_WORDS)
         ]
         rows = sorted((row[row >= 0] for row in rows), key=len)
-        training, nats, pairs = model.training, 0.0, 0
-        model.eval()
-        for start in range(0, len(rows), _EVALUATION_ROWS):
-            loss, count = _summed_loss(model, rows[start : start + _EVALUATION_ROWS])
-            nats, pairs = nats + loss, pairs + count
-        model.train(training)
+        nats, pairs = 0.0, 0
+        with evaluation_mode(model):
+            for start in range(0, len(rows), _EVALUATION_ROWS):
+                loss, count = _summed_loss(model, rows[start : start + _EVALUATION_ROWS])
+                nats, pairs = nats + loss, pairs + count
         if not pairs:
             raise ValueError("no text has two words of the vocabulary; check the files and columns")
         return {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.trainer.checkpoint import complete_checkpoints, read_model
@@ -60,7 +61,8 @@ def keep_average(
         The result of the run, with the new best metric, if it is one.
     """
     paths = average_checkpoints(result.folder / "checkpoints", number, model)
-    measured = {} if evaluation is None else evaluation.measure(model.eval())
+    with evaluation_mode(model):
+        measured = {} if evaluation is None else evaluation.measure(model)
     value = None if evaluation is None else measured[result.metric_name]
     is_best = evaluation is None or evaluation.improves(measured[result.metric_name], result.best_metric)
     if is_best:
