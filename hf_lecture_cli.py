@@ -35,11 +35,25 @@ app.add_typer(
 
 def main() -> None:
     """Entry point of the console script."""
+    _open_closed_streams()
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell's background jobs ignore Ctrl-C
             signal.signal(number, _exit_at_once)
     warnings.formatwarning = lambda message, *_, **__: f"hf-lecture: {message}\n"
     app(prog_name="hf-lecture")
+
+
+def _open_closed_streams() -> None:
+    """Let a standard stream that is closed (`<&-`, `>&-`) be /dev/null.
+
+    Python has None in its place, which nobody expects, and the next file that is opened would get its number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115  (it stays open until the end)
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
 
 
 def _exit_at_once(number: int, _: Any) -> None:
