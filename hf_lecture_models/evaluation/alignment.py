@@ -93,7 +93,7 @@ def _align(model: Any, tokenizer: Any, target_tokenizer: Any, one: Translation) 
             f"{type(model).__name__} gives no attention weights from target to source, so there is no alignment; "
             "choose a model whose decoder attends to the source"
         )
-    source_words, columns = words_of(tokenizer, one.source_ids)
+    source_words, columns = words_of(getattr(tokenizer, "source", tokenizer), one.source_ids)
     target_words, rows = words_of(target_tokenizer, one.ids)
     gather, mean = _membership(columns), _membership(rows)
     mean = mean / mean.sum(0)

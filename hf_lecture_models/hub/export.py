@@ -19,6 +19,7 @@ from hf_lecture_models.io.auto_classes import auto_classes, model_classes
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.weights import weight_file_patterns
+from hf_lecture_models.tokenization.pairs import TokenizerPair
 
 # What an earlier export to the same folder may have left and this one may not need.
 _REPLACED = (*weight_file_patterns(), "*.py")
@@ -48,8 +49,9 @@ def export(
         OSError: the folder cannot be written.
     """
     classes = _classes_with_code(model)
-    # A tokenizer written in Python is code, too, and an image processor; `tokenizer.json` alone reproduces all others.
-    is_code = isinstance(processing_class, PythonBackend | ImageProcessingMixin)
+    # A tokenizer written in Python is code, too, a pair of tokenizers and an image processor; `tokenizer.json` alone
+    # reproduces all others.
+    is_code = isinstance(processing_class, PythonBackend | ImageProcessingMixin | TokenizerPair)
     processor = type(processing_class) if is_code and not _is_transformers_own(type(processing_class)) else None
     pipelines = own_pipelines([auto for auto, cls in classes.items() if cls is type(model)])
     code = flatten([*classes.values(), *filter(None, [processor]), *(cls for cls, _ in pipelines.values())])

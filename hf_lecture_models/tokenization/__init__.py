@@ -7,6 +7,7 @@ from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.corpus import EncodedCorpus, encode_corpus, read_texts
 from hf_lecture_models.tokenization.elmo import ElmoTokenizer
+from hf_lecture_models.tokenization.pairs import TokenizerPair
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.templates import TEMPLATES, Template, require_template
 from hf_lecture_models.tokenization.unigram import Segmentation, UnigramTokenizer
@@ -22,6 +23,7 @@ __all__ = [
     "EncodedCorpus",
     "Segmentation",
     "Template",
+    "TokenizerPair",
     "UnigramTokenizer",
     "UnknownWordError",
     "WordPieceTokenizer",
@@ -38,7 +40,7 @@ def register_tokenizers() -> None:
     There `AutoTokenizer` looks up the `tokenizer_class` of a tokenizer_config.json that is none of its own, and so do
     other programs. (`AutoTokenizer.register` would tie a class to one model type, but a tokenizer serves many.)
     """
-    for cls in TOKENIZERS.values():
+    for cls in (*TOKENIZERS.values(), TokenizerPair):
         expose(cls)
 
 

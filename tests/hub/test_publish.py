@@ -292,6 +292,8 @@ def test_both_vocabularies_of_a_translator_arrive(hub: StandInHub, tmp_path: Pat
     assert translate(model, tokenizers, SOURCES) == translate(translator, pair, SOURCES)
     joint = make_translator("ours")
     assert "target_tokenizer/tokenizer.json" in publish(*joint, REPO).deleted
+    pair.push_to_hub("someone/pair")  # transformers' own way, of the tokenizers alone
+    assert {"tokenizer.json", "target_tokenizer/tokenizer.json"} <= set(hub.commits("someone/pair")[-1].files)
 
 
 TRANSLATE = """

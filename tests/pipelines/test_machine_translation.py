@@ -138,7 +138,8 @@ import json, sys
 sys.modules["hf_lecture_models"] = None
 from transformers import pipeline
 translator = pipeline("machine-translation", model=sys.argv[1], trust_remote_code=True)
-print(json.dumps(translator(json.loads(sys.argv[2]), num_beams=2, alignment=True)))
+found = translator(json.loads(sys.argv[2]), num_beams=2, alignment=True)
+print(json.dumps([type(translator.tokenizer).__name__, found]))
 """
 
 
@@ -155,8 +156,18 @@ def test_it_travels_with_the_model(joint: bool, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     ours = pipeline(NAME, model=str(folder))(SOURCES, num_beams=2, alignment=True)
-    theirs = json.loads(done.stdout)
+    kind, theirs = json.loads(done.stdout)
+    assert (kind == "TokenizerPair") == (not joint)
     assert [one["translation_text"] for one in theirs] == [one["translation_text"] for one in ours]
+
+
+def test_a_model_in_memory_with_two_vocabularies() -> None:
+    model, pair = make_translator("ours", joint_vocabulary=False)
+    (expected,) = translate(model, pair, SOURCES[:1])
+    assert pipeline(NAME, model=model, tokenizer=pair)(SOURCES[0])["translation_text"] == expected.text
+    message = "the model has two vocabularies and comes from no folder.* as tokenizer=TokenizerPair"
+    with pytest.raises(ValueError, match=message):
+        pipeline(NAME, model=model, tokenizer=pair.source)
 
 
 def test_the_auto_classes_give_the_same(folder: Path) -> None:
