@@ -397,6 +397,32 @@ class ModelTests:
 
     @pytest.mark.once_per_model
     @torch.no_grad()
+    def test_hidden_states_on_request(self) -> None:
+        """Asked for by the call or the configuration, and only then: a tuple that ends as `last_hidden_state` does."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        key = "decoder_hidden_states" if model.config.is_encoder_decoder else "hidden_states"
+        outputs = model(**inputs, output_hidden_states=True)
+        assert isinstance(outputs.get(key), tuple)
+        if "last_hidden_state" in outputs:
+            assert outputs[key][-1].shape == outputs.last_hidden_state.shape
+        assert all(state.shape[:2] == outputs[key][-1].shape[:2] for state in outputs[key])
+        assert model(**inputs).get(key) is None
+        model.config.output_hidden_states = True
+        assert len(model(**inputs)[key]) == len(outputs[key])
+
+    @pytest.mark.once_per_model
+    @torch.no_grad()
+    def test_use_cache_changes_no_output(self) -> None:
+        """Other programs pass it to any model, as trl's RewardTrainer does, also where there is no cache."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        expected = self.outputs(model, inputs)
+        for use_cache in (False, True):
+            found = model(**inputs, use_cache=use_cache)
+            self.assert_equal(found, expected, f"use_cache={use_cache}", EXACT)
+            assert use_cache or found.get("past_key_values") is None
+
+    @pytest.mark.once_per_model
+    @torch.no_grad()
     def test_same_input_twice_gives_same_output(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         first = self.outputs(model, inputs)

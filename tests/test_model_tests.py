@@ -66,6 +66,16 @@ class Deaf(StandInForCausalLM):
         return super().forward(torch.zeros_like(input_ids), **kwargs)
 
 
+class ShowsNoStates(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        return super().forward(input_ids, **kwargs | {"output_hidden_states": False})
+
+
+class CachesAnyway(StandInForCausalLM):
+    def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
+        return super().forward(input_ids, **kwargs | {"use_cache": True})
+
+
 class DropsOutByANumber(StandInForCausalLM):
     def forward(self, input_ids: Tensor, **kwargs: Any) -> StandInOutput:
         output = super().forward(input_ids, **kwargs)
@@ -313,6 +323,9 @@ BROKEN: list[tuple[type[StandInForCausalLM], str, tuple[Any, ...]]] = [
     (RecomputesSomethingElse, "test_gradient_checkpointing", ()),
     (ClaimsCheckpointing, "test_gradient_checkpointing", ()),
     (ReturnsNoTuple, "test_outputs_as_a_tuple", ()),
+    (ShowsNoStates, "test_hidden_states_on_request", ()),
+    (CachesAnyway, "test_use_cache_changes_no_output", ()),
+    (ForgetsPadding, "test_generate_behind_equal_padding", ({},)),
     (OverflowsInBf16, "test_bf16_autocast", ()),
     (ReadsAnyIds, "test_ids_that_are_none_are_refused", ()),
     (ForgetsPadding, "test_ids_and_masks_of_a_wrong_shape_are_refused", ()),

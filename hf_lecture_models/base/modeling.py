@@ -32,8 +32,8 @@ from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patt
 from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS
 from hf_lecture_models.layers.growing_cache import let_grow
 
-# Programs pass these to any model, also to one that has no attention weights to show; `generate()`, its own tokenizer.
-_PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer"})
+# Programs pass these to any model, also to one without a cache or attention weights; `generate()`, its own tokenizer.
+_PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache"})
 
 
 def model_forward(
@@ -108,6 +108,14 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         """The name of what computes attention in a call: "eager" where the weights are to be shown."""
         shown = self.config.output_attentions if output_attentions is None else output_attentions
         return "eager" if shown else self.config._attn_implementation
+
+    def shown_states(self, output_hidden_states: bool | None, *states: torch.Tensor) -> tuple[torch.Tensor, ...] | None:
+        """`states` where the call, or else the configuration, asks for `hidden_states`; None where not.
+
+        For a model without modules whose outputs are the states, which `_can_record_outputs` would name.
+        """
+        asked = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        return states if asked else None
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:

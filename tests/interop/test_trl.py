@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from itertools import pairwise
@@ -14,7 +15,17 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tests.interop.small_models import TEXTS, save_small_model
+from hf_lecture_models import (
+    BagOfWordsConfig,
+    BagOfWordsForSequenceClassification,
+    LectureBertConfig,
+    LectureBertForSequenceClassification,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
+    RecurrentConfig,
+    RecurrentForSequenceClassification,
+)
+from tests.interop.small_models import TEXTS, save_small_model, small_tokenizer
 
 trl = pytest.importorskip("trl")
 datasets = pytest.importorskip("datasets")
@@ -50,6 +61,14 @@ def rows(kind: str) -> list[dict[str, Any]]:
     roles = ("user", "assistant")
     turns = ([{"role": role, "content": part} for role, part in zip(roles, parts, strict=True)] for parts in split)
     return [{"messages": messages} for messages in turns]
+
+
+REWARDS: dict[str, tuple[type, type, dict[str, Any]]] = {
+    "bag_of_words": (BagOfWordsForSequenceClassification, BagOfWordsConfig, {"hidden_sizes": [8]}),
+    "padded_mlp": (PaddedMlpForSequenceClassification, PaddedMlpConfig, {"max_position_embeddings": 9}),
+    "bert": (LectureBertForSequenceClassification, LectureBertConfig, {"hidden_size": 12, "num_hidden_layers": 1}),
+    "recurrent": (RecurrentForSequenceClassification, RecurrentConfig, {"hidden_size": 8}),
+}
 
 
 def losses(trainer: Any) -> list[float]:
@@ -126,6 +145,22 @@ def test_packed_texts_are_refused_where_a_state_would_run_on(how: str, tmp_path:
     )
     with pytest.raises(TypeError, match="takes no argument .*position_ids"):
         trainer.train()
+
+
+@pytest.mark.parametrize("kind", REWARDS)
+def test_rewards(kind: str, tmp_path: Path) -> None:
+    """RewardTrainer passes `use_cache=False` to any classifier of one label."""
+    tokenizer, (model_class, config_class, fields) = small_tokenizer(), REWARDS[kind]
+    fields = fields | {"vocab_size": len(tokenizer), "num_labels": 1, "pad_token_id": tokenizer.pad_token_id}
+    pairs = [{name: pair[name] for name in ("chosen", "rejected")} for pair in PAIRS]
+    trainer = trl.RewardTrainer(
+        model_class(config_class(**fields)),
+        args=trl.RewardConfig(output_dir=str(tmp_path), **OPTIONS | {"max_steps": 2, "gradient_checkpointing": False}),
+        train_dataset=datasets.Dataset.from_list(pairs),
+        processing_class=tokenizer,
+    )
+    trainer.train()
+    assert all(math.isfinite(loss) for loss in losses(trainer))
 
 
 @pytest.mark.parametrize("given", ["path", "object"])

@@ -110,7 +110,8 @@ class StandInForCausalLM(LecturePreTrainedModel, GenerationMixin):
             targets = targets.masked_fill(real.cumsum(dim=1) == 0, -100)
             loss = cross_entropy(logits, targets, kwargs.get("num_items_in_batch"))
         seen = input_ids.shape[1] + (0 if past_key_values is None else past_key_values.get_seq_length())
-        return StandInOutput(loss, logits[:, kept], StandInCache(state, seen) if use_cache else None)
+        shown = self.shown_states(kwargs.get("output_hidden_states"), embedded, torch.stack(states, dim=1))
+        return StandInOutput(loss, logits[:, kept], StandInCache(state, seen) if use_cache else None, shown)
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:

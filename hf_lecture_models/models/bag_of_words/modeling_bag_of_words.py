@@ -91,7 +91,8 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
     either way.
 
     It returns `pooler_output` (batch, last hidden size or num_labels), the text's vector, and `last_hidden_state`
-    (batch, seq, first hidden size or num_labels), what each token adds to h_1 or f(X), 0 for those left out.
+    (batch, seq, first hidden size or num_labels), what each token adds to h_1 or f(X), 0 for those left out. On request
+    `hidden_states` holds this alone: the hidden layers read the whole text.
 
     >>> model = BagOfWordsModel(BagOfWordsConfig(vocab_size=9, hidden_sizes=[4], bos_token_id=8))
     >>> outputs = model(torch.tensor([[8, 3, 1]]))
@@ -114,7 +115,8 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
         ids = token_ids(input_ids, allow_empty=True)
         words = look_up(self.embed_tokens, ids).where(self.is_word(ids, attention_mask).unsqueeze(-1), 0.0)
         h = self.bias + words.sum(dim=1)
-        return BaseModelOutputWithPooling(last_hidden_state=words, pooler_output=self.hidden_layers(h))
+        states = self.shown_states(kwargs.get("output_hidden_states"), words)
+        return BaseModelOutputWithPooling(words, self.hidden_layers(h), states)
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:

@@ -111,15 +111,13 @@ class FeedForwardModel(FeedForwardPreTrainedModel):
             hidden = torch.cat((hidden, x.to(hidden.dtype)), -1)
         if mask is not None:
             hidden = hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
-        if output_hidden_states is None:
-            output_hidden_states = self.config.output_hidden_states
         seen_tokens = 0 if past_key_values is None else past_key_values.seen_tokens
         return BaseModelOutputWithPast(
             last_hidden_state=hidden,
             past_key_values=RecurrentCache.from_states([(after,)], seen_tokens + vectors.shape[1])
             if use_cache
             else None,
-            hidden_states=(vectors, hidden) if output_hidden_states else None,
+            hidden_states=self.shown_states(output_hidden_states, vectors, hidden),
         )
 
     def _words_before(self, cache: RecurrentCache | None, vectors: Tensor) -> Tensor:

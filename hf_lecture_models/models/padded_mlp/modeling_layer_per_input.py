@@ -66,7 +66,8 @@ class LayerPerInputModel(LayerPerInputPreTrainedModel):
     either way. More than `max_position_embeddings` words in a row are an error.
 
     It returns `pooler_output` (batch, hidden_size), each row's h_L, and `last_hidden_state` (batch, seq, hidden_size),
-    h_l where the l-th word stands, 0 where no word is.
+    h_l where the l-th word stands, 0 where no word is. On request `hidden_states` are the inputs u_l where
+    their words stand, (batch, seq, n), and `last_hidden_state`.
 
     >>> model = LayerPerInputModel(LayerPerInputConfig(vocab_size=9, max_position_embeddings=5, hidden_size=4))
     >>> outputs = model(torch.tensor([[3, 1]]))
@@ -95,8 +96,10 @@ class LayerPerInputModel(LayerPerInputPreTrainedModel):
             states.append(h)
         # h_l back to where the l-th word stands.
         places = words.cumsum(1).where(words, 0).unsqueeze(-1).expand(-1, -1, h.shape[-1])
-        at_words = torch.stack(states, 1).gather(1, places)
-        return BaseModelOutputWithPooling(last_hidden_state=at_words.where(words.unsqueeze(-1), 0.0), pooler_output=h)
+        at_words = torch.stack(states, 1).gather(1, places).where(words.unsqueeze(-1), 0.0)
+        return BaseModelOutputWithPooling(
+            at_words, h, self.shown_states(kwargs.get("output_hidden_states"), u, at_words)
+        )
 
     def _layers_for(self, seq: int) -> nn.ModuleList:
         """The layers that rows of `seq` tokens may need.

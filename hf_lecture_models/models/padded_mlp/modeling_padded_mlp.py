@@ -97,7 +97,8 @@ class PaddedMlpModel(PaddedMlpPreTrainedModel):
     left out either way. More than `max_position_embeddings` words in a row are an error.
 
     It returns `pooler_output` (batch, last hidden size), the text's vector, and `last_hidden_state` (batch, seq, n),
-    the inputs u_l where their words stand, 0 elsewhere.
+    the inputs u_l where their words stand, 0 elsewhere. On request `hidden_states` holds these alone: the layers read
+    the whole text.
 
     >>> model = PaddedMlpModel(PaddedMlpConfig(vocab_size=9, max_position_embeddings=5, hidden_sizes=[4]))
     >>> outputs = model(torch.tensor([[3, 1]]))
@@ -122,7 +123,9 @@ class PaddedMlpModel(PaddedMlpPreTrainedModel):
         """Fill up with zeros, and read all at once."""
         u, words = self.word_inputs(input_ids, attention_mask)
         padded = zero_pad(u, words, self.config.max_position_embeddings).flatten(1)  # (batch, M n)
-        return BaseModelOutputWithPooling(last_hidden_state=u, pooler_output=self.layers(padded))
+        return BaseModelOutputWithPooling(
+            u, self.layers(padded), self.shown_states(kwargs.get("output_hidden_states"), u)
+        )
 
 
 class PaddedMlpForSequenceClassification(SequenceClassificationHead, PaddedMlpPreTrainedModel):

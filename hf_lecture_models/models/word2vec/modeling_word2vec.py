@@ -84,7 +84,7 @@ class Word2VecModel(Word2VecPreTrainedModel):
     """The vector of each word, whatever stands around it.
 
     `forward` reads ids (batch, seq) and returns `last_hidden_state` (batch, seq, hidden), zeros where `attention_mask`
-    (batch, seq) is 0.
+    (batch, seq) is 0; on request `hidden_states`, which holds this alone.
 
     >>> model = Word2VecModel(Word2VecConfig(vocab_size=9, hidden_size=4))
     >>> vectors = model(torch.tensor([[3, 1, 3]])).last_hidden_state
@@ -102,7 +102,8 @@ class Word2VecModel(Word2VecPreTrainedModel):
         """Look the words up."""
         ids = token_ids(input_ids)
         real = real_token_mask(ids, attention_mask, None)
-        return BaseModelOutput(look_up(self.embed_tokens, ids).where(real.unsqueeze(-1), 0.0))
+        vectors = look_up(self.embed_tokens, ids).where(real.unsqueeze(-1), 0.0)
+        return BaseModelOutput(vectors, self.shown_states(kwargs.get("output_hidden_states"), vectors))
 
     @classmethod
     def from_word2vec_format(
@@ -181,7 +182,7 @@ class Word2VecForPreTraining(ModelHead, Word2VecPreTrainedModel):
             input_ids: (batch, seq), a text in each row.
             attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), the words to predict: `input_ids` as a rule; -100 is not counted.
-            kwargs: `output_hidden_states`.
+            kwargs: `output_hidden_states`, for the `hidden_states` of the base model.
 
         Raises:
             ValueError: ids or labels of another shape or type, or that are no words of the vocabulary.

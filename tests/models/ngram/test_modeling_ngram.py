@@ -66,6 +66,10 @@ class NGramTests(CausalLMTests):
     def test_compiles_in_one_piece(self):
         super().test_compiles_in_one_piece()
 
+    @pytest.mark.xfail(strict=True, reason="tables of n-grams have no states")
+    def test_hidden_states_on_request(self):
+        super().test_hidden_states_on_request()
+
     def test_generate_with_guidance(self, negative=False, use_cache=True):
         with pytest.raises(ValueError, match="no guidance_scale: .* of probability 0"):
             self.generate(self.build(), self.prompts(), guidance_scale=1.5)
