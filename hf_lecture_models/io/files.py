@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import filelock
 from safetensors import SafetensorError
 
 try:
@@ -24,7 +23,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-RUN_LOCK = "run.lock"
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _RANDOM_NAME = "[!.]" * 8  # of tempfile
 
@@ -237,35 +235,6 @@ def check_writable(folder: str | os.PathLike[str] | None, file: str | os.PathLik
             if error.filename is None:
                 raise  # it names the target
             raise type(error)(f"cannot write {target}: {error.strerror}") from None
-
-
-@contextmanager
-def run_lock(folder: Path) -> Iterator[None]:
-    """Make a folder and hold it for this run alone; the system frees it when the process dies.
-
-    Raises:
-        NotADirectoryError: a file stands in its place.
-        IsADirectoryError: a folder stands in the place of its lock.
-        BlockingIOError: another run works in it.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"cannot write into {folder}: it is a file; name a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / RUN_LOCK
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot lock {folder}: {path} is a folder; remove it")
-    lock = filelock.FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
-        raise BlockingIOError(f"{folder} is in use by another run; wait for it, or name another folder") from None
-    try:
-        yield
-    finally:
-        # Before the release: whoever comes after it makes a file of its own.
-        with suppress(OSError):
-            path.unlink()
-        lock.release()
 
 
 def _move_entries(stage: Path, target: Path, replaces: tuple[str, ...]) -> None:

@@ -26,7 +26,8 @@ import yaml
 from accelerate.utils import broadcast_object_list, gather_object, set_seed
 from torch import nn
 
-from hf_lecture_models.io.files import run_lock, staged_file, staged_folder
+from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.io.locks import run_lock
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 from hf_lecture_models.trainer.fingerprint import refuse_other_data

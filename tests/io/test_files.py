@@ -17,7 +17,8 @@ import pytest
 from safetensors import SafetensorError
 
 from hf_lecture_models.io import files
-from hf_lecture_models.io.files import check_writable, run_lock, staged_file, staged_folder
+from hf_lecture_models.io.files import check_writable, staged_file, staged_folder
+from hf_lecture_models.io.locks import run_lock
 
 NO_SPACE = "No space left on device"
 

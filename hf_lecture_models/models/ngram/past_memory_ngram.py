@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from hf_lecture_models.io.files import RUN_LOCK, run_lock, staged_file
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.locks import RUN_LOCK, run_lock
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_engines_ngram import ENGINES, count_windows, import_engine, read_counted
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM

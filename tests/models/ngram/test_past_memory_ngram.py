@@ -15,7 +15,7 @@ import pytest
 from tokenizers.normalizers import Lowercase
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.io.files import run_lock
+from hf_lecture_models.io.locks import run_lock
 from hf_lecture_models.models.ngram import counting_engines_ngram, past_memory_ngram
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
