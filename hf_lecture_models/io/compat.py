@@ -54,6 +54,7 @@ from transformers.core_model_loading import (
 from transformers.integrations.accelerate import get_device
 from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, load_state_dict
+from transformers.models.auto.tokenization_auto import get_tokenizer_config, tokenizer_class_from_name
 from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
@@ -98,6 +99,7 @@ __all__ = [
     "create_bidirectional_mask",
     "create_causal_mask",
     "get_device",
+    "get_tokenizer_config",
     "init",
     "load_state_dict",
     "merge_with_config_defaults",
@@ -105,4 +107,5 @@ __all__ = [
     "rename_source_key",
     "slice_logits_to_keep",
     "strict",
+    "tokenizer_class_from_name",
 ]

@@ -13,10 +13,10 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer, TokenizersBackend
-from transformers.models.auto.tokenization_auto import get_tokenizer_config, tokenizer_class_from_name
-from transformers.utils.hub import PushToHubMixin
+from transformers import AutoTokenizer
+from transformers.utils import PushToHubMixin
 
+from hf_lecture_models.io.compat import TokenizersBackend, get_tokenizer_config, tokenizer_class_from_name
 from hf_lecture_models.io.files import staged_folder
 
 TARGET_FOLDER = "target_tokenizer"
