@@ -11,12 +11,14 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from hf_lecture_models.io.literal_paths import literal_pattern, spark_pattern
 
 ENGINES = ("duckdb", "spark")
 BATCH_ROWS = 1 << 18
@@ -52,11 +54,35 @@ def count_windows(engine: str, windows: Path, counted: Path, scratch: Path, memo
         scratch: an empty folder for what the engine cannot hold in memory.
         memory: bytes that the engine may use.
         bar: a progress bar of per cent, for DuckDB; Spark has its own.
+
+    Raises:
+        ValueError: Spark cannot use the name of the scratch folder.
     """
     with _connect(engine, scratch, memory) as connection:
-        table = connection.read_parquet(str(windows / "*.parquet"))
-        with _watched(connection, bar) if engine == "duckdb" else nullcontext():
-            connection.to_parquet(_counted(table), counted / "all.parquet")
+        expression = _counted(_read(engine, connection, windows))
+        if engine == "spark":
+            connection.to_parquet(expression, counted / "all.parquet")
+            return
+        with _watched(connection, bar):
+            # Not by to_parquet of ibis, which quotes the path as Python does.
+            path = str(counted.absolute() / "all.parquet").replace("'", "''")
+            connection.raw_sql(f"COPY ({connection.compile(expression)}) TO '{path}' (FORMAT parquet)")
+
+
+def _read(engine: str, connection: Any, folder: Path) -> Any:
+    """The table of a folder of Parquet files, whatever its path looks like: the columns that are in them, no others."""
+    from pyarrow.parquet import read_schema
+
+    files = sorted(folder.glob("*.parquet"))
+    if engine == "spark":
+        table = connection.read_parquet(spark_pattern(folder))
+    else:
+        # Else a folder `order=3` on the way is read as a column `order`.
+        table = connection.read_parquet([literal_pattern(path) for path in files], hive_partitioning=False)
+    names = read_schema(files[0]).names
+    if list(table.columns) != names:
+        raise ValueError(f"{engine} reads the columns {', '.join(table.columns)} of {folder}, not {', '.join(names)}")
+    return table
 
 
 @contextmanager
@@ -100,6 +126,8 @@ def _connect(engine: str, scratch: Path, memory: int) -> Iterator[Any]:
         return
     from pyspark.sql import SparkSession
 
+    if "," in str(scratch.absolute()):
+        raise ValueError(f"Spark takes the comma in {scratch} for the end of a path; name a folder without one")
     running = SparkSession.getActiveSession()
     options: dict[str, Any] = {"spark.driver.memory": f"{memory // 2**20}m", "spark.local.dir": str(scratch)}
     session = running or SparkSession.builder.config(map=options).getOrCreate()

@@ -13,6 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import past_memory_ngram
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from tests.odd_names import NEIGHBOURS, ODD_NAMES
 from training import fit_ngram
 from training.fit_ngram import main
 
@@ -105,6 +106,22 @@ def test_past_memory_the_model_is_the_same(tmp_path, capsys, monkeypatch):
     assert others == [one, one]
     assert "20 texts, 80 tokens" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "texts.txt", "three", "two"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_past_memory_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, monkeypatch, name):
+    """`--output_dir runs/order=3/ng` once counted "3" as a word of each n-gram, `a*` the folders beside it."""
+    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)
+    texts = ["--train_texts", "[a b c, a b, c a b]", "--validation_texts", "[a b]"]
+    for each in NEIGHBOURS:  # of a run that was killed
+        (tmp_path / f"{each}.work" / each / "windows").mkdir(parents=True)
+        (tmp_path / f"{each}.work" / each / "windows" / "windows.parquet").write_bytes(b"of another run")
+    main([str(RECIPE), *texts, "--output_dir", str(tmp_path / "memory")])
+    options = ["--output_dir", json.dumps(str(tmp_path / name / name)), "--engine", "duckdb"]
+    main([str(RECIPE), *texts, *options, "--work_dir", json.dumps(str(tmp_path / f"{name}.work" / name))])
+    weights = [(folder / "model.safetensors").read_bytes() for folder in (tmp_path / "memory", tmp_path / name / name)]
+    assert weights[0] == weights[1]
+    assert (tmp_path / name / name / "README.md").is_file()
 
 
 @pytest.mark.parametrize(
