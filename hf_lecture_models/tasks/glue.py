@@ -52,6 +52,7 @@ class NamedTask:
         classes: the names of its classes, by what its files call them; none: labels are numbers from 0 to 5.
         measures: the official ones first; by the first, the best weights are chosen. F1 is that of the class 1.
         header: the columns of its files that lack the line of their names.
+        malformed_header: the first line of its files that are known to have rows of other widths, which are left out.
         file: what GLUE calls the file of predictions, without `.tsv`.
         writes_names: whether that holds names of classes, in place of numbers.
         hub: where its data are on the Hub.
@@ -61,6 +62,7 @@ class NamedTask:
     classes: Mapping[str, str] = field(default_factory=dict)
     measures: tuple[str, ...] = ("accuracy",)
     header: tuple[str, ...] = ()
+    malformed_header: tuple[str, ...] = ()
     file: str = "predictions"
     writes_names: bool = True
     hub: HubData | None = None
@@ -118,6 +120,8 @@ TASKS = {
         },
         _numbered("not_duplicate", "duplicate"),
         ("f1", "accuracy"),
+        # Of its train.tsv: some questions hold the end of a line.
+        malformed_header=("id", "qid1", "qid2", "question1", "question2", "is_duplicate"),
         file="QQP",
         writes_names=False,
         hub=HubData(*_GLUE, "qqp"),
@@ -186,6 +190,10 @@ class GlueRecipe(PseudoLabelRecipe):
     def header(self) -> Sequence[str]:
         """The columns of CoLA's files, which do not name them."""
         return () if self.task is None else TASKS[self.task].header
+
+    def malformed_header(self) -> Sequence[str]:
+        """The first line of QQP's files, where GLUE's readers leave out rows of other widths."""
+        return () if self.task is None else TASKS[self.task].malformed_header
 
 
 class Glue(PseudoLabelClassification):
@@ -311,5 +319,5 @@ def _check_labels(rows: Rows, recipe: GlueRecipe) -> None:
         for index, label in enumerate(rows.columns["label"]):
             if not 0 <= as_number(label, rows.where(index)) <= _HIGHEST_SCORE:
                 raise ValueError(
-                    f"{rows.where(index)}: label {label!r} of {recipe.task} is no number from 0 to 5; {UNLABELLED}"
+                    f"{rows.where(index)}: label {label} of {recipe.task} is no number from 0 to 5; {UNLABELLED}"
                 )

@@ -3,6 +3,8 @@
 
 import inspect
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +13,8 @@ from transformers import AutoConfig
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, take_up_tokenizer, tell
 from hf_lecture_models.tasks.frozen import freeze_backbone
 from hf_lecture_models.tasks.task import HeadRecipe
+
+_CLASSES_SHOWN = 30
 
 
 def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> list[str]:
@@ -22,6 +26,28 @@ def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> li
     found = set(labels)
     ordered = sorted(found, key=int if all(re.fullmatch(r"[+-]?\d+", label) for label in found) else str)
     return list(dict.fromkeys(label_names.get(label, label) for label in ordered))
+
+
+def tell_of_found_classes(labels: Iterable[str], names: Sequence[str], label_names: Mapping[str, str], of: str) -> None:
+    """Say which classes were found and how often, and which of them may be meant as one.
+
+    Args:
+        labels: as the data have them.
+        names: the classes, as `names_of_labels` gives them.
+        of: what has the labels, "train.tsv".
+    """
+    found = Counter(label_names.get(label, label) for label in labels)
+    shown = ", ".join(f"{name} ({found[name]:,})" for name in names[:_CLASSES_SHOWN])
+    more = f" and {len(names) - _CLASSES_SHOWN:,} more" if len(names) > _CLASSES_SHOWN else ""
+    tell(f"{len(names):,} classes in {of}: {shown}{more}")
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(" ".join(unicodedata.normalize("NFKC", name).casefold().split()), name)
+        if other != name:
+            tell(
+                f"warning: {other!r} and {name!r} are two classes, but differ in blanks or small letters alone; "
+                f"if one class is meant, label_names: {{{name!r}: {other!r}}} in the recipe makes one of them"
+            )
 
 
 def class_fields(names: Sequence[str]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from hf_lecture_models.tasks.labels import (
     make_head,
     names_of_labels,
     tell_of_default_names,
+    tell_of_found_classes,
 )
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
@@ -295,6 +296,8 @@ def read_labels(data: Rows) -> list[str]:
         if label is None or not str(label).strip():
             raise ValueError(f"{data.where(index)} has no label; {UNLABELLED}")
     wrong = [index for index, label in enumerate(labels) if not isinstance(label, str | int)]
+    if not wrong and all(map(_is_number, labels)):  # those of a table are texts
+        wrong = [index for index, label in enumerate(labels) if not float(label).is_integer()]
     if wrong:
         # One 0.5 makes floats of all numbers in its column.
         index = next((i for i in wrong if not isinstance(labels[i], float) or labels[i] % 1), wrong[0])
@@ -302,6 +305,13 @@ def read_labels(data: Rows) -> list[str]:
             f"{data.where(index)}: label is {labels[index]!r}, no class; --problem_type {REGRESSION} learns numbers"
         )
     return [str(label) for label in labels]
+
+
+def _is_number(label: Any) -> bool:
+    try:
+        return math.isfinite(float(label))
+    except (TypeError, ValueError):
+        return False
 
 
 def class_names(data: Rows, recipe: TextClassificationRecipe) -> list[str]:
@@ -314,9 +324,11 @@ def class_names(data: Rows, recipe: TextClassificationRecipe) -> list[str]:
     Raises:
         ValueError: a label is no class, or there is only one.
     """
-    names = names_of_labels(read_labels(data), recipe.label_names)
+    labels = read_labels(data)
+    names = names_of_labels(labels, recipe.label_names)
     if len(names) < 2:
         raise ValueError(f"{data.sources[0][0]}: all labels are {names[0]!r}; there is nothing to learn")
+    tell_of_found_classes(labels, names, recipe.label_names, data.sources[0][0])
     return names
 
 

@@ -21,6 +21,7 @@ from hf_lecture_models.tasks.labels import (
     has_default_names,
     make_head,
     names_of_labels,
+    tell_of_found_classes,
 )
 from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.tagged_sentences import (
@@ -285,9 +286,11 @@ def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
     Raises:
         ValueError: there is only one, or one is no part of an entity where the recipe says that all are.
     """
-    names = names_of_labels((tag for tags in data.columns["tags"] for tag in tags), recipe.label_names)
+    tags = [tag for tags in data.columns["tags"] for tag in tags]
+    names = names_of_labels(tags, recipe.label_names)
     if len(names) < 2:
         raise ValueError(f"{data.sources[0][0]}: all tags are {names[0]!r}; there is nothing to learn")
+    tell_of_found_classes(tags, names, recipe.label_names, data.sources[0][0])
     if recipe.scheme == ENTITIES:
         _refuse_other_tags(names, data.sources[0][0])
     elif all(map(is_entity_tag, names)):

@@ -72,25 +72,28 @@ def encode_corpus(
     return EncodedCorpus(np.concatenate(ids), np.concatenate(lengths))
 
 
-def read_texts(path: str | os.PathLike[str]) -> Iterator[str]:
+def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or gzip (`.gz`), each as one text; blank lines are texts.
 
     Only the line's end, `\n` or `\r\n`, is removed.
+
+    Args:
+        keep_ends: leave the line's end where it is.
 
     Raises:
         ValueError: a line is not UTF-8, or longer than `MAX_LINE_BYTES`; its number is named.
         OSError: the file cannot be opened, or is a damaged gzip file.
     """
     with _open(path) as file:
-        yield from decode_lines(file, path)
+        yield from decode_lines(file, path, keep_ends)
 
 
-def decode_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[str]:
+def decode_lines(file: BinaryIO, source: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     """The lines of a file that is open for bytes, as `read_texts` yields them; messages call it `source`."""
     for number, line in enumerate(_bounded_lines(file, source), start=1):
         text = line[:-1] if line.endswith(b"\n") else line
         try:
-            yield (text[:-1] if line.endswith(b"\r\n") else text).decode()
+            yield (line if keep_ends else text[:-1] if line.endswith(b"\r\n") else text).decode()
         except UnicodeDecodeError as error:
             raise ValueError(f"{source}, line {number}: not UTF-8 ({error}); convert the file to UTF-8") from None
 

@@ -7,7 +7,6 @@ task's columns to values: `{"text": "a fine film", "label": 1}`. `columns` says 
 for them. The rows of "predict" have no labels, or hidden ones, as GLUE's test rows have: labels are not read there.
 """
 
-import csv
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,14 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
+from hf_lecture_models.io.literal_paths import datasets_pattern
 from hf_lecture_models.tokenization.corpus import read_texts, refuse_long_lines
 from hf_lecture_models.tokenization.splitting import SplitTexts
 from hf_lecture_models.trainer.conll import CONLL_SUFFIXES, ConllTable
 from hf_lecture_models.trainer.recipe import Recipe, setting
 from hf_lecture_models.trainer.squad import read_squad_json
+from hf_lecture_models.trainer.tables import TABLE_SUFFIXES, TextTable, file_suffix
 
 DATA_FOLDER = "HF_LECTURE_DATA"
-_BUILDERS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet", ".txt": "text"}
+_BUILDERS = {".json": "json", ".jsonl": "json", ".parquet": "parquet"}
+"""What `datasets` calls the formats that it reads here."""
+_SUFFIXES = (*TABLE_SUFFIXES, *_BUILDERS, ".txt")
 
 
 @dataclass(kw_only=True)
@@ -62,6 +65,10 @@ class DataRecipe(Recipe):
 
     def header(self) -> Sequence[str]:
         """The columns of `.tsv` files whose first line is a row already; none: the first line names the columns."""
+        return ()
+
+    def malformed_header(self) -> Sequence[str]:
+        """The first line of a benchmark's `.tsv` file that is known to have rows of other widths; they are left out."""
         return ()
 
 
@@ -179,7 +186,7 @@ def read_rows(
     for column in recipe.columns:
         if column not in known:
             raise ValueError(f"recipe: columns has {column!r}, but there are only {', '.join(known)}")
-    tables = _read_tables(recipe, part)
+    tables = _read_tables(recipe, part, known)
     if not tables:
         return None
     labels = () if part == "predict" else labels
@@ -192,16 +199,19 @@ def read_rows(
     return Rows(columns, [(table.source, table.length) for table in tables], lines if any(lines) else ())
 
 
-def _read_tables(recipe: DataRecipe, part: str) -> list["_Table"]:
-    """The files, rows or splits of a part of the recipe's data; [] where it names none but for training."""
+def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_Table"]:
+    """The files, rows or splits of a part of the recipe's data; [] where it names none but for training.
+
+    Args:
+        known: the columns of the task.
+    """
     files, own = getattr(recipe, f"{part}_files"), recipe.inline_rows(part)
     split = getattr(recipe, f"{part}_split")
     _refuse_two_sources(recipe, own, files, split)
     if own:
         return [_Table(f"the recipe's {part}_{recipe.inline}", _as_columns(own))]
     if files:
-        has_labels = part != "predict"
-        return [_Table(name, _read_file(name, recipe.header(), has_labels), recipe) for name in files]
+        return [_Table(name, _read_file(name, recipe, known, has_labels=part != "predict"), recipe) for name in files]
     if recipe.dataset_name and split:
         return [
             _Table(f"split {one} of {recipe.dataset_name}", _load_from_hub(recipe, one), recipe)
@@ -233,7 +243,7 @@ def stream_texts(recipe: TextsRecipe) -> Any:
     if recipe.train_texts:
         raise ValueError("train_texts are in memory and cannot be streamed; set streaming false, or name train_files")
     if recipe.train_files:
-        source, dataset = ", ".join(recipe.train_files), _load_files(recipe.train_files, streaming=True)
+        source, dataset = ", ".join(recipe.train_files), _stream_files(recipe)
     elif recipe.dataset_name:
         source, dataset = recipe.dataset_name, _load_from_hub(recipe, recipe.train_split, streaming=True)
     else:
@@ -289,7 +299,7 @@ def is_table(name: str) -> bool:
     >>> is_table("dev.tsv.gz"), is_table("wiki.test.tokens")
     (True, False)
     """
-    return _suffix(name) in CONLL_SUFFIXES or _BUILDERS.get(_suffix(name), "text") != "text"
+    return file_suffix(name) in (*CONLL_SUFFIXES, *TABLE_SUFFIXES, *_BUILDERS)
 
 
 class _Table:
@@ -300,7 +310,8 @@ class _Table:
             columns = columns.flatten()  # a column of mappings, {"fr": ..., "en": ...}, into translation.fr and so on
         self.source, self.columns, self.recipe = source, columns, recipe
         self.known = list(getattr(columns, "column_names", None) or columns)
-        self.length = len(columns[self.known[0]]) if self.known else 0
+        rows = getattr(columns, "num_rows", None)
+        self.length = rows if rows is not None else len(columns[self.known[0]]) if self.known else 0
         if not self.length:
             raise ValueError(f"{source}: there is no row in it")
         self.lines: list[list[int] | None] = getattr(columns, "lines", None) or [None] * self.length
@@ -358,16 +369,36 @@ def _refuse_two_sources(recipe: DataRecipe, own: Sequence[Any], files: Sequence[
         raise ValueError(f"the recipe names its data twice; keep one of {recipe.inline}, files and dataset_name")
 
 
-def _read_file(name: str, header: Sequence[str], has_labels: bool) -> Any:
-    if _suffix(name) == ".txt":
+def _read_file(name: str, recipe: DataRecipe, known: Sequence[str], has_labels: bool) -> Any:
+    if file_suffix(name) == ".txt":
         # Line by line as everywhere else in the package, with the line number of what is not UTF-8.
         return {"text": list(read_texts(find_file(name)))}
-    if _suffix(name) in CONLL_SUFFIXES:
+    if file_suffix(name) in CONLL_SUFFIXES:
         return ConllTable(find_file(name), name, has_tags=has_labels)
-    if _suffix(name) == ".json" and (columns := read_squad_json(find_file(name), name)) is not None:
+    if file_suffix(name) in TABLE_SUFFIXES:
+        return _TableColumns(_open_table(name, recipe), [own for column in known for own in recipe.names_of(column)])
+    if file_suffix(name) == ".json" and (columns := read_squad_json(find_file(name), name)) is not None:
         return columns
-    is_bare = _suffix(name) == ".tsv" and header and _begins_with_a_row(name, header)
-    return _load_files([name], streaming=False, header=header if is_bare else ())
+    return _load_files([name], streaming=False)
+
+
+class _TableColumns:
+    """The columns of a table that a task knows, in memory, beside the names of all."""
+
+    def __init__(self, table: TextTable, names: Sequence[str]) -> None:
+        self.column_names, self._columns = table.column_names, table.read_columns(names)
+        self.num_rows = len(next(iter(self._columns.values())))
+        if not self.num_rows:
+            raise ValueError(f"{table.name} has no row below the names of its columns")
+
+    def __getitem__(self, column: str) -> list[str]:
+        return self._columns[column]
+
+
+def _open_table(name: str, recipe: DataRecipe) -> TextTable:
+    header = recipe.header()
+    is_bare = file_suffix(name) == ".tsv" and header and _begins_with_a_row(name, header)
+    return TextTable(find_file(name), name, header if is_bare else (), recipe.malformed_header())
 
 
 def _begins_with_a_row(name: str, header: Sequence[str]) -> bool:
@@ -387,31 +418,22 @@ def _begins_with_a_row(name: str, header: Sequence[str]) -> bool:
     return True
 
 
-def _load_files(names: Sequence[str], streaming: bool, header: Sequence[str] = ()) -> Any:
-    kinds = {_suffix(name) for name in names}
-    if len(kinds) > 1 or not kinds <= _BUILDERS.keys():
-        raise ValueError(f"{', '.join(names)}: all files must be of one kind of {', '.join(sorted(_BUILDERS))}")
+def _load_files(names: Sequence[str], streaming: bool) -> Any:
+    (suffix,) = {file_suffix(name) for name in names}
+    if suffix not in _BUILDERS:
+        raise _other_kinds(names)
     paths = [find_file(name) for name in names]
     for name, path in zip(names, paths, strict=True):
         if not path.stat().st_size:
             raise ValueError(f"{name} is empty: there is no row in it")
-    (suffix,) = kinds
-    datasets = _datasets()
-    if suffix == ".txt":  # streamed: else `_read_file` has read it
-        features = datasets.Features({"text": datasets.Value("string")})
-        return datasets.IterableDataset.from_generator(_lines, features, gen_kwargs={"paths": paths})
     for path in paths if suffix != ".parquet" else ():
         refuse_long_lines(path)
-    options: dict[str, Any] = {}
-    if _BUILDERS[suffix] == "csv":
-        options = {"keep_default_na": False}  # "None" and "NA" are words
-    if suffix == ".tsv":
-        options |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE} | ({"column_names": list(header)} if header else {})
+    datasets = _datasets()
     verbosity = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # it logs the error that it raises
     try:
         return datasets.load_dataset(
-            _BUILDERS[suffix], data_files=list(map(str, paths)), split="train", streaming=streaming, **options
+            _BUILDERS[suffix], data_files=list(map(datasets_pattern, paths)), split="train", streaming=streaming
         )
     # What datasets raises for a file without rows is any of these, StopIteration among them.
     except (datasets.exceptions.DatasetsError, StopIteration, ValueError) as error:
@@ -423,10 +445,37 @@ def _load_files(names: Sequence[str], streaming: bool, header: Sequence[str] = (
         datasets.logging.set_verbosity(verbosity)
 
 
-def _lines(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
-    for path in paths:
-        for text in read_texts(path):
-            yield {"text": text}
+def _other_kinds(names: Sequence[str]) -> ValueError:
+    return ValueError(f"{', '.join(names)}: all files must be of one kind of {', '.join(sorted(_SUFFIXES))}")
+
+
+def _stream_files(recipe: TextsRecipe) -> Any:
+    """The training files as an `IterableDataset`."""
+    names = recipe.train_files
+    if len(kinds := {file_suffix(name) for name in names}) > 1 or not kinds <= set(_SUFFIXES):
+        raise _other_kinds(names)
+    if kinds <= _BUILDERS.keys():
+        return _load_files(names, streaming=True)
+    datasets, column = _datasets(), recipe.text_column
+    for name in names:
+        known = _open_table(name, recipe).column_names if kinds <= set(TABLE_SUFFIXES) else ["text"]
+        if column not in known:
+            raise _missing_column(name, "text", [column], known)
+    features = datasets.Features({column: datasets.Value("string")})
+    files = {"paths": list(map(find_file, names)), "names": list(names), "column": column}
+    return datasets.IterableDataset.from_generator(_streamed_texts, features, gen_kwargs=files)
+
+
+def _streamed_texts(paths: Sequence[Path], names: Sequence[str], column: str) -> Iterator[dict[str, str]]:
+    for path, name in zip(paths, names, strict=True):
+        if file_suffix(name) == ".txt":
+            texts: Iterable[str] = read_texts(path)
+        else:
+            table = TextTable(path, name)
+            place = table.column_names.index(column)
+            texts = (fields[place] for _, fields in table.rows())
+        for text in texts:
+            yield {column: text}
 
 
 def _load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
@@ -454,7 +503,3 @@ def _datasets() -> Any:
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
     return datasets
-
-
-def _suffix(name: str) -> str:
-    return Path(name.removesuffix(".gz")).suffix.lower()

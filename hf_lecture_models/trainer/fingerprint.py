@@ -4,16 +4,46 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from hf_lecture_models.tokenization.fingerprint import fingerprint
 from hf_lecture_models.trainer.data import Rows, find_file
+from hf_lecture_models.trainer.tables import is_text_table
 
 
 def fingerprint_data(data: Rows | Iterable[str] | None) -> str:
     """A checksum of texts, or of rows by their columns, whatever files they are from."""
     if data is None:
         return "none"
-    return fingerprint(chain(data.columns, *data.columns.values()) if isinstance(data, Rows) else data)
+    if not isinstance(data, Rows):
+        return fingerprint(data)
+    return fingerprint(chain(data.columns, *(column_values(data, name) for name in data.columns)))
+
+
+def column_values(data: Rows, name: str) -> list[Any]:
+    """The values of a column for a checksum: columns of numbers in `.tsv` and `.csv` files as these numbers.
+
+    As such they once were read, and runs of that time go on.
+
+    >>> column_values(Rows({"label": ["0", "1", "01"]}, [("a.tsv", 2), ("b.tsv", 1)]), "label")
+    [0, 1, '01']
+    """
+    values: list[Any] = []
+    for source, length in data.sources:
+        own = data.columns[name][len(values) : len(values) + length]
+        values += _as_numbers(own) if own and isinstance(own[0], str) and is_text_table(source) else own
+    return values
+
+
+def _as_numbers(texts: list[str]) -> list[Any]:
+    for kind in (int, float):
+        try:
+            numbers = list(map(kind, texts))
+        except ValueError:
+            continue
+        if kind is float or list(map(str, numbers)) == texts:
+            return numbers
+    return texts
 
 
 def fingerprint_files(names: Sequence[str]) -> str:

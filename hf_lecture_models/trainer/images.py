@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.trainer.data import DATA_FOLDER, DataRecipe, Rows, find_file, is_table, read_rows
+from hf_lecture_models.trainer.fingerprint import column_values
 from hf_lecture_models.trainer.recipe import setting
 
 DIGITS = "scikit-learn:digits"
@@ -299,7 +300,8 @@ def fingerprint_images(rows: Rows | None) -> str:
     """A checksum of the images and their labels, whatever files they are from."""
     if rows is None:
         return "none"
-    digest = hashlib.sha256(repr(rows.columns.get("label")).encode())
+    labels = column_values(rows, "label") if "label" in rows.columns else None
+    digest = hashlib.sha256(repr(labels).encode())
     for content in _contents(rows):
         digest.update(content)
     return digest.hexdigest()

@@ -292,11 +292,47 @@ def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureF
         ([0.0, 1.0], {}, r"data.tsv, row 1: label is 0.0, no class"),
         ([0.0, [1]], {}, r"data.tsv, row 2: label is \[1\], no class"),
         ([1, 1], {}, r"data.tsv: all labels are '1'"),
+        (["0", "0.5"], {}, r"data.tsv, row 2: label is '0.5', no class; --problem_type regression learns numbers"),
     ],
 )
 def test_labels_that_are_no_classes(labels: list[Any], fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         class_names(rows_of(labels), recipe(**fields))
+
+
+def test_classes_are_listed_and_twins_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """A blank behind a label once made a class of its own, and nothing said so."""
+    assert class_names(rows_of(["pos", "neg", "pos ", "Neg", "neg"]), recipe()) == ["Neg", "neg", "pos", "pos "]
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "4 classes in data.tsv: Neg (1), neg (2), pos (1), pos  (1)"
+    assert [line.split(" are two classes")[0] for line in told[1:]] == [
+        "warning: 'Neg' and 'neg'",
+        "warning: 'pos' and 'pos '",
+    ]
+    assert told[2].endswith("label_names: {'pos ': 'pos'} in the recipe makes one of them")
+    assert class_names(rows_of(["pos", "neg", "pos "]), recipe(label_names={"pos ": "pos"})) == ["neg", "pos"]
+    assert capsys.readouterr().err == "2 classes in data.tsv: neg (1), pos (2)\n"
+    class_names(rows_of(list(map(str, range(40)))), recipe())
+    assert capsys.readouterr().err.endswith("28 (1), 29 (1) and 10 more\n")
+
+
+def test_labels_keep_their_spelling(tmp_path: Path) -> None:
+    """`01` once became 1."""
+    (tmp_path / "a.tsv").write_text("text\tlabel\n1984\t01\n2001\t1\n")
+    rows = TASK.read(TextClassificationRecipe(train_files=[str(tmp_path / "a.tsv")]), "train")
+    assert rows is not None
+    assert rows.texts("text") == ["1984", "2001"]
+    assert class_names(rows, recipe()) == ["01", "1"]
+
+
+def test_scores_of_a_table_are_converted_late(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("text\tlabel\na\t0.5\nb\t-2\nc\tmuch\n")
+    chosen = TextClassificationRecipe(train_files=[str(tmp_path / "a.tsv")], problem_type="regression")
+    rows = TASK.read(chosen, "train")
+    with pytest.raises(ValueError, match=r"a.tsv, row 3: label is 'much', no number"):
+        label_ids(None, rows, chosen)
+    rows.columns["label"][2] = "7"
+    assert label_ids(None, rows, chosen) == [0.5, -2.0, 7.0]
 
 
 def test_labels_that_the_model_does_not_know() -> None:

@@ -62,7 +62,8 @@ def test_the_printed_command_trains_a_stock_classifier(place: Path) -> None:
     assert done.returncode == 0, err
     assert re.fullmatch(r"1 steps, [\d,]+ examples/s, best validation accuracy [\d.]+: \S+/OUT\n", out)
     assert "%|" not in err
-    told, training, *_ = err.splitlines()
+    classes, told, training, *_ = err.splitlines()
+    assert classes == "2 classes in T.tsv: negative (6), positive (6)"
     assert told == "weights that FOLDER does not hold start anew: classifier.bias, classifier.weight"
     assert training.startswith("training ")
     model = AutoModelForSequenceClassification.from_pretrained("OUT")
@@ -208,7 +209,7 @@ def test_names_of_a_task_can_be_said_otherwise() -> None:
             "other.tsv, row 2: label '7' is none of sst2's, 0 (negative), 1 (positive); --label_names.7 NAME says",
         ),
         (["--train_files", "other.tsv"], "other.tsv, row 2: label '7' is none of sst2's"),
-        (["--train_files", "latin.tsv"], "latin.tsv cannot be read as tsv: 'utf-8' codec can't decode"),
+        (["--train_files", "latin.tsv"], "latin.tsv, line 2: not UTF-8 ('utf-8' codec can't decode"),
         (["--train_files", "header.tsv"], "header.tsv has no row below the names of its columns"),
         (["--from_pretrained", "words"], "the folder words has no tokenizer: save it there by tokenizer.save_pretr"),
         (

@@ -1,0 +1,156 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Tables of texts: `.tsv` files, in which nothing is quoted, and `.csv` files, with a line of names above their rows.
+
+Every field is read as the text that it is, `01` and `007` included; a task converts a label or a score where it needs a
+number. Blank lines are left out.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from hf_lecture_models.io.messages import tell
+from hf_lecture_models.tokenization.corpus import MAX_LINE_BYTES, read_texts
+
+TABLE_SUFFIXES = (".tsv", ".csv")
+_FIXES = {
+    ".tsv": "part columns by one tab, and write none within a field",
+    ".csv": "put a field that holds a comma into quotation marks",
+}
+_BYTE_ORDER_MARK = "\ufeff"
+
+Row = tuple[int, list[str]]
+"""The number of a row's first line, and its fields."""
+
+
+def is_text_table(name: str) -> bool:
+    """Whether a file's name says that it is a `.tsv` or `.csv` file, plain or gzip."""
+    return file_suffix(name) in TABLE_SUFFIXES
+
+
+def file_suffix(name: str) -> str:
+    """The suffix of a file's name in small letters, that in front of `.gz`.
+
+    >>> file_suffix("dev.TSV.gz")
+    '.tsv'
+    """
+    return Path(name.removesuffix(".gz")).suffix.lower()
+
+
+class TextTable:
+    """A table of texts in a file, read each time that its rows or columns are asked for.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.tsv").write_text("id\\ttext\\n007\\ta b\\n")
+    ...     table = TextTable(Path(folder, "a.tsv"), "a.tsv")
+    ...     table.column_names, table.read_columns(["id"])
+    (['id', 'text'], {'id': ['007']})
+
+    Args:
+        path: the file, plain or gzip.
+        name: what messages call it; its suffix says what parts the fields.
+        header: the names of the columns of a file whose first line is a row already.
+        malformed_header: the first line of a benchmark's file that is known to have rows of other widths: where the
+            file begins so, they are counted and left out. Everywhere else they are an error.
+
+    Attributes:
+        column_names: the names of all columns.
+
+    Raises:
+        ValueError: there is no line, or one name stands twice in the first one; or as `read_texts`.
+        OSError: the file cannot be read.
+    """
+
+    def __init__(self, path: Path, name: str, header: Sequence[str] = (), malformed_header: Sequence[str] = ()) -> None:
+        self.path, self.name = path, name
+        self.suffix = file_suffix(name)
+        self.has_header = not header
+        _, first = next(self._records(), (0, []))
+        if not first:
+            raise ValueError(f"{name} is empty: there is no row in it")
+        self.column_names = list(header) or first
+        self.skips_malformed = self.column_names == list(malformed_header)
+        for column in self.column_names:
+            if column and self.column_names.count(column) > 1:
+                raise ValueError(f"{name}, line 1: two columns have the name {column!r}; rename one of them")
+
+    def rows(self) -> Iterator[Row]:
+        """The rows, each as wide as the header.
+
+        Raises:
+            ValueError: a row is not, or is not quoted rightly; or as `read_texts`.
+            OSError: as `read_texts`.
+        """
+        width, skipped = len(self.column_names), []
+        for index, (number, fields) in enumerate(self._records()):
+            if self.has_header and not index:
+                continue
+            if len(fields) == width:
+                yield number, fields
+            elif self.skips_malformed:
+                skipped.append(number)
+            else:
+                raise ValueError(
+                    f"{self.name}, line {number}: {_counted(len(fields), 'field')}, but there "
+                    f"{'is' if width == 1 else 'are'} {_counted(width, 'column')}, {', '.join(self.column_names)}; "
+                    f"{_FIXES[self.suffix]}"
+                )
+        if skipped:
+            tell(
+                f"{self.name}: {_counted(len(skipped), 'row')} of another width than the header's {width} columns, as "
+                f"this benchmark's file is known to have, left out; the first in line {skipped[0]}"
+            )
+
+    def read_columns(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """The values of those of these columns that the table has, and of its first one where it has none of them.
+
+        Raises:
+            ValueError, OSError: as `rows`.
+        """
+        wanted = set(names)
+        places = [place for place, name in enumerate(self.column_names) if name in wanted] or [0]
+        columns: list[list[str]] = [[] for _ in places]
+        adders = [(place, column.append) for place, column in zip(places, columns, strict=True)]
+        for _, fields in self.rows():
+            for place, add in adders:
+                add(fields[place])
+        return {self.column_names[place]: column for place, column in zip(places, columns, strict=True)}
+
+    def _records(self) -> Iterator[Row]:
+        return _unquoted(self.path) if self.suffix == ".tsv" else _quoted(self.path, self.name)
+
+
+def _unquoted(path: Path) -> Iterator[Row]:
+    for number, line in enumerate(read_texts(path), start=1):
+        if line.strip(" "):
+            yield number, (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).split("\t")
+
+
+def _quoted(path: Path, name: str) -> Iterator[Row]:
+    # The limit of fields is one of the whole process; it is for lines that are damaged, which are limited already.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
+    lines = read_texts(path, keep_ends=True)
+    reader = csv.reader(_without_mark(lines), strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise ValueError(
+                f"{name}, line {number}: {error}; quotation marks around a field come in pairs, within it doubled"
+            ) from None
+        # A field in quotation marks may be empty; then it is no blank line.
+        if fields and (len(fields) > 1 or not fields[0] or fields[0].strip(" ")):
+            yield number, fields
+
+
+def _without_mark(lines: Iterator[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield line if number else line.removeprefix(_BYTE_ORDER_MARK)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
