@@ -41,7 +41,15 @@ class BidirectionalLMRecipe(TaskRecipe, TextsRecipe):
 
     sequence_length: int = setting(64, "words of the longest row, <S> and </S> included", least=2)
     tokenizer: dict[str, Any] = setting({"type": "elmo"}, "type elmo; options of its train()")
-    model: dict[str, Any] = setting({"model_type": "lecture_elmo"}, "model_type and the fields of its config")
+    model: dict[str, Any] = setting(
+        {
+            "model_type": "lecture_elmo",
+            "char_filters": [[1, 16], [2, 32], [3, 64]],
+            "hidden_size": 128,
+            "projection_size": 64,
+        },
+        "model_type and the fields of its config",
+    )
 
     def effective_batch(self) -> str:
         """Rows and words of one optimizer step."""

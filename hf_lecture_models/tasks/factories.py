@@ -4,8 +4,6 @@
 import difflib
 import inspect
 import math
-import os
-import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -18,6 +16,7 @@ from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.compat import VERY_LARGE_INTEGER, StrictDataclassError
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
+from hf_lecture_models.io.messages import tell
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import TokenizerPair
@@ -31,6 +30,14 @@ from hf_lecture_models.tokenization.templates import (
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.recipe import coerced
 from hf_lecture_models.trainer.sampled_batches import SampledBatches
+
+_SMALL = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
+SMALL_BERT = {"model_type": "lecture_bert", **_SMALL}
+"""What is trained where a recipe says no model, in minutes on a CPU; the configuration's own sizes are BERT-base's."""
+SMALL_VIT = {"model_type": "lecture_vit", **_SMALL}
+"""The same of images; the configuration's own sizes are ViT-Base's."""
+SMALL_TRANSFORMER = {"model_type": "lecture_transformer", **_SMALL}
+"""The same of an encoder and a decoder; the configuration's own sizes are the paper's."""
 
 
 def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
@@ -322,9 +329,3 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
     if set(new) >= {key for key, _ in model.named_parameters()}:
         raise ValueError(f"{name} holds no weight of {type(model).__name__}; name a folder that save_pretrained wrote")
     return model, new
-
-
-def tell(message: str) -> None:
-    """Print a line to standard error, once where several processes run."""
-    if os.environ.get("RANK", "0") == "0":
-        print(message, file=sys.stderr)

@@ -13,6 +13,7 @@ from transformers import AutoModelForImageClassification
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tasks.factories import SMALL_VIT
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.labels import class_fields, classes_of, in_the_order_of_checkpoint, make_head
 from hf_lecture_models.tasks.metrics import compute
@@ -47,7 +48,7 @@ class ImageClassificationRecipe(HeadRecipe, ImagesRecipe):
     label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: shirt, 1: shoe}")
     tokenizer: dict[str, Any] = setting({}, "none: images have no tokenizer")
     model: dict[str, Any] = setting(
-        {"model_type": "lecture_vit"},
+        SMALL_VIT,
         "model_type and the fields of its config, image_size and num_channels (1 or 3) among them, to which all images "
         "are brought; with from_pretrained, fields to change: {hidden_dropout_prob: 0.1}",
     )

@@ -17,11 +17,13 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.messages import tell
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.tasks.command_line import parse_command
 from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.trainer.loop import TrainingResult
+from hf_lecture_models.trainer.recipe import default_of
 
 PREDICTIONS = "predictions"
 """The folder in `output_dir` that holds what the kept weights say of rows without labels."""
@@ -98,6 +100,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     validation_data, test_data, unlabelled = (task.read(recipe, part) for part in ("validation", "test", "predict"))
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
+    _tell_of_default(model, recipe)
     if recipe.word_vectors:
         start_from_word_vectors(model, processor, recipe.word_vectors)
     # Data that cannot be measured or predicted are refused before training.
@@ -194,6 +197,17 @@ def closing_line(task: Task[Any], outcome: Outcome) -> str:
     speed = f"{result.items_per_second:,.0f} {task.items}/s"
     written = "" if outcome.predictions is None else f", predictions in {outcome.predictions}"
     return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}{written}"
+
+
+def _tell_of_default(model: Any, recipe: Any) -> None:
+    """Say which model is trained where the recipe says nothing of it."""
+    if recipe.from_pretrained or recipe.model != default_of(type(recipe).__dataclass_fields__["model"]):
+        return
+    number = sum(parameter.numel() for parameter in model.parameters())
+    tell(
+        f"the recipe names no model: a new {type(model).__name__} of {number:,} parameters is trained; --model.FIELD "
+        "VALUE changes a field of it, --from_pretrained FOLDER trains another one further"
+    )
 
 
 def _is_main_process() -> bool:

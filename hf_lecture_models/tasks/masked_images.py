@@ -15,7 +15,7 @@ from transformers import AutoModelForMaskedImageModeling, AutoModelForPreTrainin
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.io.auto_classes import model_classes
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tell
+from hf_lecture_models.tasks.factories import SMALL_VIT, load_checkpoint, make_model, tell
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.trainer.batches import Batches
@@ -46,7 +46,7 @@ class MaskedImagesRecipe(TaskRecipe, ImagesRecipe):
     mask_probability: float = setting(0.5, "share of the patches of an image to predict", least=0)
     tokenizer: dict[str, Any] = setting({}, "none: images have no tokenizer")
     model: dict[str, Any] = setting(
-        {"model_type": "lecture_vit"},
+        SMALL_VIT,
         "model_type and the fields of its config, image_size and num_channels (1 or 3) among them, to which all images "
         "are brought",
     )

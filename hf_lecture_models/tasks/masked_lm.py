@@ -22,7 +22,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.factories import SMALL_BERT, load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.trainer.batches import Batch, Batches
@@ -58,7 +58,7 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
     tokenizer: dict[str, Any] = setting(
         {"type": "wordpiece"}, "type wordpiece, or another one with template bert; options of its train()"
     )
-    model: dict[str, Any] = setting({"model_type": "lecture_bert"}, "model_type and the fields of its config")
+    model: dict[str, Any] = setting(SMALL_BERT, "model_type and the fields of its config")
 
     def __post_init__(self) -> None:
         super().__post_init__()

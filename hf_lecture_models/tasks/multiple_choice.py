@@ -21,7 +21,7 @@ from transformers import AutoModelForMultipleChoice
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.tasks.choice_rows import OWN, TASKS, NamedTask, read_choices
-from hf_lecture_models.tasks.factories import templated_tokenizer
+from hf_lecture_models.tasks.factories import SMALL_BERT, templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute
@@ -53,7 +53,7 @@ class MultipleChoiceRecipe(HeadRecipe, RowsRecipe):
         least=1,
     )
     model: dict[str, Any] = setting(
-        {"model_type": "lecture_bert"},
+        SMALL_BERT,
         "model_type and the fields of its config; with from_pretrained, fields to change: {classifier_dropout: 0.2}",
     )
 

@@ -33,7 +33,7 @@ from hf_lecture_models.evaluation.answer_spans import (
 )
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.benchmarks import HubData
-from hf_lecture_models.tasks.factories import tell, templated_tokenizer
+from hf_lecture_models.tasks.factories import SMALL_BERT, tell, templated_tokenizer
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute_all
@@ -97,7 +97,7 @@ class QuestionAnsweringRecipe(HeadRecipe, RowsRecipe):
         0.0, "a question has no answer if the score of none is greater by so much than that of the best one"
     )
     model: dict[str, Any] = setting(
-        {"model_type": "lecture_bert"},
+        SMALL_BERT,
         "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
     )
 

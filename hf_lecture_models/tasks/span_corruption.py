@@ -20,7 +20,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.evaluation.translation import longest_side, start_of
-from hf_lecture_models.tasks.factories import load_tokenizer
+from hf_lecture_models.tasks.factories import SMALL_TRANSFORMER, load_tokenizer
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -58,7 +58,7 @@ class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
         {"type": "bpe", "form": "bytes", "vocab_size": 8000}, "type word, bpe, char or byte; options of its train()"
     )
     model: dict[str, Any] = setting(
-        {"model_type": "lecture_transformer", "position_encoding": "relative_buckets", "norm_position": "pre"},
+        {**SMALL_TRANSFORMER, "position_encoding": "relative_buckets", "norm_position": "pre"},
         "model_type and the fields of its config",
     )
 

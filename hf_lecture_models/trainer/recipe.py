@@ -130,13 +130,26 @@ def load_recipe(
     for name, value in (overrides or {}).items():
         mapping = name.partition(".")[0]
         if mapping != name and mapping in fields:
-            values.setdefault(mapping, default_of(fields[mapping]))
+            values.setdefault(mapping, _beneath_overrides(fields[mapping], {**values, **(overrides or {})}))
         _override(values, name, value)
     names = list(fields)
     for name in values:
         if name not in names:
             raise ValueError(f"{path or 'recipe'}: {_unknown(str(name), names)}")
     return recipe_class(**values)
+
+
+def _beneath_overrides(field: dataclasses.Field[Any], values: Mapping[str, Any]) -> Any:
+    """The mapping that dotted names are laid over where the recipe has none.
+
+    It is the field's default, but where they choose another type, whose fields are others, or change a checkpoint.
+    """
+    default = default_of(field)
+    for key in ("model_type", "type") if isinstance(default, dict) else ():
+        is_other = values.get(f"{field.name}.{key}", default.get(key)) != default.get(key)
+        if is_other or (key in default and values.get("from_pretrained")):
+            return {}
+    return default
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 """What is known of tasks without training."""
 
 import pytest
+import torch
 from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tokenization.registry import TOKENIZERS
-from hf_lecture_models.trainer.recipe import default_of
+from hf_lecture_models.trainer.recipe import default_of, load_recipe
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -19,6 +20,35 @@ def test_each_task_is_whole(task) -> None:
     if task.items not in ("images", "patches"):
         assert default_of(fields["tokenizer"])["type"] in TOKENIZERS
     assert task.recipe_of({"recipe": {"seed": 3, "of another program": 1}}).seed == 3
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_data_alone_train_a_small_model(task) -> None:
+    """`finetune_squad.py --train_files T.json` once began to train BERT-base on a CPU, and said nothing of it."""
+    default = default_of(task.recipe_class.__dataclass_fields__["model"])
+    tokenizer = None if task.items in ("images", "patches") else make_tokenizer({"type": "byte"}, [])
+    with torch.device("meta"):
+        model = make_model(task.auto_class, default, tokenizer, seed=0)
+    assert sum(parameter.numel() for parameter in model.parameters()) < 3e6
+
+
+def test_a_recipe_file_keeps_the_sizes_that_it_names_no_field_of(tmp_path) -> None:
+    """Those of the configuration; the small default is for recipes without a model, and for fields of it."""
+    recipe_class = TASKS["question_answering"].recipe_class
+    small, path = default_of(recipe_class.__dataclass_fields__["model"]), tmp_path / "recipe.yaml"
+    path.write_text("model: {model_type: lecture_bert}\n")
+    assert load_recipe(path, recipe_class=recipe_class).model == {"model_type": "lecture_bert"}
+    assert load_recipe(path, {"model.dropout": 0}, recipe_class=recipe_class).model["dropout"] == 0
+    path.write_text("epochs: 1\n")
+    assert load_recipe(path, recipe_class=recipe_class).model == small
+    for overrides, model in (
+        ({"model.hidden_size": 64}, {**small, "hidden_size": 64}),
+        ({"model.model_type": "lecture_elmo"}, {"model_type": "lecture_elmo"}),
+        ({"from_pretrained": "FOLDER"}, {}),
+        ({"from_pretrained": "FOLDER", "model.num_hidden_layers": 2}, {"num_hidden_layers": 2}),
+        ({"from_pretrained": "FOLDER", "model": {"model_type": "lecture_bert"}}, {}),
+    ):
+        assert load_recipe(path, overrides, recipe_class=recipe_class).model == model
 
 
 def test_any_file_of_texts_measures_a_language_model(tmp_path) -> None:

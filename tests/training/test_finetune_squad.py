@@ -46,6 +46,15 @@ def in_process(*arguments: Any) -> Any:
     return train_from_command(QuestionAnswering(), [str(argument) for argument in arguments])[0]
 
 
+def test_data_alone_train_a_small_model_and_say_its_size(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_task(QuestionAnswering(), ["--train_files", "T.json", "--max_steps", "1", "--output_dir", "OUT"], "")
+    told = (
+        r"^the recipe names no model: a new LectureBertForQuestionAnswering of ([\d,]+) parameters is trained; --model"
+    )
+    assert (found := re.match(told, capsys.readouterr().err))
+    assert int(found[1].replace(",", "")) < 1e6
+
+
 def test_the_printed_command_trains_a_stock_answerer(place: Path) -> None:
     arguments = printed_command()
     assert arguments[1::2] == ["--from_pretrained", "--train_files", "--validation_files", "--output_dir"]
