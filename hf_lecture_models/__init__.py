@@ -4,6 +4,7 @@
 from hf_lecture_models import hub
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.generation.fusion import NGramLogitsProcessor
+from hf_lecture_models.io.embedding_widths import report_output_size
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.bag_of_words import (
     BagOfWordsConfig,
@@ -88,6 +89,7 @@ from hf_lecture_models.tokenization import (
 from hf_lecture_models.version import __version__
 
 register_pipelines()
+report_output_size()
 
 __all__ = [
     "BagOfWordsConfig",

@@ -386,6 +386,15 @@ class ModelTests:
             scale = their.abs().max().clamp(min=1e-3).item()
             assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
 
+    @torch.no_grad()
+    def test_the_configuration_knows_the_width_of_states(self) -> None:
+        """Which other programs ask it for (sentence-transformers); a model without a head has these states."""
+        if self.auto_class is not AutoModel:
+            return
+        model = self.build()
+        states = self.outputs(model, self.make_inputs(2, (5, 5))).get("last_hidden_state")
+        assert states is None or states.shape[-1] == model.config.output_size
+
     @pytest.mark.once_per_model
     @torch.no_grad()
     def test_outputs_as_a_tuple(self) -> None:

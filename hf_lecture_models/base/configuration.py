@@ -55,6 +55,7 @@ class LectureConfig(PreTrainedConfig):
     named here has `LARGEST_SIZE`. What they make together is bounded when a model is built (`base/model_size.py`)."""
     if TYPE_CHECKING:
         num_labels: int = 2  # transformers' property, which here is never None
+        hidden_size: int
 
     def __post_init__(self, **kwargs: Any) -> None:
         if type(self).__module__.startswith("hf_lecture_models."):
@@ -79,6 +80,11 @@ class LectureConfig(PreTrainedConfig):
             self._check_value(name, getattr(self, name))
         self._match_labels(self.label2id)
         self.check_fields()
+
+    @property
+    def output_size(self) -> int:
+        """Width of `last_hidden_state` of the model without a head."""
+        return self.hidden_size
 
     def check_fields(self) -> None:
         """Raise a ValueError where fields contradict each other; called at construction, after each field's checks."""

@@ -6,14 +6,12 @@ them; a model of ours gets what GPT-2 has there, under its own names. peft is op
 are completed right after it is imported, by whomever.
 """
 
-import sys
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
+from functools import partial
 from typing import Any
 
+from hf_lecture_models.io.after_import import after_import
+
 _TABLES = "peft.utils.constants"
-_names: dict[str, dict[str, str]] = {}
 
 
 def register_adapter_targets(model_type: str, names: dict[str, str]) -> None:
@@ -22,38 +20,11 @@ def register_adapter_targets(model_type: str, names: dict[str, str]) -> None:
     Args:
         names: from GPT-2's name as peft writes it ("c_attn", "mlp.c_proj", "ln_1", "ln_2", "ln_f") to ours.
     """
-    _names[model_type] = names
-    if _TABLES in sys.modules:
-        _complete(sys.modules[_TABLES])
-    elif not any(isinstance(finder, _AfterTables) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _AfterTables())
+    after_import(_TABLES, partial(_complete, model_type, names))
 
 
-class _AfterTables(MetaPathFinder):
-    """Finds peft's tables as the other finders do, and completes them once they are loaded."""
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """None for all other modules, which leaves them to the other finders."""
-        if fullname != _TABLES:
-            return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            loader: Any = spec.loader
-            load = loader.exec_module
-
-            def exec_module(module: Any) -> None:
-                load(module)
-                _complete(module)
-
-            loader.exec_module = exec_module
-        return spec
-
-
-def _complete(tables: Any) -> None:
+def _complete(model_type: str, names: dict[str, str], tables: Any) -> None:
     for table in vars(tables).values():
-        if not isinstance(table, dict) or not isinstance(theirs := table.get("gpt2"), list):
-            continue
-        for model_type, names in _names.items():
-            if targets := [names[name] for name in theirs if name in names]:
-                table.setdefault(model_type, targets)
+        theirs = table.get("gpt2") if isinstance(table, dict) else None
+        if isinstance(theirs, list) and (targets := [names[name] for name in theirs if name in names]):
+            table.setdefault(model_type, targets)

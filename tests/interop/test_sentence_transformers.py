@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,24 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoModel
 
-from hf_lecture_models import Gpt1Config, Gpt1Model, RecurrentConfig, RecurrentModel
+from hf_lecture_models import (
+    BagOfWordsConfig,
+    ElmoConfig,
+    ElmoModel,
+    ElmoTokenizer,
+    FeedForwardConfig,
+    Gpt1Config,
+    Gpt1Model,
+    LayerPerInputConfig,
+    LectureBertConfig,
+    PaddedMlpConfig,
+    RecurrentConfig,
+    RecurrentModel,
+    SelfAttentionConfig,
+    Word2VecConfig,
+)
 from tests.interop.installed import need
 from tests.interop.small_models import small_tokenizer
 
@@ -69,6 +86,51 @@ def test_vectors_of_texts(name: str, pooling: str, tmp_path: Path) -> None:
     encoder.save(str(tmp_path / "saved"))
     again = SentenceTransformer(str(tmp_path / "saved"), device="cpu")
     np.testing.assert_array_equal(again.encode(RAGGED, batch_size=5), vectors)
+
+
+WIDTHS: list[tuple[type, dict[str, Any]]] = [
+    (BagOfWordsConfig, {}),
+    (BagOfWordsConfig, {"hidden_sizes": [5, 7]}),
+    (PaddedMlpConfig, {"hidden_sizes": [5, 7]}),
+    (LayerPerInputConfig, {}),
+    (LectureBertConfig, {"num_hidden_layers": 1, "num_attention_heads": 2}),
+    (FeedForwardConfig, {"order": 3, "direct_connections": True, "embedding_size": 4}),
+    (Gpt1Config, {"num_hidden_layers": 1, "num_attention_heads": 2}),
+    (SelfAttentionConfig, {"num_hidden_layers": 1, "num_attention_heads": 2}),
+    (RecurrentConfig, {"bidirectional": True}),
+    (RecurrentConfig, {"cell_type": "lstm", "projection_size": 4}),
+    (RecurrentConfig, {"output_projection_size": 9}),
+    (Word2VecConfig, {}),
+]
+
+
+@pytest.mark.parametrize(("config_class", "fields"), WIDTHS)
+def test_the_width_is_that_of_the_vectors(config_class: Any, fields: dict[str, Any], tmp_path: Path) -> None:
+    """Also where `hidden_size` is the width of something else, or there is no such field."""
+    tokenizer = small_tokenizer()
+    special = {f"{kind}_token_id": getattr(tokenizer, f"{kind}_token_id") for kind in ("bos", "eos", "pad")}
+    known = set(config_class.__dataclass_fields__)
+    fields = {name: value for name, value in ({"hidden_size": 6} | special).items() if name in known} | fields
+    AutoModel.from_config(config_class(vocab_size=len(tokenizer), **fields)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    check_width(tmp_path)
+
+
+def test_the_width_of_elmo(tmp_path: Path) -> None:
+    ElmoModel(ElmoConfig(char_filters=[[2, 5]], hidden_size=8, projection_size=3)).save_pretrained(tmp_path)
+    ElmoTokenizer().save_pretrained(tmp_path)
+    check_width(tmp_path)
+
+
+def check_width(folder: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    encoder = SentenceTransformer(str(folder), device="cpu")
+    width = encoder.encode(RAGGED).shape[1]
+    assert encoder.get_embedding_dimension() == encoder[0].get_embedding_dimension() == width
+    encoder.save(str(folder / "saved"))
+    saved = json.loads((folder / "saved" / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
+    assert saved["embedding_dimension"] == width
 
 
 @pytest.mark.parametrize("name", ["gpt1", "lstm"])

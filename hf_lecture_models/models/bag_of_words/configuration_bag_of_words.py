@@ -57,6 +57,11 @@ class BagOfWordsConfig(LectureConfig):
         """Outputs of the layer that reads the words: the first hidden layer's, or one for each class."""
         return self.hidden_sizes[0] if self.hidden_sizes else self.num_labels
 
+    @property
+    def output_size(self) -> int:
+        """Width of `last_hidden_state`, what each word adds."""
+        return self.input_width
+
     def check_fields(self) -> None:
         """Refuse impossible widths, too many layers, and a dropout that nothing would read."""
         if not all(0 < width <= LARGEST_WIDTH for width in self.hidden_sizes):

@@ -83,6 +83,11 @@ class PaddedMlpConfig(WordSequenceConfig):
     hidden_sizes: list[int] = field(default_factory=lambda: [64])
 
     @property
+    def output_size(self) -> int:
+        """Width of `last_hidden_state`, the inputs."""
+        return self.input_size
+
+    @property
     def padded_size(self) -> int:
         """Numbers that the first hidden layer reads."""
         return self.max_position_embeddings * self.input_size
