@@ -23,8 +23,9 @@ def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> li
     >>> names_of_labels(["1", "-1", "0", "1"], {"-1": "negative", "0": "neutral"})
     ['negative', 'neutral', '1']
     """
-    found = set(labels)
-    ordered = sorted(found, key=int if all(re.fullmatch(r"[+-]?\d+", label) for label in found) else str)
+    ordered = sorted(set(labels))  # `01` and `1` too, always in the same order
+    if all(re.fullmatch(r"[+-]?\d+", label) for label in ordered):
+        ordered.sort(key=int)
     return list(dict.fromkeys(label_names.get(label, label) for label in ordered))
 
 

@@ -266,11 +266,14 @@ def test_help_lists_the_options_of_transformers_that_the_script_has(capsys: pyte
 
 @pytest.mark.parametrize("task", [Glue(), TokenClassification(), QuestionAnswering(), MultipleChoice()])
 def test_fields_of_a_checkpoint_may_be_changed(task: Task[Any]) -> None:
-    """The default of a recipe is a whole model; only what differs from it changes the checkpoint's."""
+    """The default of a recipe is a whole model, nothing of which changes a checkpoint; fields that are given do."""
     default = task.recipe_class().model
     assert default["model_type"]
     assert task.recipe_class(from_pretrained="x").model == {}
-    assert task.recipe_class(from_pretrained="x", model={**default, "dropout": 0.2}).model == {"dropout": 0.2}
+    assert task.recipe_class(from_pretrained="x", model=default).model == {}
+    given = {"hidden_size": default.get("hidden_size", 8), "dropout": 0.2}
+    for model in (given, {"model_type": default["model_type"], **given}):
+        assert task.recipe_class(from_pretrained="x", model=model).model == given
     with pytest.raises(ValueError, match="from_pretrained brings its own model"):
         task.recipe_class(from_pretrained="x", model={"model_type": "lecture_gpt1"})
     with pytest.raises(ValueError, match="model must be dict"):

@@ -82,7 +82,7 @@ def test_files_are_those_of_finetune_glue(tmp_path: Path) -> None:
     chosen = TextToTextRecipe(task="rte", test_files=[str(tmp_path / "bad.tsv")], **files)
     pair = {"source": "rte sentence1: A. sentence2: B."}
     assert list(TASK.read(chosen, "train") or ()) == [pair | {"target": "entailment"}]
-    assert list(TASK.read(chosen, "predict") or ()) == [pair | {"index": 0}]
+    assert list(TASK.read(chosen, "predict") or ()) == [pair | {"index": "0"}]
     with pytest.raises(ValueError, match=r"bad.tsv, row 1: label 'maybe' is none of rte's"):
         TASK.read(chosen, "test")
 
