@@ -138,6 +138,20 @@ def uncompiled_flex_attention() -> Iterator[None]:
         yield
 
 
+def switch_checkpointing(model: Any, on: bool, options: dict[str, bool] | None = None) -> None:
+    """Recompute activations in the backward pass or keep them; transformers before 5.23 has other names for it."""
+    kind = "activation" if hasattr(model, "activation_checkpointing_enable") else "gradient"
+    if on:
+        getattr(model, f"{kind}_checkpointing_enable")(options)
+    else:
+        getattr(model, f"{kind}_checkpointing_disable")()
+
+
+def is_checkpointing(model: Any) -> bool:
+    new = hasattr(model, "is_activation_checkpointing")
+    return bool(model.is_activation_checkpointing if new else model.is_gradient_checkpointing)
+
+
 def named_tensors(model: nn.Module) -> Tensors:
     """Parameters and all buffers, those that are not saved included."""
     return dict(model.named_parameters()) | dict(model.named_buffers())
@@ -602,14 +616,14 @@ class ModelTests:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         if not model.supports_gradient_checkpointing:
             with pytest.raises(ValueError, match="checkpointing"):
-                model.activation_checkpointing_enable()
+                switch_checkpointing(model, True)
             return
         gradients, recomputed = [], []
         for options in (None, {"use_reentrant": True}, {"use_reentrant": False}):
             model.train().zero_grad()
             if options is not None:
-                model.activation_checkpointing_enable(options)
-            assert model.is_activation_checkpointing == (options is not None)
+                switch_checkpointing(model, True, options)
+            assert is_checkpointing(model) == (options is not None)
             set_seed(0)
             loss = self.training_loss(model, inputs)
             calls: list[Any] = []
@@ -622,8 +636,8 @@ class ModelTests:
         for way in (1, 2):
             assert recomputed[way] > 0, "the backward pass recomputes nothing"
             self.assert_equal(gradients[way], gradients[0], "gradients under checkpointing")
-        model.activation_checkpointing_disable()
-        assert not model.is_activation_checkpointing
+        switch_checkpointing(model, False)
+        assert not is_checkpointing(model)
 
     @pytest.mark.once_per_model
     def test_bf16_autocast(self) -> None:
@@ -1396,7 +1410,7 @@ class CausalLMHeadTests(CausalLMTests):
                 sizes.pop(parameter.data_ptr(), None)
             kept.append(sum(sizes.values()))
             del hidden
-            model.activation_checkpointing_enable()
+            switch_checkpointing(model, True)
         assert kept[1] < 0.7 * kept[0], f"{kept[0]} bytes are kept without checkpointing, {kept[1]} with it"
         transformers_generic.logger.warning_once.cache_clear()
         with patch.object(transformers_generic.logger, "warning") as warning:

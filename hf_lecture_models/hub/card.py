@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
 from hf_lecture_models.io.files import staged_file
 
 PACKAGE = "hf_lecture_models"
@@ -79,6 +80,7 @@ def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, sel
         energy=_energy(facts.get("training") or {}),
         learning_curve=learning_curve,
         remote_usage=usage_code(facts, remote=True) if self_contained else None,
+        oldest_transformers=OLDEST_TRANSFORMERS,
     )
     return ModelCard(content)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 import transformers
 
-OLDEST_TRANSFORMERS = "5.18"
+OLDEST_TRANSFORMERS = "5.20"
 """The oldest version of transformers that the tests were run with."""
 
 
@@ -21,7 +21,7 @@ def check_transformers(version: str) -> None:
 
     >>> check_transformers("4.57.6")
     Traceback (most recent call last):
-    ImportError: this code needs transformers 5.18 or newer, not 4.57.6: pip install 'transformers>=5.18,<6'
+    ImportError: this code needs transformers 5.20 or newer, not 4.57.6: pip install 'transformers>=5.20,<6'
     """
     if _minor(version) < _minor(OLDEST_TRANSFORMERS):
         raise ImportError(

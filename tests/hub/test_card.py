@@ -15,6 +15,7 @@ from benchmarks import model_cards
 from hf_lecture_models.hub import export
 from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import collect_facts, facts_of, training_record, vocabulary_policy, write_facts
+from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
@@ -126,6 +127,14 @@ def test_learning_curve_is_linked_where_there_is_one(saved: tuple[Path, dict[str
     assert "learning_curve.png" not in write_card(folder, facts).read_text(encoding="utf-8")
     (folder / "learning_curve.png").write_bytes(b"")
     assert "![learning curve](learning_curve.png)" in write_card(folder, facts).read_text(encoding="utf-8")
+
+
+def test_the_oldest_transformers_for_the_code_beside_the_card_is_named(saved: tuple[Path, dict[str, Any]]) -> None:
+    folder, facts = saved
+    needed = f"with transformers {OLDEST_TRANSFORMERS} or newer"
+    assert needed not in write_card(folder, facts).read_text(encoding="utf-8")
+    (folder / "modeling_recurrent.py").touch()
+    assert needed in write_card(folder, facts).read_text(encoding="utf-8")
 
 
 def test_the_example_runs(

@@ -75,7 +75,7 @@ def test_the_checked_version_is_the_declared_one() -> None:
     assert f"transformers>={compat.OLDEST_TRANSFORMERS},<6" in declared
 
 
-@pytest.mark.parametrize("version", ["5.18.0", "5.18.0.dev0", "5.100.2", "6.0.0"])
+@pytest.mark.parametrize("version", ["5.20.0", "5.20.0.dev0", "5.100.2", "6.0.0"])
 def test_newer_versions_pass(version: str) -> None:
     compat.check_transformers(version)
 
@@ -95,12 +95,12 @@ def test_published_code_names_the_version_that_it_needs(
     """Whichever of its files comes first, where the older transformers lacks some of the names."""
     for name, source in flatten([model_class, ElmoTokenizer, GrayscaleImageProcessor]).items():
         (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
-    monkeypatch.setattr(transformers, "__version__", "5.17.3")
+    monkeypatch.setattr(transformers, "__version__", "5.19.3")
     for place in ("conversion_mapping", "core_model_loading", "masking_utils", "utils.output_capturing"):
         monkeypatch.setitem(sys.modules, f"transformers.{place}", None)
     for name in ("PreTrainedConfig", "PythonBackend", "TokenizersBackend", "ViTImageProcessorPil"):
         monkeypatch.delattr(transformers, name)
-    with pytest.raises(ImportError, match=r"^this code needs transformers [\d.]+ or newer, not 5\.17\.3: .*<6'$"):
+    with pytest.raises(ImportError, match=r"^this code needs transformers [\d.]+ or newer, not 5\.19\.3: .*<6'$"):
         get_class_from_dynamic_module(reference, str(tmp_path))
 
 

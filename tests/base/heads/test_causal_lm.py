@@ -27,6 +27,7 @@ from hf_lecture_models import (
     WordTokenizer,
 )
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
+from tests.model_tests import switch_checkpointing
 
 HEAD_ARGUMENTS = ["labels", "logits_to_keep"]
 
@@ -95,7 +96,7 @@ def test_return_dict_in_a_call_and_in_the_configuration(build: Any) -> None:
 
 def test_states_and_weights_are_shown_under_gradient_checkpointing() -> None:
     model, ids = gpt1(), torch.tensor([[1, 2, 3]])
-    model.activation_checkpointing_enable()
+    switch_checkpointing(model, True)
     plain = model(ids, output_hidden_states=True, output_attentions=True)
     model.train()
     for module in model.modules():

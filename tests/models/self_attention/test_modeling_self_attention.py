@@ -18,7 +18,15 @@ from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPT
 
 from hf_lecture_models.models.self_attention import SelfAttentionConfig, SelfAttentionForCausalLM, SelfAttentionModel
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.model_tests import CausalLMHeadTests, ModelTests, Tensors, left_padded, perturb, token_inputs
+from tests.model_tests import (
+    CausalLMHeadTests,
+    ModelTests,
+    Tensors,
+    left_padded,
+    perturb,
+    switch_checkpointing,
+    token_inputs,
+)
 
 WORDS = [f"w{number}" for number in range(28)]
 KINDS = ("sinusoidal", "learned", "relative", "alibi")
@@ -462,7 +470,7 @@ def test_checkpointing_reaches_the_trained_bias(use_reentrant: bool) -> None:
         model.zero_grad()
         model(**inputs, labels=inputs["input_ids"]).loss.backward()
         gradients.append({name: parameter.grad.clone() for name, parameter in model.named_parameters()})
-        model.activation_checkpointing_enable({"use_reentrant": use_reentrant})
+        switch_checkpointing(model, True, {"use_reentrant": use_reentrant})
     assert_close(gradients[1], gradients[0], rtol=0, atol=1e-6)
 
 
