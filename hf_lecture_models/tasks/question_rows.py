@@ -75,7 +75,8 @@ def _as_lists(given: list[Any], where: str) -> dict[str, Any]:
         if not isinstance(answer, dict) or "text" not in answer:
             raise ValueError(f"{where}: an answer is {answer!r}, not {{text: ..., answer_start: ...}}")
     places = [answer.get("answer_start") for answer in given]
-    return {"text": [answer["text"] for answer in given], "answer_start": None if set(places) == {None} else places}
+    has_none = bool(places) and all(place is None for place in places)
+    return {"text": [answer["text"] for answer in given], "answer_start": None if has_none else places}
 
 
 def _check_place(context: str, text: str, start: Any, where: str) -> None:

@@ -98,17 +98,6 @@ def decode_lines(file: BinaryIO, source: str | os.PathLike[str], keep_ends: bool
             raise ValueError(f"{source}, line {number}: not UTF-8 ({error}); convert the file to UTF-8") from None
 
 
-def refuse_long_lines(path: str | os.PathLike[str]) -> None:
-    """Read through a file, plain or gzip, before a library reads it that takes any line whole.
-
-    Raises:
-        ValueError, OSError: as `read_texts`, but for bytes that are not UTF-8.
-    """
-    with _open(path) as file:
-        for _ in _bounded_lines(file, path):
-            pass
-
-
 def _bounded_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[bytes]:
     number = 0
     try:

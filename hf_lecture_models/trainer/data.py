@@ -8,14 +8,16 @@ for them. The rows of "predict" have no labels, or hidden ones, as GLUE's test r
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from hf_lecture_models.io.literal_paths import datasets_pattern
-from hf_lecture_models.tokenization.corpus import read_texts, refuse_long_lines
+from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import SplitTexts
 from hf_lecture_models.trainer.conll import CONLL_SUFFIXES, ConllTable
 from hf_lecture_models.trainer.recipe import Recipe, setting
@@ -25,6 +27,8 @@ from hf_lecture_models.trainer.tables import TABLE_SUFFIXES, TextTable, file_suf
 DATA_FOLDER = "HF_LECTURE_DATA"
 _BUILDERS = {".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 """What `datasets` calls the formats that it reads here."""
+_DEEPEST = 60  # what Arrow's own reader of nested types can take
+_STRINGS, _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?'), re.compile(r"[][{}]")
 _SUFFIXES = (*TABLE_SUFFIXES, *_BUILDERS, ".txt")
 
 
@@ -426,8 +430,8 @@ def _load_files(names: Sequence[str], streaming: bool) -> Any:
     for name, path in zip(names, paths, strict=True):
         if not path.stat().st_size:
             raise ValueError(f"{name} is empty: there is no row in it")
-    for path in paths if suffix != ".parquet" else ():
-        refuse_long_lines(path)
+    for name, path in zip(names, paths, strict=True) if suffix != ".parquet" else ():
+        _refuse_deep_lines(name, path)
     datasets = _datasets()
     verbosity = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # it logs the error that it raises
@@ -436,13 +440,30 @@ def _load_files(names: Sequence[str], streaming: bool) -> Any:
             _BUILDERS[suffix], data_files=list(map(datasets_pattern, paths)), split="train", streaming=streaming
         )
     # What datasets raises for a file without rows is any of these, StopIteration among them.
-    except (datasets.exceptions.DatasetsError, StopIteration, ValueError) as error:
+    except (datasets.exceptions.DatasetsError, StopIteration, ValueError, RecursionError) as error:
         reason = str(error.__cause__ or error)
         if not reason or "corresponds to no data" in reason:
             raise ValueError(f"{', '.join(names)} has no row below the names of its columns") from error
         raise ValueError(f"{', '.join(names)} cannot be read as {suffix[1:]}: {reason}") from error
     finally:
         datasets.logging.set_verbosity(verbosity)
+
+
+def _refuse_deep_lines(name: str, path: Path) -> None:
+    """Read through a file of JSON before a library does that takes any line whole, and overflows its stack on others.
+
+    Raises:
+        ValueError, OSError: as `read_texts`; or brackets are nested deeper than a row of any data is.
+    """
+    for number, line in enumerate(read_texts(path), start=1):
+        if line.count("[") + line.count("{") <= _DEEPEST:
+            continue
+        depths = accumulate(1 if bracket in "[{" else -1 for bracket in _BRACKETS.findall(_STRINGS.sub("", line)))
+        if max(depths, default=0) > _DEEPEST:
+            raise ValueError(
+                f"{name}, line {number}: brackets are nested more than {_DEEPEST} deep, which no row of data needs; "
+                "restore the file"
+            )
 
 
 def _other_kinds(names: Sequence[str]) -> ValueError:

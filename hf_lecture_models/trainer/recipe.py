@@ -159,6 +159,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a YAML file: {error}") from error
+    except RecursionError:
+        raise ValueError(f"{path} is no recipe: its brackets are nested too deeply; restore the file") from None
     if not isinstance(values, dict):
         raise ValueError(f"{path} must hold `name: value` lines, not {type(values).__name__}")
     return values
@@ -194,6 +196,8 @@ def parse_overrides(arguments: Sequence[str], switches: Collection[str] = ()) ->
             raise ValueError(
                 f"{name}: {text!r} is no YAML value; put quotes around a text that has its signs"
             ) from None
+        except RecursionError:
+            raise ValueError(f"{name}: the brackets of its value are nested too deeply") from None
     return values
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 _BEGINNING = re.compile(r'\s*\{\s*("version"\s*:\s*[^,]*,\s*)?"data"\s*:\s*\[')
+_SHOWN = 60
 
 
 def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
@@ -21,7 +22,7 @@ def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
         name: what messages call it.
 
     Raises:
-        ValueError: it is damaged, or a paragraph has no context or no questions.
+        ValueError: it is damaged, or a paragraph has no context or no questions, or one of these is another value.
         OSError: it cannot be read.
     """
     try:
@@ -33,6 +34,10 @@ def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
         articles = json.loads(content.decode("utf-8-sig"))["data"]
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise OSError(f"{name}: damaged gzip file ({error}); copy it again") from None
+    except RecursionError:
+        raise ValueError(
+            f"{name} cannot be read as json: its brackets are nested too deeply; restore the file"
+        ) from None
     except ValueError as error:
         if getattr(error, "msg", "") == "Extra data":  # JSON lines
             return None
@@ -49,13 +54,30 @@ def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
 def _questions(article: dict[str, Any], name: str) -> list[dict[str, Any]]:
     rows = []
     for number, paragraph in enumerate(article["paragraphs"], start=1):
+        where = f"{name}: paragraph {number} of the article {article.get('title') or 'without a title'!r}"
+        if not isinstance(paragraph, dict):
+            raise ValueError(
+                f"{where} is {_shown(paragraph)}, not {{context: ..., qas: [...]}}; correct it or take it out"
+            )
         missing = [key for key in ("context", "qas") if key not in paragraph]
         if missing:
-            title = article.get("title") or "without a title"
-            raise ValueError(f"{name}: paragraph {number} of the article {title!r} has no {missing[0]}")
-        for question in paragraph["qas"]:
+            raise ValueError(f"{where} has no {missing[0]}")
+        questions = paragraph["qas"]
+        if not isinstance(questions, list):
+            raise ValueError(f"{where}: qas is {_shown(questions)}, not a list of questions; correct it or take it out")
+        for question in questions:
+            if not isinstance(question, dict):
+                raise ValueError(
+                    f"{where}: a question is {_shown(question)}, not {{id: ..., question: ..., answers: [...]}}; "
+                    "correct it or take it out"
+                )
             row = {key: question[key] for key in ("id", "question", "answers") if key in question}
             rows.append(
                 {**row, "context": paragraph["context"]} | ({"answers": []} if question.get("is_impossible") else {})
             )
     return rows
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -472,6 +472,21 @@ def test_bad_rows_are_named(rows: list[dict[str, Any]], fields: dict[str, Any], 
         ('{"data": [{"title": "T", "paragraphs": [{"qas": []}]}]}', "paragraph 1 of the article 'T' has no context"),
         ('{"data": [{"paragraphs": [{"context": "a"}]}]}', "paragraph 1 of the article 'without a title' has no qas"),
         ('{"data": [{"title": "T", "paragraphs": [', "bad.json cannot be read as json: "),
+        (
+            '{"data": [{"paragraphs": [3]}]}',
+            "paragraph 1 of the article 'without a title' is 3, not {context: ..., qas: [",
+        ),
+        (
+            '{"data": [{"title": "T", "paragraphs": [{"context": "a", "qas": ["q"]}]}]}',
+            "a question is 'q', not {id: ...",
+        ),
+        ('{"data": [{"title": "T", "paragraphs": [{"context": "a", "qas": 3}]}]}', "qas is 3, not a list of questions"),
+        (
+            '{"data": [{"paragraphs": [{"context": "a", "qas": [{"id": 1, "question": "b", "answers": '
+            '[{"text": "a", "answer_start": [0]}]}]}]}]}',
+            "its answer 'a' is not at character [0] of the context",
+        ),
+        ('{"data": [' + "[" * 100_000, "bad.json cannot be read as json: its brackets are nested too deeply"),
         ('{"data": []}', "bad.json: there is no row in it"),
         ('{"data": [{"paragraphs": [{"context": "a", "qas": [{"id": 7}]}]}]}', "has no column 'answers'"),
     ],

@@ -16,7 +16,7 @@ from transformers import TokenizersBackend
 
 from hf_lecture_models.tokenization import corpus, splitting
 from hf_lecture_models.tokenization.byte import ByteTokenizer
-from hf_lecture_models.tokenization.corpus import decode_lines, encode_corpus, read_texts, refuse_long_lines
+from hf_lecture_models.tokenization.corpus import decode_lines, encode_corpus, read_texts
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 SPACES = "".join(chr(code) for code in range(0xD800) if category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp"))
@@ -134,13 +134,12 @@ def test_a_line_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch, pac
         for _ in range(64):
             file.write(b"x" * (1 << 20))
         file.write(end)
-    for read in (lambda: list(read_texts(path)), lambda: refuse_long_lines(path)):
-        tracemalloc.start()
-        with pytest.raises(ValueError, match=r"long\.txt.*, line 3: longer than 1048576 bytes; give each text a line"):
-            read()
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 12 << 20
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"long\.txt.*, line 3: longer than 1048576 bytes; give each text a line"):
+        list(read_texts(path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12 << 20
 
 
 def test_the_longest_line_of_a_corpus_in_use_is_read(tmp_path):

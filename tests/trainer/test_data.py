@@ -235,6 +235,19 @@ def test_a_line_that_would_fill_the_memory_is_refused(
             read(put(1000))
 
 
+@pytest.mark.parametrize("brackets", ["[", '{"a": '])
+def test_brackets_that_would_overflow_the_stack_are_refused(tmp_path: Path, brackets: str) -> None:
+    """Of 10,000, Arrow ends the process; those in texts are signs like others."""
+    deep = brackets * 20_000 + "1" + {"[": "]"}.get(brackets, "}") * 20_000
+    path = write(tmp_path / "a.jsonl", f'{{"text": "a"}}\n{{"text": "a", "b": {deep}}}\n')
+    for read in (read_part_texts, lambda recipe, part: stream_texts(recipe)):
+        with pytest.raises(ValueError, match=r"a.jsonl, line 2: brackets are nested more than 60 deep"):
+            read(TextsRecipe(train_files=[path]), "train")
+    text = r"\"[" * 100
+    path = write(tmp_path / "b.jsonl", f'{{"text": "{text}", "b": [[1]]}}\n')
+    assert read_part_texts(TextsRecipe(train_files=[path]), "train") == ['"[' * 100]
+
+
 def test_streamed_lines_are_those_that_are_read_at_once(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("one\r\n\n two \x85\rthree\nlast".encode())

@@ -72,6 +72,13 @@ def test_bad_command_lines_are_refused(arguments, message):
         parse_overrides(arguments)
 
 
+def test_brackets_beyond_number_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"r.yaml is no recipe: its brackets are nested too deeply"):
+        load(write(tmp_path / "r.yaml", "data: " + "[" * 3000 + "]" * 3000))
+    with pytest.raises(ValueError, match=r"--data: the brackets of its value are nested too deeply"):
+        parse_overrides(["--data", "{a: " * 3000])
+
+
 def test_an_override_cannot_reach_into_a_number(tmp_path):
     with pytest.raises(ValueError, match="reaches into epochs"):
         load(write(tmp_path / "r.yaml", "epochs: 1"), {"epochs.x": 1})
