@@ -640,6 +640,24 @@ class ModelTests:
         assert not is_checkpointing(model)
 
     @pytest.mark.once_per_model
+    def test_gradient_checkpointing_by_the_configuration(self) -> None:
+        """In every part of the model; the field is then used up, as in transformers' own models."""
+        config = self.config()
+        config.gradient_checkpointing = True
+        if not self.model_class.supports_gradient_checkpointing:
+            with pytest.raises(ValueError, match="leave gradient_checkpointing out of its configuration"):
+                self.model_class(config)
+            return
+        model = self.model_class(config)
+        found = [
+            module.gradient_checkpointing for module in model.modules() if hasattr(module, "gradient_checkpointing")
+        ]
+        assert found
+        assert all(found)
+        assert "gradient_checkpointing" not in model.config.to_dict()
+        assert not self.model_class(self.config()).is_activation_checkpointing
+
+    @pytest.mark.once_per_model
     def test_bf16_autocast(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         exact = self.at_real(self.outputs(model, inputs), inputs)
@@ -920,6 +938,19 @@ class TokenTests(ModelTests):
         for given, message in wrong:
             with pytest.raises(ValueError, match=message):
                 model(**inputs | {"input_ids": given})
+
+    @pytest.mark.once_per_model
+    @torch.no_grad()
+    def test_resizing_to_the_same_size_changes_nothing(self) -> None:
+        """Programs that add tokens, if there are any, ask for it in any case."""
+        if not self.trainable:  # a table of counts has no vectors
+            return
+        model = self.build()
+        before = {name: parameter.clone() for name, parameter in model.named_parameters()}
+        model.resize_token_embeddings(model.config.vocab_size)
+        after = dict(model.named_parameters())
+        assert after.keys() == before.keys()
+        assert not [name for name in before if not torch.equal(before[name], after[name])]
 
     @pytest.mark.once_per_model
     @torch.no_grad()
@@ -2290,6 +2321,22 @@ class MaskedLMTests(TokenHeadTests):
         model.train()
         assert model(**inputs)[name].shape == model(**inputs, **labels, logits_to_keep=0)[name].shape == whole.shape
         assert model(**inputs, **labels).get(name) is None
+
+    @torch.no_grad()
+    def test_a_tuple_has_the_same_places_in_training(self) -> None:
+        """Who reads outputs by their places finds the same ones in training and in evaluation."""
+        config = self.config()
+        for name in (name for name in vars(config) if "dropout" in name):
+            setattr(config, name, 0.0)
+        model, inputs = self.model_class(config), self.make_inputs(2, (6, 6))
+        given = {**inputs, **self.make_labels(inputs)}
+        expected = model.eval()(**given, return_dict=False)
+        assert_close(expected[1], model(**inputs)[self.logits_name])
+        model.train()
+        assert_close(model(**given, return_dict=False), expected)
+        model.config.return_dict = False
+        assert_close(model(**given), expected)
+        assert model(**given, logits_to_keep=1)[1].shape[1] == 1
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_loss_of_labelled_positions(self, dtype: torch.dtype) -> None:

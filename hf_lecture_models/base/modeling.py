@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, signature
@@ -12,6 +13,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 from torch.utils.checkpoint import checkpoint
+from transformers.configuration_utils import PreTrainedConfig
 from transformers.modeling_utils import PreTrainedModel
 
 from hf_lecture_models.base.checkpoint import (
@@ -96,8 +98,29 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """As `object`'s; a copy, whose state comes afterwards, is made without arguments."""
         if args or kwargs:
-            refuse_absurd_size(partial(cls, *args, **kwargs))
+            # Of a configuration of its own: building a model takes `gradient_checkpointing` out of it.
+            given = {name: _own_config(value) for name, value in kwargs.items()}
+            refuse_absurd_size(partial(cls, *map(_own_config, args), **given))
         return super().__new__(cls)
+
+    def __init__(self, config: Any, *args: Any, **kwargs: Any) -> None:
+        self._asked_to_recompute = bool(getattr(config, "gradient_checkpointing", False))
+        super().__init__(config, *args, **kwargs)
+
+    def post_init(self) -> None:
+        """As transformers'; `gradient_checkpointing=True` in the configuration counts for all parts that share it.
+
+        Raises:
+            ValueError: the configuration asks for it, and the model cannot do it.
+        """
+        if self._asked_to_recompute and not self.supports_gradient_checkpointing:
+            raise ValueError(
+                f"{type(self).__name__} has no gradient checkpointing; leave gradient_checkpointing out of its "
+                "configuration"
+            )
+        if self._asked_to_recompute:
+            self.config.gradient_checkpointing = True  # which the first part has taken out
+        super().post_init()
 
     @property
     def longest_input(self) -> int | None:
@@ -281,6 +304,10 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         # The shapes of what was converted while it was loaded, `from_pretrained` compares.
         load_config = replace(load_config, ignore_mismatched_sizes=True)
         return super()._finalize_model_loading(model, load_config, loading_info)
+
+
+def _own_config(value: Any) -> Any:
+    return copy(value) if isinstance(value, PreTrainedConfig) else value
 
 
 def _checkpoint_leaves(checkpoint: Callable[..., Any], function: Callable[..., Any], *args: Any) -> Any:

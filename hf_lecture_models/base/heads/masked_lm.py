@@ -1,6 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Masked words, predicted from the words on both sides."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from torch import Tensor, nn
@@ -11,6 +13,22 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+
+_PLACE_OF_LOGITS_TO_KEEP = 5  # among the arguments of `forward`
+
+
+def tuple_with_logits(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate the `forward` of a head that computes no logits in training: a tuple, read by places, holds them."""
+
+    @wraps(forward)
+    def complete_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = kwargs.get("return_dict")
+        as_tuple = not (self.config.return_dict if asked is None else asked)
+        if as_tuple and kwargs.get("logits_to_keep") is None and len(args) < _PLACE_OF_LOGITS_TO_KEEP:
+            kwargs["logits_to_keep"] = 0
+        return forward(self, *args, **kwargs)
+
+    return complete_forward
 
 
 class MaskedLMHead(ModelHead):
@@ -40,6 +58,7 @@ class MaskedLMHead(ModelHead):
     lm_head: nn.Module
     training: bool
 
+    @tuple_with_logits
     @can_return_tuple
     def forward(
         self,
@@ -59,7 +78,7 @@ class MaskedLMHead(ModelHead):
             num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
                 this batch's divided by this.
             logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. Left
-                out: all, but in training with labels none. The loss is the same.
+                out: all, but in training with labels none, unless a tuple is asked for. The loss is the same.
             kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:

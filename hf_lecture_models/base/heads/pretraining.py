@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput, can_return_tuple
 
 from hf_lecture_models.base.heads.losses import cross_entropy
-from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
+from hf_lecture_models.base.heads.masked_lm import MaskedLMHead, tuple_with_logits
 from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
@@ -36,6 +36,7 @@ class PreTrainingHead(MaskedLMHead, TextVectorHead):
     """Tells transformers' Trainer to send no `num_items_in_batch`."""
     seq_relationship: nn.Module
 
+    @tuple_with_logits
     @can_return_tuple
     def forward(
         self,

@@ -123,6 +123,9 @@ class ElmoPreTrainedModel(LecturePreTrainedModel):
         """Put other vectors of characters in their place."""
         self.base_model.characters.embed = value  # type: ignore[union-attr]
 
+    def get_output_embeddings(self) -> None:
+        """Return None: what is predicted are words, of another vocabulary than the characters that are read."""
+
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, nn.Embedding):

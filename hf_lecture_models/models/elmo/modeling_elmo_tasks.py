@@ -64,6 +64,18 @@ class ElmoTaskHead(ModelHead):
         self.dropout = nn.Dropout(self.config.task_dropout)
         setattr(self, output_layer, nn.Linear(2 * self.config.task_hidden_size, num_outputs))
 
+    def resize_token_embeddings(
+        self, new_num_tokens: int | None = None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
+    ) -> nn.Embedding:
+        """As transformers', for the characters of the language models and for those of the reader."""
+        resize: Any = super().resize_token_embeddings  # type: ignore[misc]
+        embeddings, own = resize(new_num_tokens, pad_to_multiple_of, mean_resizing), self.reader.characters.embed
+        resized: nn.Embedding = self._get_resized_embeddings(  # type: ignore[attr-defined]
+            own, embeddings.num_embeddings, mean_resizing=mean_resizing
+        )
+        self.reader.characters.embed = resized.requires_grad_(own.weight.requires_grad)
+        return embeddings
+
     def base_model_outputs(self, **inputs: Any) -> Any:
         """As every head's, with the reader's states as `last_hidden_state`."""
         outputs = super().base_model_outputs(**inputs)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -67,6 +68,18 @@ class ElmoTests(TokenTests):
     @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
     def test_compiles_in_one_piece(self) -> None:
         super().test_compiles_in_one_piece()
+
+    @torch.no_grad()
+    def test_more_characters(self, tmp_path: Path) -> None:
+        """All that read characters grow, the output layer, which is of words, does not; the model can be saved."""
+        model, inputs = self.build(), self.make_inputs(2, (5, 3))
+        before, characters = self.outputs(model, inputs), model.config.vocab_size
+        model.resize_token_embeddings(characters + 3)
+        self.assert_equal(self.outputs(model, inputs), before, "after resizing", 0.0)
+        inputs["input_ids"][0, 0, 0] = characters + 2
+        model.save_pretrained(tmp_path)
+        loaded = self.auto_class.from_pretrained(tmp_path)
+        self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", 0.0)
 
 
 class WithTokenizer:
