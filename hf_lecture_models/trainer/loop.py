@@ -399,11 +399,11 @@ class _Run:
         self.reporter.write_facts(self.progress, self.recipe.to_dict(), self._metric)
 
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
-        """What the main process measures, known to all."""
+        """What the main process measures, known to all; in float32 whatever the training's precision, as test data."""
         measured: list[Any] = [None]
         if self.accelerator.is_main_process:
             self.plain_model.to(self.accelerator.device).eval()
-            with torch.no_grad(), self._autocast():
+            with torch.no_grad():
                 measured = [evaluation.measure(self.plain_model)]
             if self.sharded:
                 self.plain_model.cpu()  # its room on the device belongs to the training

@@ -69,7 +69,7 @@ class TrainingRecipe(Recipe):
         least=1,
     )
     accumulation_steps: int = setting(1, "micro-batches that one optimizer step is cut into, to save memory", least=1)
-    mixed_precision: str = setting("no", "bf16: autocast in the forward pass", choices=("no", "bf16"))
+    mixed_precision: str = setting("no", "bf16: autocast in the forward passes of training", choices=("no", "bf16"))
 
     optimizer: str = setting("adamw", "optimizer", choices=("adamw", "sgd"))
     learning_rate: float = setting(1e-3, "learning rate after warm-up", least=0)

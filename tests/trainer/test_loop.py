@@ -128,6 +128,13 @@ def test_the_reported_loss_is_the_mean_over_all_items_since_the_last_report(tmp_
     assert [row["loss"] for row in result.history] == [pytest.approx(distance(model)["distance"], rel=1e-6)]
 
 
+def test_validation_in_a_bf16_run_is_measured_as_test_data_are(tmp_path):
+    """In float32: what is reported of a model does not depend on whether the loop or a later command measures it."""
+    result, model = run(tmp_path, epochs=1, mixed_precision="bf16")
+    (reported,) = (row["validation_distance"] for row in result.history if "validation_distance" in row)
+    assert reported == distance(model.eval())["distance"]
+
+
 class Crash(Exception):
     pass
 
