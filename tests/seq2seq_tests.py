@@ -47,6 +47,17 @@ TARGET = 9
 """Length of padded targets: one that no source has, so that no check takes one for the other."""
 
 
+class WithoutCache(nn.Module):
+    """From named tensors to the logits, and to nothing else."""
+
+    def __init__(self, model: PreTrainedModel):
+        super().__init__()
+        self.model = model
+
+    def forward(self, inputs: Tensors) -> Tensor:
+        return self.model(**inputs, use_cache=False).logits
+
+
 class Seq2SeqTests(HeadTests, TokenTests):
     """What a model with the head of base/heads/seq2seq_lm.py must do: `input_ids` are the source's."""
 
@@ -279,6 +290,19 @@ class Seq2SeqTests(HeadTests, TokenTests):
             assert cache.get_seq_length() == end, "the cache counts its tokens wrongly"
             pieces.append(output.logits)
         self.assert_equal({"logits": torch.cat(pieces, 1)}, {"logits": whole.logits}, f"in pieces of {sizes}")
+
+    @pytest.mark.slow
+    @torch.no_grad()
+    def test_exported_program_takes_any_batch(self) -> None:
+        """`torch.export` keeps the number of rows and the length of the sources free."""
+        model, inputs = WithoutCache(self.build()), self.make_inputs(3, (5, 4, 5))
+        batch, source = torch.export.Dim("batch"), torch.export.Dim("source", min=3, max=16)
+        shapes = {name: {0: batch} | ({} if name.startswith("decoder_") else {1: source}) for name in inputs}
+        torch.compiler.reset()
+        program = torch.export.export(model, (inputs,), dynamic_shapes=(shapes,))
+        for lengths in ((5, 4, 5), (7, 3, 6, 1)):
+            inputs = self.make_inputs(len(lengths), lengths)
+            self.assert_equal({"logits": program.module()(inputs)}, {"logits": model(inputs)}, f"sources of {lengths}")
 
     @pytest.mark.parametrize("side", ["right", "left"])
     @torch.no_grad()

@@ -138,7 +138,7 @@ def _prepared_mask(implementation: str, like: Tensor, mask: Any) -> Any:
         mask = mask.to(like.dtype).clamp(min=lowest)
     elif implementation != "sdpa":
         mask = torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, lowest)
-    return mask.expand(len(like), -1, -1, -1) if flex else mask
+    return mask.expand(like.shape[0], -1, -1, -1) if flex else mask
 
 
 class _MaskConfig:

@@ -101,7 +101,7 @@ def unroll(cell: Cell, inputs: Tensor, state: State | None = None, mask: Tensor 
     Returns:
         The outputs (batch, seq, size of h) and the state after the last step.
     """
-    state = state or tuple(inputs.new_zeros(len(inputs), size) for size in cell.state_sizes)
+    state = state or tuple(inputs.new_zeros(inputs.shape[0], size) for size in cell.state_sizes)
     outputs = []
     for step in range(inputs.shape[1]):
         after = cell(inputs[:, step], state)

@@ -181,6 +181,7 @@ def run_traced(cell: Cell, hidden: Tensor, state: State | None, mask: Tensor | N
         return tuple(torch.where(real, new, old) for new, old in zip(after, state, strict=True)), after[0] * real
 
     state = state or tuple(hidden.new_zeros(hidden.shape[0], size) for size in cell.state_sizes)
+    state = tuple(tensor.contiguous() for tensor in state)  # as `step` makes them: scan refuses other strides
     # (seq, batch, input_size) and (seq, batch, 1): scan goes along the first axis.
     final, outputs = scan(step, state, (hidden.transpose(0, 1), mask.transpose(0, 1).unsqueeze(-1)))
     return outputs.transpose(0, 1), final

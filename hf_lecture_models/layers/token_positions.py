@@ -83,7 +83,7 @@ def bounded_positions(
         if attention_mask is not None:
             _check_shape(hidden, attention_mask, 0 if cache is None else int(cache.get_seq_length()))
         _check_one_text(position_ids, attention_mask)
-    if len(position_ids) == 1 or torch.compiler.is_compiling():
+    if position_ids.shape[0] == 1 or torch.compiler.is_compiling():
         return position_ids
     return position_ids[:1] if bool((position_ids == position_ids[:1]).all()) else position_ids
 
@@ -117,7 +117,7 @@ def key_positions(hidden: Tensor, positions: Tensor, attention_mask: Any, cache:
     seen, own = counted[:, :-seq], counted[:, -seq:]
     seen = seen + (positions - own).amax(1, keepdim=True)
     # Each may be one row for the whole batch.
-    rows = max(len(seen), len(positions))
+    rows = max(seen.shape[0], positions.shape[0])
     keys = torch.cat((seen.expand(rows, -1), positions.expand(rows, -1)), 1)
     laid_out, _ = cache.get_mask_sizes(seq, 0)  # type: ignore[union-attr]  # it holds something
     return F.pad(keys, (0, laid_out - keys.shape[1]))[:, None]

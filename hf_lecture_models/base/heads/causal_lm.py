@@ -156,6 +156,6 @@ def gather_predicting_states(source: Tensor, targets: Tensor, real: Tensor | Non
     if real is not None:
         real = real.to(source.device)
         targets = targets.masked_fill(real.cumsum(1) == 0, NOT_COUNTED)
-        rows = torch.arange(len(real), device=real.device)[:, None] * real.shape[1]
+        rows = torch.arange(real.shape[0], device=real.device)[:, None] * real.shape[1]
         source = source.index_select(0, (rows + last_token_index(real)).flatten())
     return source, targets.flatten()

@@ -128,7 +128,7 @@ def default_problem_type(logits: Tensor, labels: Tensor) -> str:
 
 def _labels_per_text(logits: Tensor, labels: Tensor, problem_type: str) -> Tensor:
     """(batch,): how many labels of each text count."""
-    labels = labels.to(logits.device).reshape(len(logits), -1)
+    labels = labels.to(logits.device).reshape(logits.shape[0], -1)
     return (torch.ones_like(labels) if problem_type == "regression" else labels != NOT_COUNTED).sum(1)
 
 

@@ -132,10 +132,10 @@ class RecurrentSeq2SeqModel(RecurrentSeq2SeqPreTrainedModel):
     ) -> Tensor:
         words = self.encoder if self.config.decoder_vocab_size is None else self.decoder
         vectors = input_vectors(words.embed_tokens, decoder_input_ids, embeds, "decoder_")
-        sources = 0 if source.last_hidden_state is None else len(source.last_hidden_state)
-        if len(vectors) != sources:
+        sources = 0 if source.last_hidden_state is None else source.last_hidden_state.shape[0]
+        if vectors.shape[0] != sources:
             raise ValueError(
-                f"decoder_input_ids has {len(vectors)} row(s), but the source {sources}: give each a target"
+                f"decoder_input_ids has {vectors.shape[0]} row(s), but the source {sources}: give each a target"
             )
         return vectors
 

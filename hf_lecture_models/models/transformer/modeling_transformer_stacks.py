@@ -205,10 +205,10 @@ class TransformerDecoder(TransformerStack):
         past_key_values = self._cache(past_key_values, use_cache)
         seen = target_cache(past_key_values)
         hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask, seen)
-        if encoder_hidden_states is None or len(encoder_hidden_states) != len(hidden):
-            sources = 0 if encoder_hidden_states is None else len(encoder_hidden_states)
+        sources = 0 if encoder_hidden_states is None else encoder_hidden_states.shape[0]
+        if encoder_hidden_states is None or sources != hidden.shape[0]:
             raise ValueError(
-                f"decoder_input_ids has {len(hidden)} row(s), but the source {sources}: give as many targets as sources"
+                f"decoder_input_ids has {hidden.shape[0]} row(s), but the source {sources}: give each a target"
             )
         implementation = self.attention_implementation(output_attentions)
         dropout = self.weights_dropout()
