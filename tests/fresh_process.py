@@ -24,6 +24,14 @@ class Absent(MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
+def lost_code(folder: Path) -> list[str]:
+    """The classes that the folder's configuration names, of models and pipelines, and whose file it does not hold."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    pipelines = config.get("custom_pipelines", {}).values()
+    named = [*config.get("auto_map", {}).values(), *(entry["impl"] for entry in pipelines)]
+    return [name for name in named if not (folder / f"{name.split('.')[0]}.py").is_file()]
+
+
 def visit(folder: Path, place: str) -> dict[str, Any]:
     """Load one model as `place` allows, run it, and run its pipeline on a batch."""
     import torch
@@ -60,6 +68,7 @@ def visit(folder: Path, place: str) -> dict[str, Any]:
         model = auto_class.from_pretrained(source, **trust)
         run(model, "outputs")
         model.save_pretrained(folder / "again")
+        found["lost_code"] = lost_code(folder / "again")
         run(auto_class.from_pretrained(folder / "again", **trust), "outputs_saved_again")
     if task["task"]:
         pipe = transformers.pipeline(task["task"], model=str(source), **trust)

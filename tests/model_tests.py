@@ -864,6 +864,7 @@ class ModelTests:
         found = fresh_process(type(self), "without")
         assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
         assert not found["executed_untrusted"], "code ran without the flag"
+        assert not found["lost_code"], "saved again, the folder names code that it does not hold"
         self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", EXACT)
         self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", EXACT)
 

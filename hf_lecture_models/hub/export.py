@@ -34,8 +34,8 @@ def export(
     """Save a self-contained folder, as published: weights, configuration, tokenizer, code, card.
 
     It loads with `trust_remote_code=True` where this package is absent; where the package is imported, the package's
-    own classes serve and no flag is needed. The package's own pipelines for such models come along. A model of
-    transformers itself needs no code.
+    own classes serve and no flag is needed. The package's own pipelines for such models come along, and stay with the
+    model when it is loaded without the package and saved again. A model of transformers itself needs no code.
 
     Args:
         model: an instance of a registered class.
@@ -55,6 +55,7 @@ def export(
     processor = type(processing_class) if is_code and not _is_transformers_own(type(processing_class)) else None
     pipelines = own_pipelines([auto for auto, cls in classes.items() if cls is type(model)])
     code = flatten([*classes.values(), *filter(None, [processor]), *(cls for cls, _ in pipelines.values())])
+    _keep_together(code, [cls for auto, cls in classes.items() if auto != "AutoConfig"], pipelines)
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)
         if processing_class is not None:
@@ -97,6 +98,21 @@ def own_pipelines(auto_classes: Sequence[str]) -> dict[str, tuple[type, dict[str
         if loaders and getattr(entry["impl"], "__module__", "").split(".")[0] == PACKAGE:
             found[task] = (entry["impl"], {"pt": loaders, "type": entry["type"]})
     return found
+
+
+def _keep_together(code: dict[str, str], models: Sequence[type], pipelines: Mapping[str, tuple[type, Any]]) -> None:
+    """Name all files of models and pipelines in each model's file.
+
+    Whoever loads a model without the package and saves it again gets the model's file and those that it names, while
+    the configuration goes on naming the classes of all.
+    """
+    named = {flat_name(cls.__module__): cls.__name__ for cls in (*models, *(cls for cls, _ in pipelines.values()))}
+    for module in {flat_name(cls.__module__) for cls in models}:
+        others = [f"    from .{other} import {name}\n" for other, name in sorted(named.items()) if other != module]
+        if others:
+            code[module] += "\n\nif False:  # never run: transformers copies the files that it finds here\n" + "".join(
+                others
+            )
 
 
 def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], processor: type | None) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
@@ -24,9 +25,11 @@ from transformers import (
     pipeline,
 )
 
+from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification
 from hf_lecture_models.hub import export
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
+from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -143,6 +146,19 @@ def test_the_packages_own_classes_serve(tmp_path: Path, trust: bool | None) -> N
         path.write_text("raise SystemExit('the code of the folder ran')\n", encoding="utf-8")
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path, trust_remote_code=trust)
     assert type(loaded) is RecurrentForCausalLM
+
+
+def test_an_exported_image_processor_needs_no_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does transformers ask whether its code may run: the package's own class serves."""
+    asked: list[str] = []
+    monkeypatch.setattr("builtins.input", asked.append)
+    sizes = {"image_size": 4, "patch_size": 2, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1}
+    model = LectureViTForImageClassification(LectureViTConfig(**sizes, num_channels=1))
+    export(model, GrayscaleImageProcessor(size={"height": 4, "width": 4}), tmp_path)
+    pipe: Any = pipeline("image-classification", model=str(tmp_path))
+    assert type(pipe.image_processor) is GrayscaleImageProcessor
+    assert pipe(Image.new("RGB", (5, 5)))
+    assert not asked
 
 
 def test_a_plain_save_of_an_exported_model_names_no_code(tmp_path: Path) -> None:

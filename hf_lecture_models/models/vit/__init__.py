@@ -8,6 +8,7 @@ from transformers import (
     AutoModelForMaskedImageModeling,
     AutoModelForPreTraining,
 )
+from transformers.models.auto.video_processing_auto import AutoVideoProcessor
 from transformers.utils import is_vision_available
 
 from hf_lecture_models.io.registration import register
@@ -40,6 +41,8 @@ if is_vision_available():  # Pillow is there
     from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 
     AutoImageProcessor.register(LectureViTConfig, image_processor_classes={"pil": GrayscaleImageProcessor})
+    # Pipelines ask for a processor of videos too, and would take the code of an exported image processor for one.
+    AutoVideoProcessor.register(LectureViTConfig, None)
 
 __all__ = [
     "LectureViTConfig",
