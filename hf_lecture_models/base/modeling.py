@@ -13,7 +13,6 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 from torch.utils.checkpoint import checkpoint
-from transformers.configuration_utils import PreTrainedConfig
 from transformers.modeling_utils import PreTrainedModel
 
 from hf_lecture_models.base.checkpoint import (
@@ -28,7 +27,7 @@ from hf_lecture_models.base.checkpoint import (
 )
 from hf_lecture_models.base.model_size import refuse_absurd_size
 from hf_lecture_models.base.stop_strings import StopStringsMixin
-from hf_lecture_models.io.compat import capture_outputs, merge_with_config_defaults
+from hf_lecture_models.io.compat import PreTrainedConfig, capture_outputs, merge_with_config_defaults
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patterns
 from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS

@@ -55,6 +55,7 @@ from transformers.integrations.accelerate import get_device
 from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, load_state_dict
 from transformers.models.auto.tokenization_auto import get_tokenizer_config, tokenizer_class_from_name
+from transformers.models.auto.video_processing_auto import AutoVideoProcessor
 from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
@@ -83,6 +84,7 @@ __all__ = [
     "ALL_ATTENTION_FUNCTIONS",
     "OLDEST_TRANSFORMERS",
     "VERY_LARGE_INTEGER",
+    "AutoVideoProcessor",
     "CacheLayerMixin",
     "Concatenate",
     "ConversionOps",

@@ -8,9 +8,9 @@ from transformers import (
     AutoModelForMaskedImageModeling,
     AutoModelForPreTraining,
 )
-from transformers.models.auto.video_processing_auto import AutoVideoProcessor
 from transformers.utils import is_vision_available
 
+from hf_lecture_models.io.compat import AutoVideoProcessor
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.vit.configuration_vit import LectureViTConfig
 from hf_lecture_models.models.vit.conversion_vit import register_official_weights
