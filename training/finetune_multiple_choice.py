@@ -6,8 +6,9 @@
     python training/finetune_multiple_choice.py training/recipes/bert_choice_tiny.yaml --output_dir tiny
     accelerate launch training/finetune_multiple_choice.py RECIPE.yaml [--name value ...] [--resume]
 
-FOLDER holds a model with its tokenizer: one that chooses, or what transformers can give such a head, as BERT. Rows may
-have any number of choices, two at least. Predictions for rows without labels are written as the benchmark takes them.
+FOLDER holds a model with its tokenizer: one that chooses, or what transformers can give such a head, as BERT. Without
+it and without a recipe's `model`, a small new one is trained, whose size is printed. Rows may have any number of
+choices, two at least. Predictions for rows without labels are written as the benchmark takes them.
 Killed at any moment, the same command with --resume goes on to the same weights.
 """
 

@@ -8,6 +8,7 @@
     accelerate launch training/finetune_squad.py RECIPE.yaml [--name value ...] [--resume]
 
 FOLDER holds a model with its tokenizer: an answerer, or what transformers can give an answerer's head, such as BERT.
+Without it and without a recipe's `model`, a small new one is trained, whose size is printed.
 `--task squad` and `squad_v2` are the data of the Hub. With `--predict_files` or `--predict_split` the folder
 `predictions` of OUT holds the answers as SQuAD takes them. Killed at any moment, the same command with --resume goes
 on to the same weights.

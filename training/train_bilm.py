@@ -4,7 +4,8 @@
     accelerate launch training/train_bilm.py RECIPE.yaml [--name value ...] [--resume]
     python training/train_bilm.py training/recipes/elmo_tiny.yaml --output_dir tiny --model.softmax_samples 20
 
-Killed at any moment, the same command with --resume goes on to the same weights.
+Without `model` in it, a small new one is trained, whose size is printed. Killed at any moment, the same command with
+--resume goes on to the same weights.
 """
 
 import sys

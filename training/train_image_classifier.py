@@ -5,7 +5,8 @@
     python training/train_image_classifier.py training/recipes/vit_tiny.yaml --output_dir tiny
     python training/train_image_classifier.py --train_files photos --from_pretrained masked
 
-Killed at any moment, the same command with --resume goes on to the same weights.
+Without `model` in it, a small new one is trained, whose size is printed. Killed at any moment, the same command with
+--resume goes on to the same weights.
 """
 
 import sys

@@ -4,7 +4,8 @@
     accelerate launch training/train_masked_images.py RECIPE.yaml [--name value ...] [--resume]
     python training/train_masked_images.py training/recipes/vit_masked_fashion_mnist.yaml --target mean_color
 
-Killed at any moment, the same command with --resume goes on to the same weights.
+Without `model` in it, a small new one is trained, whose size is printed. Killed at any moment, the same command with
+--resume goes on to the same weights.
 """
 
 import sys

@@ -5,7 +5,8 @@
     python training/train_masked_lm.py training/recipes/bert_tiny.yaml --output_dir tiny --next_sentence false
     ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 training/train_masked_lm.py RECIPE.yaml --num_processes 2
 
-Killed at any moment, the same command with --resume goes on to the same weights.
+Without `model` in it, a small new one is trained, whose size is printed. Killed at any moment, the same command with
+--resume goes on to the same weights.
 """
 
 import sys

@@ -5,8 +5,8 @@
     python training/train_span_corruption.py training/recipes/transformer_span_tiny.yaml --output_dir tiny
     ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 training/train_span_corruption.py RECIPE.yaml --num_processes 2
 
-Killed at any moment, the same command with --resume goes on to the same weights. What is learned serves
-finetune_text_to_text.py.
+Without `model` in it, a small new one is trained, whose size is printed. Killed at any moment, the same command with
+--resume goes on to the same weights. What is learned serves finetune_text_to_text.py.
 """
 
 import sys
