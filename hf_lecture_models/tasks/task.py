@@ -68,6 +68,9 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        model_type = self.model.get("model_type", "")
+        if not isinstance(model_type, str):
+            raise ValueError(f"recipe: model.model_type is {model_type!r}; it must be a name such as lecture_recurrent")
         if not self.output_dir:
             raise ValueError("recipe: output_dir is empty; name a folder")
         if len(set(self.seeds)) < len(self.seeds) or min(self.seeds, default=0) < 0:
