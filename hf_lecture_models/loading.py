@@ -30,7 +30,8 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
 
     Raises:
         OSError: there is no such model, or the Hub cannot be reached.
-        ValueError: it is damaged, lacks weights, names files outside of its folder, or is no model of `auto_class`.
+        ValueError: it is damaged, a field of its JSON files has a wrong type, it lacks weights, names files outside of
+            its folder, or is no model of `auto_class`.
     """
     be_quiet()
     local_only = check_location(name)

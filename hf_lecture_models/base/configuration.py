@@ -3,6 +3,7 @@
 
 import json
 import math
+import os
 import re
 import warnings
 from collections.abc import Iterable
@@ -15,9 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import transformers
 
 from hf_lecture_models.io.compat import PreTrainedConfig, StrictDataclassError
+from hf_lecture_models.io.saved_json import check_fields, check_saved_files
 
 # Names from this similarity on are taken for a typo.
 _NEAR_MISS = 0.85
+CONFIG_FILE = "config.json"
 LARGEST_SIZE = 2**28
 LARGEST_WIDTH = 2**17
 """Of a layer; the widest published ones have about 2**16 units."""
@@ -99,6 +102,25 @@ class LectureConfig(PreTrainedConfig):
         super().__setattr__(name, value)
         if name == "id2label" and getattr(self, "_is_constructed", False):
             self._match_labels(None)
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Load as transformers does; an error names the file at fault."""
+        check_saved_files(Path(pretrained_model_name_or_path, kwargs.get("subfolder") or ""), CONFIG_FILE)
+        kwargs.setdefault("name_or_path", str(pretrained_model_name_or_path))
+        return super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """Read as transformers does; an error names the file at fault, if a folder is read."""
+        values, folder = dict(config_dict), kwargs.get("name_or_path")
+        try:
+            check_fields(values, CONFIG_FILE, cls.__name__)
+            return super().from_dict(config_dict, **kwargs)
+        except (TypeError, ValueError, StrictDataclassError):
+            if folder is not None:
+                _refuse_file(cls, values, os.path.join(folder, CONFIG_FILE))
+            raise  # what the caller gives in place of the file's fields is at fault
 
     def save_pretrained(self, save_directory: Any, push_to_hub: bool = False, **kwargs: Any) -> None:
         """Save as transformers does, but never what could not be loaded.
@@ -204,6 +226,15 @@ class LectureConfig(PreTrainedConfig):
                     f"{type(self).__name__}.label2id gives {label!r} the class {id_}, which id2label calls "
                     f"{names.get(int(id_))!r}; leave label2id out, it follows from id2label"
                 )
+
+
+def _refuse_file(config_class: type[LectureConfig], values: dict[str, Any], file: str) -> None:
+    """Raise a ValueError that names the file, where its own values make no configuration."""
+    try:
+        check_fields(values, CONFIG_FILE, config_class.__name__)
+        config_class(**values)
+    except (TypeError, ValueError, StrictDataclassError) as error:
+        raise ValueError(f"{file}: {' '.join(str(error).split())}") from error
 
 
 @cache

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
@@ -29,6 +30,7 @@ from hf_lecture_models.base.model_size import refuse_absurd_size
 from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import PreTrainedConfig, capture_outputs, merge_with_config_defaults
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
+from hf_lecture_models.io.saved_json import check_saved_files
 from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patterns
 from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS
 from hf_lecture_models.layers.growing_cache import let_grow
@@ -257,15 +259,18 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         """Load as transformers does, and refuse what would be silently wrong.
 
         Raises:
-            ValueError: the checkpoint is of another model type; its index names files outside of its folder; its
-                weights are damaged or of other shapes; some of the model below the head are missing; although it was
-                saved by this very class, some are missing or unknown; or they are NaN or infinite.
+            ValueError: the checkpoint is of another model type; a field of its JSON files has a wrong type; its index
+                names files outside of its folder; its weights are damaged or of other shapes; some of the model below
+                the head are missing; although it was saved by this very class, some are missing or unknown; or they are
+                NaN or infinite.
         """
         with_info = kwargs.pop("output_loading_info", False)
         any_shape = kwargs.get("ignore_mismatched_sizes", False)
         source = f"the checkpoint {pretrained_model_name_or_path}"
         if pretrained_model_name_or_path is not None and os.path.isdir(pretrained_model_name_or_path):
-            refuse_outside_shards(os.path.join(pretrained_model_name_or_path, kwargs.get("subfolder", "")))
+            folder = os.path.join(pretrained_model_name_or_path, kwargs.get("subfolder", ""))
+            check_saved_files(Path(folder), "config.json", "generation_config.json")
+            refuse_outside_shards(folder)
         with weights_file_errors(source):
             # transformers' annotation leaves out the pair that output_loading_info=True returns.
             loaded: Any = super().from_pretrained(

@@ -17,6 +17,7 @@ from hf_lecture_models.hub.card import PACKAGE
 from hf_lecture_models.hub.export import registered_classes
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.saved_json import read_fields
 
 # Beside the model and its card: what the card was rendered from.
 FACTS = "facts.json"
@@ -97,7 +98,7 @@ def facts_of(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict
     path = Path(folder) / FACTS
     if not path.is_file():
         return facts_of_training(folder, model, processor)
-    facts = _read_json(path)
+    facts = read_fields(path)
     for key, value in _model_facts(model).items():
         if facts.get(key) != value:
             raise ValueError(f"{path} is of another model: its {key} is {facts.get(key)}, not {value}; remove the file")
@@ -120,8 +121,10 @@ def facts_of_training(
     folder = Path(folder)
     path = folder / "recipe.yaml"
     recipe = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not isinstance(recipe, dict):
+        raise ValueError(f"{path} holds {recipe!r:.60}, not a recipe's fields: restore it, or remove it")
     records = {name: folder / f"{name}.json" for name in ("training", "task")}
-    training, task = (_read_json(path) if path.is_file() else {} for path in records.values())
+    training, task = (read_fields(path) if path.is_file() else {} for path in records.values())
     script = task.pop("script", None)
     facts = collect_facts(
         model,
@@ -274,13 +277,6 @@ def _model_facts(model: Any) -> dict[str, Any]:
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "table_entries": getattr(model.config, "table_entries", 0),
     }
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
 
 
 def _best_validation(record: Mapping[str, Any]) -> dict[str, Any]:

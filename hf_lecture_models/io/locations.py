@@ -13,6 +13,8 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 
+from hf_lecture_models.io.saved_json import check_saved_files
+
 
 def check_location(name: str, places: str = "folder") -> bool:
     """Raise an error that says what to name instead, where no model can be at `name`.
@@ -27,6 +29,7 @@ def check_location(name: str, places: str = "folder") -> bool:
 
     Raises:
         OSError: no model's folder or name on the Hub; or the Hub cannot be reached, and its cache is empty.
+        ValueError: a JSON file of the folder is damaged, or a field in it has a wrong type.
     """
     path = Path(name)
     if path.is_file():
@@ -34,6 +37,7 @@ def check_location(name: str, places: str = "folder") -> bool:
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise FileNotFoundError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
+        check_saved_files(path)
         return True
     if name.count("/") > 1 or name.startswith((".", "/", "~")):
         raise FileNotFoundError(f"there is no folder {name}")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
@@ -18,6 +17,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 
 from hf_lecture_models.io.compat import TokenizersBackend
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.saved_json import check_tokenizer_files, read_fields
 from hf_lecture_models.tokenization.splitting import refuse_surrogates
 from hf_lecture_models.tokenization.templates import (
     Template,
@@ -118,6 +118,10 @@ class LectureTokenizer(TokenizersBackend):
         defaults = self._default_tokens(backend, None if tokenizer_file is not None else template)
         for name, token in defaults.items():
             kwargs.setdefault(name, token)
+        if empty := sorted(name for name, token in kwargs.items() if name.endswith("_token") and str(token) == ""):
+            raise ValueError(
+                f"{empty[0]} is empty, and would stand between all characters; give it a spelling, or None"
+            )
         for name in ("padding_side", "truncation_side", *(["model_input_names"] if self.default_template else [])):
             kwargs.setdefault(name, getattr(self, name))  # what is not named here is not saved
         kwargs.setdefault("chat_template", CHAT_TEMPLATE if self.default_template is None else None)
@@ -146,6 +150,7 @@ class LectureTokenizer(TokenizersBackend):
     def _read_backend(cls, path: str) -> Tokenizer:
         try:
             backend = Tokenizer.from_file(str(path))
+            read_written(backend.post_processor)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a panic in Rust is not an Exception
@@ -174,13 +179,15 @@ class LectureTokenizer(TokenizersBackend):
         if local.is_dir() and not any((local / name).is_file() for name in cls.vocab_files_names.values()):
             files = " and no ".join(cls.vocab_files_names.values())
             raise FileNotFoundError(f"{local} has no {files}; name a folder written by save_pretrained")
+        check_tokenizer_files(local)
         try:
             return super().from_pretrained(folder, *args, **kwargs)
-        except Exception:
-            if local.is_dir():
-                _check_json(local / "tokenizer_config.json")
-                if (local / "tokenizer.json").is_file():
-                    cls._read_backend(str(local / "tokenizer.json"))
+        except Exception as error:
+            if (local / "tokenizer.json").is_file():
+                cls._read_backend(str(local / "tokenizer.json"))
+                read_fields(local / "tokenizer.json")
+            if local.is_dir() and isinstance(error, ValueError) and str(local) not in str(error):
+                raise ValueError(f"{local}: {error}") from error
             raise
 
     @property
@@ -298,6 +305,10 @@ class LectureTokenizer(TokenizersBackend):
                     f"a pair cannot be cut to max_length={kwargs['max_length']}: the text that truncation="
                     f"{kwargs['truncation_strategy'].value!r} cuts is too short for it; use truncation='longest_first'"
                 ) from None
+            if type(error) is Exception:  # the Rust library's
+                raise ValueError(
+                    f"the tokenizer cannot encode the text ({error}): restore its tokenizer.json, or train it again"
+                ) from error
             raise
 
     def _check_room(
@@ -448,14 +459,6 @@ def _refuse_contradictions(template: str | Template, options: Mapping[str, Any])
             raise ValueError(
                 f"{name}=True and the template {template!r} both say which tokens stand around a text; leave one out"
             )
-
-
-def _check_json(path: Path) -> None:
-    try:
-        if path.is_file() and not isinstance(json.loads(path.read_bytes()), dict):
-            raise ValueError("it holds no object")
-    except ValueError as error:
-        raise ValueError(f"{path} is not whole JSON ({error}); copy or save it again") from None
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -22,6 +22,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.saved_json import check_tokenizer_files
 
 _BEGIN_TEXT, _END_TEXT, _BEGIN_WORD, _END_WORD, _BLANK, _NUM_CHARACTERS = 257, 258, 259, 260, 261, 262
 _SPECIAL = {"pad_token": "<pad>", "bos_token": "<S>", "eos_token": "</S>"}
@@ -129,6 +130,12 @@ class ElmoTokenizer(PythonBackend):
         self.max_characters_per_token = max_characters_per_token
         self.words: list[str] = [] if vocab_file is None else _read_words(vocab_file)
         super().__init__(max_characters_per_token=max_characters_per_token, **kwargs)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Load as transformers does, but name the file and the field where one of a local folder has a wrong type."""
+        check_tokenizer_files(Path(folder, kwargs.get("subfolder") or ""))
+        return super().from_pretrained(folder, *args, **kwargs)
 
     @classmethod
     def train(

@@ -6,6 +6,8 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
+from hf_lecture_models.io.saved_json import check_tokenizer_files
+
 _FILES = ("tokenizer*", "vocab*", "*.model", "*.spm")
 
 
@@ -16,8 +18,10 @@ def load_saved_tokenizer(name: str, **options: Any) -> Any:
 
     Raises:
         OSError: there is no tokenizer.
+        ValueError: a field of its JSON files has a wrong type.
     """
     folder = Path(name)
     if folder.is_dir() and not any(path for pattern in _FILES for path in folder.glob(pattern)):
         raise OSError(f"the folder {name} has no tokenizer: save it there by tokenizer.save_pretrained({name!r})")
+    check_tokenizer_files(folder / (options.get("subfolder") or ""))
     return AutoTokenizer.from_pretrained(name, **options)

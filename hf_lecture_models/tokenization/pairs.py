@@ -13,11 +13,11 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
 from transformers.utils import PushToHubMixin
 
 from hf_lecture_models.io.compat import TokenizersBackend, get_tokenizer_config, tokenizer_class_from_name
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 
 TARGET_FOLDER = "target_tokenizer"
 """The folder of the second one, beside the model and the first one; the configuration's `target_tokenizer` names it."""
@@ -169,4 +169,4 @@ def _load_target(name: str, folder: str, **options: Any) -> Any:
             f"{name} has no folder {folder}, which its config.json names: the tokenizer of the target. Copy that "
             "folder from where the model was loaded or trained; a TokenizerPair saves both"
         )
-    return AutoTokenizer.from_pretrained(name, subfolder=folder, **options)
+    return load_saved_tokenizer(name, subfolder=folder, **options)

@@ -108,9 +108,18 @@ def language_model_template(bos: bool, eos: bool) -> Template:
 
 
 def read_written(post_processor: Any) -> Written:
-    """Return what a post-processor of the Rust library, or None, puts around `$A`, and around `$A` and `$B`."""
+    """Return what a post-processor of the Rust library, or None, puts around `$A`, and around `$A` and `$B`.
+
+    Raises:
+        ValueError: it writes a token of which it does not know the id, where the library would panic.
+    """
     if post_processor is None:
         return [("$A", 0)], [("$A", 0), ("$B", 1)]
+    state = json.loads(post_processor.__getstate__())
+    pieces = [piece for text in ("single", "pair") for piece in state.get(text) or () if isinstance(piece, dict)]
+    unknown = {piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece}
+    if state["type"] == "TemplateProcessing" and (unknown := unknown - state["special_tokens"].keys()):
+        raise ValueError(f"its post_processor writes {min(unknown)!r}, which its special_tokens lack")
     single, pair = post_processor.process(_ENCODED[0]), post_processor.process(*_ENCODED)
     return _pieces(single), _pieces(pair)
 
