@@ -23,19 +23,22 @@ def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[s
 
     Returns:
         `missing_keys`: names of the model that no file holds; `mismatched_keys`: triples of a name, the shape in the
-        file and the model's shape. Tensors that are converted while they are loaded are not compared.
+        file and the model's shape; `mismatched_types`: the same of types, where one is of integers and the other of
+        floating numbers. The shapes of tensors that are converted while they are loaded are not compared.
     """
     expected = model.state_dict()
     mapping = copy.deepcopy(load_config.weight_mapping or [])
     renamings = [entry for entry in mapping if isinstance(entry, WeightRenaming)]
     converters = {pattern: e for e in mapping if isinstance(e, WeightConverter) for pattern in e.source_patterns}
-    found, mismatched = set(), set()
+    found, mismatched, other_types = set(), set(), set()
     parts: dict[str, set[str]] = {}
     for stored_name, stored in _headers(files, load_config.weights_only):
         rules = (renamings, list(converters.values()))
         name, pattern = rename_source_key(stored_name, *rules, model.base_model_prefix, expected)
         if name not in expected and stored_name in expected:
             name, pattern = stored_name, None
+        if name in expected and _kind(stored) != _kind(expected[name]):
+            other_types.add((name, stored.dtype, expected[name].dtype))
         if pattern is not None:
             parts.setdefault(name, set()).add(pattern)
             # A matrix that is put together is there as soon as its last part is.
@@ -49,7 +52,14 @@ def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[s
     for name, other in model.all_tied_weights_keys.items():
         if found & {name, other}:
             found |= {name, other}
-    return {"missing_keys": expected.keys() - found, "mismatched_keys": mismatched}
+    missing = expected.keys() - found
+    return {"missing_keys": missing, "mismatched_keys": mismatched, "mismatched_types": other_types}
+
+
+def _kind(tensor: Tensor) -> str:
+    if tensor.dtype == torch.bool:
+        return "bool"
+    return "floating" if tensor.is_floating_point() else "complex" if tensor.is_complex() else "integer"
 
 
 def _headers(files: list[str], weights_only: bool) -> Iterator[tuple[str, Tensor]]:
@@ -137,6 +147,16 @@ def refuse_other_shapes(info: dict[str, Any], source: str) -> None:
             f"{source}: {name} has shape {tuple(found)} in the weights file, but the configuration asks "
             f"for {tuple(expected)}; restore the file that was saved with it, or, if a new head is meant, load with "
             "ignore_mismatched_sizes=True"
+        )
+
+
+def refuse_other_types(info: dict[str, Any], source: str) -> None:
+    """Raise a ValueError that names the first tensor in `mismatched_types`, if there is one."""
+    for name, found, expected in sorted(info["mismatched_types"], key=str):
+        kinds = [str(dtype).removeprefix("torch.") for dtype in (found, expected)]
+        raise ValueError(
+            f"{source}: {name} is of type {kinds[0]} in the weights file, but the model's is {kinds[1]}: the file is "
+            "damaged, or of another model; restore the file that was saved with the configuration"
         )
 
 

@@ -22,6 +22,7 @@ from hf_lecture_models.base.checkpoint import (
     refuse_missing,
     refuse_non_finite,
     refuse_other_shapes,
+    refuse_other_types,
     refuse_torn_ties,
     refuse_unexpected,
     refuse_unloadable,
@@ -260,8 +261,9 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
 
         Raises:
             ValueError: the checkpoint is of another model type; a field of its JSON files has a wrong type; its index
-                names files outside of its folder; its weights are damaged or of other shapes; some of the model below
-                the head are missing; although it was saved by this very class, some are missing or unknown; or they are
+                names files outside of its folder; its weights are damaged, of other shapes (a RuntimeError too, which
+                transformers raises), or integers for floating numbers; some of the model below the head are missing;
+                although it was saved by this very class, some are missing or unknown; or they are
                 NaN or infinite.
         """
         with_info = kwargs.pop("output_loading_info", False)
@@ -298,6 +300,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         if checkpoint_files and state_dict is None and not (quantizer and quantizer.pre_quantized):
             source = f"the checkpoint {load_config.pretrained_model_name_or_path}"
             info = compare_with_files(model, checkpoint_files, load_config)
+            refuse_other_types(info, source)
             if not load_config.ignore_mismatched_sizes:
                 refuse_other_shapes(info, source)
             refuse_missing(model, info, source)

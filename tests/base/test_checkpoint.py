@@ -16,11 +16,13 @@ from hf_lecture_models import (
     BagOfWordsModel,
     Gpt1Config,
     Gpt1ForCausalLM,
+    NGramForCausalLM,
     RecurrentConfig,
     RecurrentForCausalLM,
     RecurrentModel,
     SelfAttentionConfig,
     SelfAttentionForCausalLM,
+    WordTokenizer,
 )
 from hf_lecture_models.base.checkpoint import align, refuse_non_finite
 from hf_lecture_models.hub import export
@@ -166,6 +168,49 @@ def test_other_sizes_are_refused_before_anything_is_loaded(tmp_path, monkeypatch
     with pytest.raises(ValueError, match=message):
         RecurrentForCausalLM.from_pretrained(tmp_path, **options)
     assert not allocated
+
+
+@pytest.mark.parametrize("stored", ["I32", "U32"])
+@pytest.mark.parametrize("max_shard_size", ["1GB", 500])
+def test_integers_in_the_place_of_floating_numbers_are_refused(tmp_path, stored, max_shard_size):
+    """A damaged header may name another type of the same width; the bits would be read as numbers of that type."""
+    model = recurrent()
+    model.save_pretrained(tmp_path, max_shard_size=max_shard_size)
+    change_type(tmp_path, "lm_head.weight", stored)
+    name = {"I32": "int32", "U32": "uint32"}[stored]
+    message = f"lm_head.weight is of type {name} in the weights file, but the model's is "
+    with pytest.raises(ValueError, match=message):
+        RecurrentForCausalLM.from_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        RecurrentForCausalLM.from_pretrained(tmp_path, dtype=torch.bfloat16)
+    change_type(tmp_path, "lm_head.weight", "F32")
+    RecurrentForCausalLM.from_pretrained(tmp_path)
+
+
+def test_floating_numbers_in_the_place_of_integers_are_refused(tmp_path):
+    tokenizer = WordTokenizer.train(["a b", "b c"], progress=False)
+    NGramForCausalLM.fit(["a b", "b c"], tokenizer, order=2, smoothing="kneser_ney").save_pretrained(tmp_path)
+    header, _ = header_and_rest(tmp_path / "model.safetensors")
+    name = next(name for name, entry in header.items() if entry.get("dtype") == "I64")
+    change_type(tmp_path, name, "F64")
+    with pytest.raises(ValueError, match=f"{name} is of type float64 in the weights file, but the model's is int64"):
+        NGramForCausalLM.from_pretrained(tmp_path)
+
+
+def header_and_rest(file):
+    content = file.read_bytes()
+    end = 8 + int.from_bytes(content[:8], "little")
+    return json.loads(content[8:end]), content[end:]
+
+
+def change_type(folder, name, dtype):
+    for file in folder.glob("*.safetensors"):
+        header, rest = header_and_rest(file)
+        if name in header:
+            header[name]["dtype"] = dtype
+            encoded = json.dumps(header).encode()
+            encoded += b" " * (-len(encoded) % 8)
+            file.write_bytes(len(encoded).to_bytes(8, "little") + encoded + rest)
 
 
 def test_a_pickle_is_looked_at_first_too(tmp_path, monkeypatch):
