@@ -140,10 +140,14 @@ def _refuse_other_names(model: nn.Module, asked: nn.Module) -> None:
         )
 
 
+class OtherShapesError(ValueError, RuntimeError):
+    """A weight of another shape than the configuration's: a RuntimeError, as transformers raises, and a ValueError."""
+
+
 def refuse_other_shapes(info: dict[str, Any], source: str) -> None:
-    """Raise a ValueError that names the first tensor in `mismatched_keys`, if there is one."""
+    """Raise an `OtherShapesError` that names the first tensor in `mismatched_keys`, if there is one."""
     for name, found, expected in sorted(info["mismatched_keys"]):
-        raise ValueError(
+        raise OtherShapesError(
             f"{source}: {name} has shape {tuple(found)} in the weights file, but the configuration asks "
             f"for {tuple(expected)}; restore the file that was saved with it, or, if a new head is meant, load with "
             "ignore_mismatched_sizes=True"
@@ -170,6 +174,11 @@ def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
     prefix, names = f"{model.base_model_prefix}.", model.base_model.state_dict().keys()
     same_class = getattr(model.config, "architectures", None) == [type(model).__name__]
     missing = {name.removeprefix(prefix): name for name in info["missing_keys"]}
+    if getattr(model, "is_quantized", False):
+        # What a quantiser adds (quanto: scales of activations), no checkpoint holds.
+        with torch.device("meta"):
+            own = type(model)(model.config).state_dict().keys()
+        missing = {short: name for short, name in missing.items() if name in own}
     if model.base_model is model or not same_class:
         for name in _absent_modules(model, names, missing):
             del missing[name]

@@ -263,8 +263,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
             ValueError: the checkpoint is of another model type; a field of its JSON files has a wrong type; its index
                 names files outside of its folder; its weights are damaged, of other shapes (a RuntimeError too, which
                 transformers raises), or integers for floating numbers; some of the model below the head are missing;
-                although it was saved by this very class, some are missing or unknown; or they are
-                NaN or infinite.
+                although it was saved by this very class, some are missing or unknown; or they are NaN or infinite.
         """
         with_info = kwargs.pop("output_loading_info", False)
         any_shape = kwargs.get("ignore_mismatched_sizes", False)

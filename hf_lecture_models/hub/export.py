@@ -110,9 +110,8 @@ def _keep_together(code: dict[str, str], models: Sequence[type], pipelines: Mapp
     for module in {flat_name(cls.__module__) for cls in models}:
         others = [f"    from .{other} import {name}\n" for other, name in sorted(named.items()) if other != module]
         if others:
-            code[module] += "\n\nif False:  # never run: transformers copies the files that it finds here\n" + "".join(
-                others
-            )
+            comment = "never run: transformers copies the files that it finds here"
+            code[module] += f"\n\nif False:  # {comment}\n{''.join(others)}"
 
 
 def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], processor: type | None) -> None:

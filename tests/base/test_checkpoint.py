@@ -24,7 +24,7 @@ from hf_lecture_models import (
     SelfAttentionForCausalLM,
     WordTokenizer,
 )
-from hf_lecture_models.base.checkpoint import align, refuse_non_finite
+from hf_lecture_models.base.checkpoint import align, refuse_missing, refuse_non_finite
 from hf_lecture_models.hub import export
 
 SPECIAL = {"bos_token_id": 17, "eos_token_id": 18, "pad_token_id": 19}
@@ -211,6 +211,30 @@ def change_type(folder, name, dtype):
             encoded = json.dumps(header).encode()
             encoded += b" " * (-len(encoded) % 8)
             file.write_bytes(len(encoded).to_bytes(8, "little") + encoded + rest)
+
+
+def test_other_shapes_are_a_runtime_error_as_in_transformers(tmp_path):
+    """Programs that catch transformers' own error catch this one too; it is still a ValueError."""
+    fields = {"n_embd": 8, "n_layer": 1, "n_head": 2, "bos_token_id": None, "eos_token_id": None}
+    for model in (recurrent(), GPT2LMHeadModel(GPT2Config(vocab_size=20, **fields))):
+        saved_with_other_config(tmp_path, model, vocab_size=21)
+        with pytest.raises(RuntimeError, match="has shape|ignore_mismatched_sizes") as caught:
+            type(model).from_pretrained(tmp_path)
+        assert isinstance(caught.value, ValueError) == (type(model) is RecurrentForCausalLM)
+
+
+@pytest.mark.parametrize("is_quantized", [True, False])
+@pytest.mark.parametrize("missing", ["lm_head.input_scale", "lm_head.bias"])
+def test_what_a_quantiser_adds_is_not_missed(missing, is_quantized):
+    """Scales that no checkpoint holds; what the model itself has, a checkpoint still must hold."""
+    model = recurrent()
+    model.lm_head.register_buffer("input_scale", torch.ones(()))
+    model.config.architectures, model.is_quantized = [type(model).__name__], is_quantized
+    if is_quantized and missing == "lm_head.input_scale":
+        refuse_missing(model, {"missing_keys": {missing}}, "the checkpoint")
+        return
+    with pytest.raises(ValueError, match=f"lacks tensors: {missing}"):
+        refuse_missing(model, {"missing_keys": {missing}}, "the checkpoint")
 
 
 def test_a_pickle_is_looked_at_first_too(tmp_path, monkeypatch):
