@@ -176,6 +176,10 @@ Files = Annotated[
         help="Text files (.gz too); none, or -, is standard input.", metavar="FILE", callback=_refuse_unreadable_files
     ),
 ]
+Tables = Annotated[
+    list[str] | None,
+    typer.Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE"),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
 WhichProbability = Annotated[
     Probability,
@@ -442,10 +446,14 @@ def _number_of_words(context: typer.Context, number: int) -> int:
     return number if "number" in given else 5
 
 
-@app.command(short_help="Classes, tags, masked words, choices or answers for each line.")
+@app.command(
+    short_help="Classes, tags, masked words, choices or answers for each line.",
+    context_settings={"ignore_unknown_options": True},  # they are words of FILE then, and _split_data_options looks
+)
 def predict(
+    context: typer.Context,
     model: Model,
-    files: Files = None,
+    files: Tables = None,
     top_k: Annotated[
         int | None,
         typer.Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5."),
@@ -466,15 +474,24 @@ def predict(
     A line is a text, or a pair with a tab in between, for a classifier; a sentence for a tagger, which gives a tag for
     each word; a text with the mask token for a model that fills it in. For a model that chooses or answers it is a JSON
     object, {"context": ..., "choices": [...]} or {"question": ..., "context": ...}.
+
+    Files named .csv, .tsv, .json, .jsonl, .parquet, .conll or .conllu are tables; their columns are read as by the verb
+    evaluate: --columns.COLUMN NAME names another one.
     """
+    paths, fields = _split_data_options(files or [])
     options: dict[str, Any] = {"top_k": top_k, "aggregate": aggregate, "jsonl": jsonl, "max_length": max_length}
-    _run("predict", name=model, files=files or ["-"], json=json, batch_size=batch_size, **options)
+    options |= {"files": _refuse_unreadable_files(context, paths) or ["-"], "fields": fields}
+    _run("predict", name=model, json=json, batch_size=batch_size, **options)
 
 
-@app.command(short_help="Translate each line.")
+@app.command(
+    short_help="Translate each line.",
+    context_settings={"ignore_unknown_options": True},  # they are words of FILE then, and _split_data_options looks
+)
 def translate(
+    context: typer.Context,
     model: Model,
-    files: Files = None,
+    files: Tables = None,
     beams: Annotated[
         int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
     ] = None,
@@ -497,14 +514,17 @@ def translate(
 ) -> None:
     """Print the translation of each line of files or of standard input, by any encoder-decoder.
 
-    An empty line gives an empty line (with --number, as many), so that the lines of both sides stay aligned.
+    An empty line gives an empty line (with --number, as many), so that the lines of both sides stay aligned. Files
+    named .csv, .tsv, .json, .jsonl or .parquet are tables: --columns.source NAME names the column to translate.
     """
+    paths, fields = _split_data_options(files or [])
     if number > 1 and number > (beams or 1):
         raise typer.BadParameter(f"--number {number} needs --beams {number} at least")
     given = {"num_beams": beams, "length_penalty": length_penalty, "max_new_tokens": max_new_tokens}
     options = {name: value for name, value in {**given, "max_length": max_length}.items() if value is not None}
     options |= {"num_return_sequences": number} if number > 1 else {}
-    _run("translate", name=model, files=files or ["-"], options=options, json=json, batch_size=batch_size)
+    names = _refuse_unreadable_files(context, paths) or ["-"]
+    _run("translate", name=model, files=names, options=options, json=json, batch_size=batch_size, fields=fields)
 
 
 @app.command(

@@ -22,8 +22,9 @@ from transformers.utils import logging
 from benchmarks.common import ROOT, check_trained_on_committed_code
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
 from hf_lecture_models.hub.card import render_card
-from hf_lecture_models.hub.facts import TASK_FILE, facts_of
+from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.task_file import TASK_FILE
 from hf_lecture_models.loading import load_model
 
 CARDS, RECIPES = ROOT / "hub_cards", ROOT / "training" / "recipes"

@@ -2,12 +2,14 @@
 """`hf-lecture evaluate`: the measures of a model on a task."""
 
 import difflib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.cli.io import print_json
 from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.registry import BENCHMARKS, TASKS
 from hf_lecture_models.tasks.task import Task
@@ -53,9 +55,23 @@ def run(
     measured = {"task": task, **found.evaluate(model, processor, data, recipe)}
     if json:
         print_json(measured)
-        return
-    for key, value in measured.items():
+    for key, value in measured.items() if not json else ():
         print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}")
+    _store(found, name, measured, found.describe(model, recipe, data))
+
+
+def _store(task: Task[Any], folder: str, measured: Mapping[str, Any], description: Mapping[str, Any]) -> None:
+    """Keep in the model's folder what was measured of its settings, if it holds nothing of them yet."""
+    if not Path(folder).is_dir():
+        return
+    try:
+        stored = task.store_measured(folder, measured, description)
+    except OSError as error:
+        print(f"hf-lecture evaluate: the measured settings are not stored: {error}", file=sys.stderr)
+        return
+    for key, value in stored.items():
+        path = Path(folder, TASK_FILE)
+        print(f"{key} {value:.6g} is stored in {path}; predictions and later measures use it", file=sys.stderr)
 
 
 def _task(name: str) -> Task[Any]:
@@ -77,7 +93,9 @@ def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any,
     if unknown := [field for field in fields if field.partition(".")[0] not in known]:
         raise ValueError(f"{name} has no {unknown[0]}: leave that option out")
     if name in BENCHMARKS:
-        return load_recipe(None, {"task": name, "output_dir": "unused", **fields}, recipe_class=task.recipe_class)
+        saved = task.recipe_fields(saved_settings(model.config, task.name))
+        given = {"task": name, "output_dir": "unused", **saved, **fields}
+        return load_recipe(None, given, recipe_class=task.recipe_class)
     facts = facts_of(folder, model, processor) if Path(folder).is_dir() else {}
     own = vars(task.recipe_of(facts)) | {"dataset_name": ""}
     return load_recipe(None, own | fields, recipe_class=task.recipe_class)

@@ -7,10 +7,11 @@ label<TAB>score<TAB>text.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -25,7 +26,10 @@ from transformers import (
 )
 from transformers import pipeline as make_pipeline
 
+from hf_lecture_models.evaluation.entities import OUTSIDE, UNREAD, find_entities
+from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+from hf_lecture_models.io.task_file import saved_settings, task_file_of
 from hf_lecture_models.loading import check_location, load_model
 from hf_lecture_models.tasks.choice_rows import check_choices
 from hf_lecture_models.tasks.image_classification import predict as predict_images
@@ -34,11 +38,15 @@ from hf_lecture_models.tasks.inputs import encode_inputs
 from hf_lecture_models.tasks.labels import classes_of
 from hf_lecture_models.tasks.multiple_choice import encode_choices
 from hf_lecture_models.tasks.multiple_choice import predict as predict_choices
-from hf_lecture_models.tasks.tagged_sentences import UNREAD, encode_sentences, predict_tags
+from hf_lecture_models.tasks.question_answering import QuestionAnsweringRecipe, cut_questions
+from hf_lecture_models.tasks.question_answering import predict as predict_answers
+from hf_lecture_models.tasks.registry import TASKS
+from hf_lecture_models.tasks.tagged_sentences import encode_sentences, predict_words
 from hf_lecture_models.tasks.text_classification import TextClassificationRecipe, encode_examples
 from hf_lecture_models.tasks.text_classification import predict as predict_classes
-from hf_lecture_models.trainer.data import Rows
+from hf_lecture_models.trainer.data import Rows, is_table
 from hf_lecture_models.trainer.images import Normalization
+from hf_lecture_models.trainer.recipe import load_recipe
 
 Result = dict[str, Any]
 
@@ -66,11 +74,13 @@ class Line:
 class Options:
     """What the command line says, as `cli.predict.run` explains it."""
 
+    name: str
     batch_size: int
     jsonl: bool
     top_k: int | None
     aggregate: bool
     max_length: int | None
+    fields: Mapping[str, str]
 
 
 class Head(ABC):
@@ -78,6 +88,7 @@ class Head(ABC):
 
     Attributes:
         auto_class: what loads its models.
+        task: the name of the task that measures its models; its settings are saved with them, and it reads tables.
         form: what its lines hold, in words.
         fields: of the JSON object that a line may be, with their types.
         optional: texts that it may have, too.
@@ -87,6 +98,7 @@ class Head(ABC):
     """
 
     auto_class: ClassVar[Any]
+    task: ClassVar[str]
     form: ClassVar[str] = "texts"
     fields: ClassVar[dict[str, type]] = {"text": str}
     optional: ClassVar[tuple[str, ...]] = ()
@@ -102,6 +114,36 @@ class Head(ABC):
         if options.aggregate and self.usual:
             raise ValueError(f"{type(model).__name__} finds no entities: leave --aggregate out")
         self.top_k = options.top_k or self.usual
+        self.settings = saved_settings(model.config, self.task)
+        self.max_length = self.settings.get("max_length") if options.max_length is None else options.max_length
+
+    def reads_table(self, file: str) -> bool:
+        """Whether a file's name says that it holds a table, which is not read line by line."""
+        is_lines = self.is_json and file.removesuffix(".gz").lower().endswith(".jsonl")
+        return file != "-" and is_table(file) and not is_lines and not self.options.jsonl
+
+    def predict_table(self, file: str) -> list[Result]:
+        """The results for the rows of a table, whose columns are those by which the model was trained and measured.
+
+        Raises:
+            ValueError, OSError: as reading the data of the task.
+        """
+        task, name = TASKS[self.task], self.options.name
+        is_folder = Path(name).is_dir()
+        facts = facts_of(name, self.model, self.tokenizer) if is_folder else {"task": task_file_of(self.model.config)}
+        recipe = replace(task.recipe_of(facts), predict_files=[file], predict_split="", dataset_name="")
+        recipe = load_recipe(None, vars(recipe) | dict(self.options.fields), recipe_class=type(recipe))
+        rows = self.as_rows(task.read(recipe, "predict"), file)
+        predictions = self.predict_rows(rows) if len(rows) else []
+        return [self.shown(row) | {"predictions": own} for row, own in zip(rows[:], predictions, strict=True)]
+
+    def as_rows(self, data: Any, file: str) -> Rows:
+        """What the task has read, as rows."""
+        return data if isinstance(data, Rows) else Rows({"text": list(data)}, [(file, len(data))])
+
+    def shown(self, row: Result) -> Result:
+        """The input in a result, of a row of a table."""
+        return {name: row[name] for name in ("id", *self.fields, *self.optional) if row.get(name) is not None}
 
     def predict(self, lines: Sequence[Line]) -> list[Result]:
         """The results of lines; blank ones between JSON objects have none.
@@ -156,9 +198,9 @@ class Head(ABC):
     def pipeline(self) -> Any:
         """The pipeline `pipeline_tag`."""
         tokenizer = self.tokenizer
-        if self.options.max_length is not None:
+        if self.max_length is not None:
             tokenizer = copy(tokenizer)
-            tokenizer.model_max_length = self.options.max_length  # where some pipelines cut what is longer
+            tokenizer.model_max_length = self.max_length  # where some pipelines cut what is longer
         tag: Any = self.pipeline_tag  # transformers' annotation knows its own ones alone
         return make_pipeline(tag, model=self.model, tokenizer=tokenizer, device=self.model.device)
 
@@ -171,7 +213,7 @@ class Head(ABC):
         lines = (
             f"{found['label']}\t{found['score']:.4f}\t{self.text_of(result, found)}" for found in result["predictions"]
         )
-        return "\n".join(lines)
+        return "\n".join(" ".join(line.split("\n")) for line in lines)
 
     def text_of(self, result: Result, prediction: Result) -> str:
         """What stands behind a prediction's score."""
@@ -182,6 +224,7 @@ class TextClassification(Head):
     """Classes of texts and pairs, with the probabilities of transformers' pipeline; numbers, with no label."""
 
     auto_class = AutoModelForSequenceClassification
+    task = "text_classification"
     form = "texts, or pairs with a tab between them"
     optional = ("text_pair",)
 
@@ -192,7 +235,7 @@ class TextClassification(Head):
 
     def predict_rows(self, rows: Rows) -> list[list[Result]]:
         """The most probable classes."""
-        recipe = TextClassificationRecipe(max_length=self.options.max_length)
+        recipe = TextClassificationRecipe(max_length=self.max_length)
         examples = encode_examples(self.model, self.tokenizer, rows, recipe)
         logits = predict_classes(self.model, self.tokenizer, examples, self.options.batch_size)
         return [_best(scores, classes_of(self.model.config), self.top_k) for scores in self._scores(logits)]
@@ -212,43 +255,33 @@ class TokenClassification(Head):
     """Tags of words, or entities."""
 
     auto_class = AutoModelForTokenClassification
+    task = "token_classification"
     form = "sentences, with blanks between the words"
     usual = 0
-    pipeline_tag = "token-classification"
 
     def is_empty(self, given: Result) -> bool:
         """Whether a sentence has no word."""
         return not given["text"].strip()
 
+    def shown(self, row: Result) -> Result:
+        """The words of a sentence as one text."""
+        return {"text": " ".join(row["tokens"])}
+
     def predict_rows(self, rows: Rows) -> list[list[Result]]:
         """Each word with its tag, None where no token of it is read; or the entities of each text."""
-        words = Rows({"tokens": [text.split() for text in rows.texts("text")]}, rows.sources, rows.lines)
-        sentences = encode_sentences(self.model, self.tokenizer, words, self.options.max_length)
+        sentences = rows.columns.get("tokens") or [text.split() for text in rows.texts("text")]
+        texts = rows.columns.get("text") or [" ".join(words) for words in sentences]
+        words = Rows({"tokens": sentences}, rows.sources, rows.lines)
+        encoded = encode_sentences(self.model, self.tokenizer, words, self.max_length)
+        found = predict_words(self.model, self.tokenizer, encoded, self.options.batch_size)
+        names = {UNREAD: None, **dict(enumerate(classes_of(self.model.config)))}
+        tagged = [
+            [{"word": word, "label": names[tag], "score": score} for word, (tag, score) in zip(*pair, strict=True)]
+            for pair in zip(sentences, found, strict=True)
+        ]
         if self.options.aggregate:
-            return self._entities(rows)
-        tags = predict_tags(self.model, self.tokenizer, sentences, self.options.batch_size)
-        names = classes_of(self.model.config)
-        return [
-            [{"word": word, "label": None if tag == UNREAD else names[tag]} for word, tag in zip(*pair, strict=True)]
-            for pair in zip(words.columns["tokens"], tags, strict=True)
-        ]
-
-    def _entities(self, rows: Rows) -> list[list[Result]]:
-        texts = rows.texts("text")
-        found = self.pipeline(texts, aggregation_strategy="simple", batch_size=self.options.batch_size)
-        return [
-            [
-                {
-                    "label": entity["entity_group"],
-                    "score": float(entity["score"]),
-                    "text": text[entity["start"] : entity["end"]].strip(),
-                    "start": entity["start"],
-                    "end": entity["end"],
-                }
-                for entity in entities
-            ]
-            for text, entities in zip(texts, found, strict=True)
-        ]
+            return [_entities(text, own) for text, own in zip(texts, tagged, strict=True)]
+        return [[{"word": one["word"], "label": one["label"]} for one in own] for own in tagged]
 
     def show(self, result: Result) -> str:
         """A line for each word or entity, and a blank one behind them."""
@@ -261,12 +294,13 @@ class MaskedLM(Head):
     """Words in the place of masks."""
 
     auto_class = AutoModelForMaskedLM
+    task = "masked_lm"
     usual = 5
     pipeline_tag = "fill-mask"
 
     def predict_rows(self, rows: Rows) -> list[list[Result]]:
         """The most probable tokens of the first mask, then of the next."""
-        texts, length = rows.texts("text"), self.options.max_length
+        texts, length = rows.texts("text"), self.max_length
         encoded = encode_inputs(self.model, self.tokenizer, rows, texts, max_length=length)
         for index, ids in enumerate(encoded["input_ids"]):
             if self.tokenizer.mask_token_id not in ids:
@@ -289,6 +323,7 @@ class MultipleChoice(Head):
     """Which of several choices goes with a context."""
 
     auto_class = AutoModelForMultipleChoice
+    task = "multiple_choice"
     form = 'JSON objects {"context": ..., "choices": [...]}'
     fields: ClassVar[dict[str, type]] = {"context": str, "choices": list}
     needs_json = True
@@ -304,7 +339,7 @@ class MultipleChoice(Head):
 
     def predict_rows(self, rows: Rows) -> list[list[Result]]:
         """The numbers of the best choices, with their probabilities."""
-        examples = encode_choices(self.model, self.tokenizer, rows, self.options.max_length)
+        examples = encode_choices(self.model, self.tokenizer, rows, self.max_length)
         scores = predict_choices(self.model, self.tokenizer, examples, self.options.batch_size)
         return [
             [found | {"text": choices[found["label"]]} for found in _best(own.softmax(-1), range(len(own)), self.top_k)]
@@ -313,13 +348,16 @@ class MultipleChoice(Head):
 
 
 class QuestionAnswering(Head):
-    """The piece of a context that answers a question."""
+    """The piece of a context that answers a question, or "" where the model was measured on such that have no answer.
+
+    The answers are those of `predictions.json`, by the settings that were saved with the model.
+    """
 
     auto_class = AutoModelForQuestionAnswering
+    task = "question_answering"
     form = 'JSON objects {"question": ..., "context": ...}'
     fields: ClassVar[dict[str, type]] = {"question": str, "context": str}
     needs_json = True
-    pipeline_tag = "extractive-question-answering"
 
     def read_json(self, line: Line) -> Result:
         """A question with its context."""
@@ -331,14 +369,22 @@ class QuestionAnswering(Head):
 
     def predict_rows(self, rows: Rows) -> list[list[Result]]:
         """The most probable answers, pieces of their contexts."""
-        window = {} if self.options.max_length is None else {"max_seq_len": self.options.max_length}
-        found = self.pipeline(rows[:], top_k=self.top_k, batch_size=self.options.batch_size, **window)
+        task = TASKS[self.task]
+        fields = task.recipe_fields(self.settings)
+        if self.max_length is not None:
+            fields["max_length"] = self.max_length
+        recipe = QuestionAnsweringRecipe(**fields)
+        recipe.n_best_size = max(recipe.n_best_size, self.top_k)
+        windows, texts = cut_questions(self.model, self.tokenizer, rows, recipe), rows.texts("context")
+        may_be_none = bool(self.settings.get("no_answer"))
+        batch_size = self.options.batch_size
+        found = predict_answers(self.model, self.tokenizer, windows, texts, recipe, may_be_none, batch_size)
         return [
             [
-                {"label": one["answer"], "score": one["score"], "start": one["start"], "end": one["end"]}
-                for one in (answers if isinstance(answers, list) else [answers])
+                {"label": text[one.start : one.end], "score": score, "start": one.start, "end": one.end}
+                for one, score in own.choices()[: self.top_k]
             ]
-            for answers in found
+            for text, own in zip(texts, found, strict=True)
         ]
 
     def text_of(self, result: Result, prediction: Result) -> str:
@@ -350,6 +396,7 @@ class ImageClassification(Head):
     """Classes of images, with their probabilities."""
 
     auto_class = AutoModelForImageClassification
+    task = "image_classification"
     form = "paths of images"
     fields = {"image": str}
 
@@ -362,6 +409,10 @@ class ImageClassification(Head):
         """The path of a file."""
         return {"image": line.text.strip()}
 
+    def shown(self, row: Result) -> Result:
+        """The path of an image; of one that stands in the table itself, nothing."""
+        return {"image": row["image"] if isinstance(row["image"], str) else ""}
+
     def predict_rows(self, rows: Rows) -> list[list[Result]]:
         """The most probable classes."""
         pixels = pixels_for(self.model, self.tokenizer, rows)
@@ -371,6 +422,21 @@ class ImageClassification(Head):
     def text_of(self, result: Result, prediction: Result) -> str:
         """The path."""
         return result["image"]
+
+
+def _entities(text: str, words: Sequence[Result]) -> list[Result]:
+    """The entities of a sentence, as they are measured; their score is the mean of their words' probabilities."""
+    ends, end = [], 0
+    for word in words:
+        end = text.index(word["word"], end) + len(word["word"])
+        ends.append(end)
+    found = []
+    for entity in find_entities([word["label"] or OUTSIDE for word in words]):
+        start, end = ends[entity.first] - len(words[entity.first]["word"]), ends[entity.last]
+        scores = [word["score"] for word in words[entity.first : entity.last + 1]]
+        own: Result = {"label": entity.kind, "score": sum(scores) / len(scores), "text": text[start:end]}
+        found.append(own | {"start": start, "end": end})
+    return found
 
 
 def _best(scores: torch.Tensor, labels: Sequence[Any], top_k: int) -> list[Result]:

@@ -1,40 +1,54 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture translate`: lines in one language to lines in another."""
+"""`hf-lecture translate`: lines in one language, or the sources of a table, to lines in another."""
 
 import sys
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForSeq2SeqLM
 
 from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.evaluation.translation import translate_n_best
+from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.translation import Translation
+from hf_lecture_models.tasks.translation_rows import read_pairs
+from hf_lecture_models.trainer.data import is_table
+from hf_lecture_models.trainer.recipe import load_recipe
 
 
-def run(name: str, files: list[str], options: dict[str, Any], json: bool, batch_size: int) -> None:
+def run(
+    name: str, files: list[str], options: dict[str, Any], json: bool, batch_size: int, fields: Mapping[str, str]
+) -> None:
     """Print translations as their batches are ready; an empty line gives empty ones, so that lines stay aligned.
 
     Args:
         options: of `translate_n_best`; of several translations of a line each is a line, best first.
+        fields: how tables are to be read, as fields of the recipe by their dotted names, such as "columns.source".
 
     Raises:
         ValueError: the model translates nothing, or a line is too long for it.
     """
     model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
+    if fields and not any(map(_is_table, files)):
+        raise ValueError(f"--{next(iter(fields))} says how a table is read, and there is none: leave it out")
+    if (most := saved_settings(model.config, "translation").get("max_length")) is not None:
+        options = {"max_length": most} | options
     number = 0
-    for chunk in line_chunks(files, batch_size):
-        texts = {place: line for place, line in enumerate(chunk) if line.strip()}
-        lines = [number + place + 1 for place in texts]
+    for chunk, where in _chunks(name, model, tokenizer, files, batch_size, fields):
+        places = [place for place, line in enumerate(chunk) if line.strip()]
         found = translate_n_best(
             model,
             tokenizer,
-            list(texts.values()),
+            [chunk[place] for place in places],
             batch_size=batch_size,
-            where=partial(_line, lines),
+            where=_where(places, where, number),
             **options,
         )
-        translations = dict(zip(texts, found, strict=True))
+        translations = dict(zip(places, found, strict=True))
         for place, line in enumerate(chunk):
             written = [(one.text, one.score) for one in translations.get(place, ())]
             for text, score in written or [("", None)] * (options.get("num_return_sequences") or 1):
@@ -44,6 +58,28 @@ def run(name: str, files: list[str], options: dict[str, Any], json: bool, batch_
         sys.stdout.flush()
 
 
-def _line(lines: list[int], index: int) -> str:
-    """What messages call a text: the line where it stands."""
-    return f"line {lines[index]}"
+Where = Callable[[int], str]
+
+
+def _is_table(file: str) -> bool:
+    return file != "-" and is_table(file)
+
+
+def _chunks(
+    name: str, model: Any, tokenizer: Any, files: list[str], batch_size: int, fields: Mapping[str, str]
+) -> Iterator[tuple[list[str], Where | None]]:
+    """Texts, and for those of a table what messages call each of them."""
+    for file in files:
+        if not _is_table(file):
+            yield from ((lines, None) for lines in line_chunks([file], batch_size))
+            continue
+        facts = facts_of(name, model, tokenizer) if Path(name).is_dir() else {}
+        recipe = replace(Translation().recipe_of(facts), predict_files=[file], predict_split="", dataset_name="")
+        rows = read_pairs(load_recipe(None, vars(recipe) | dict(fields), recipe_class=type(recipe)), "predict")
+        if rows is not None:
+            yield rows.columns["source"], rows.where
+
+
+def _where(places: list[int], where: Where | None, number: int) -> Where:
+    """What messages call a text: the line where it stands, or the row of its table."""
+    return lambda index: f"line {number + places[index] + 1}" if where is None else where(places[index])

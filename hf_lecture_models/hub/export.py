@@ -18,11 +18,12 @@ from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
 from hf_lecture_models.io.auto_classes import auto_classes, model_classes
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.task_file import TASK_FILE, task_file_of
 from hf_lecture_models.io.weights import weight_file_patterns
 from hf_lecture_models.tokenization.pairs import TokenizerPair
 
 # What an earlier export to the same folder may have left and this one may not need.
-_REPLACED = (*weight_file_patterns(), "*.py")
+_REPLACED = (*weight_file_patterns(), "*.py", TASK_FILE)
 
 
 def export(
@@ -35,7 +36,8 @@ def export(
 
     It loads with `trust_remote_code=True` where this package is absent; where the package is imported, the package's
     own classes serve and no flag is needed. The package's own pipelines for such models come along, and stay with the
-    model when it is loaded without the package and saved again. A model of transformers itself needs no code.
+    model when it is loaded without the package and saved again. The `task.json` of the folder from which the model
+    was loaded is copied, too. A model of transformers itself needs no code.
 
     Args:
         model: an instance of a registered class.
@@ -64,8 +66,18 @@ def export(
         if pipelines:
             entries = {task: {**entry, "impl": _reference(cls)} for task, (cls, entry) in pipelines.items()}
             _add_to_config(stage / "config.json", {"custom_pipelines": entries})
+        _write_task(stage, model, facts)
         if facts is not None:
             write_card(stage, facts)
+
+
+def _write_task(folder: Path, model: PreTrainedModel, facts: Mapping[str, Any] | None) -> None:
+    """The record of the task for which the model was trained, by whose settings pipelines predict."""
+    task = task_file_of(model.config) or (facts or {}).get("task") or {}
+    # A model that was trained further in memory may have another head than what its folder holds.
+    is_own = registered_classes(type(model.config)).get(task.get("auto_class", "")) is type(model)
+    if is_own and task.get("settings"):
+        (folder / TASK_FILE).write_text(json.dumps(task, indent=1) + "\n", encoding="utf-8")
 
 
 def _classes_with_code(model: PreTrainedModel) -> dict[str, type]:

@@ -18,11 +18,10 @@ from hf_lecture_models.hub.export import registered_classes
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.saved_json import read_fields
+from hf_lecture_models.io.task_file import read_task_file
 
 # Beside the model and its card: what the card was rendered from.
 FACTS = "facts.json"
-# Beside the weights that a training run kept: what it trained for, as `tasks` describes it.
-TASK_FILE = "task.json"
 # What the Hub calls tasks for which transformers 5 has no pipeline; None where it has no name either.
 _WITHOUT_PIPELINE: dict[str, tuple[str, str | None]] = {
     "AutoModelForMaskedImageModeling": ("masked-image-modeling", None),
@@ -102,7 +101,9 @@ def facts_of(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict
     for key, value in _model_facts(model).items():
         if facts.get(key) != value:
             raise ValueError(f"{path} is of another model: its {key} is {facts.get(key)}, not {value}; remove the file")
-    return facts
+    # Settings may have been measured after the card was written.
+    settings = read_task_file(folder).get("settings")
+    return facts if not settings else facts | {"task": (facts.get("task") or {}) | {"settings": settings}}
 
 
 def facts_of_training(
@@ -123,13 +124,13 @@ def facts_of_training(
     recipe = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if not isinstance(recipe, dict):
         raise ValueError(f"{path} holds {recipe!r:.60}, not a recipe's fields: restore it, or remove it")
-    records = {name: folder / f"{name}.json" for name in ("training", "task")}
-    training, task = (read_fields(path) if path.is_file() else {} for path in records.values())
+    record = folder / "training.json"
+    training, task = read_fields(record) if record.is_file() else {}, read_task_file(folder)
     script = task.pop("script", None)
     facts = collect_facts(
         model,
         processor,
-        _best_validation(training) if task else {},
+        best_validation(training) if task else {},
         name=recipe.get("name") or folder.resolve().name,
         data=_data_of(recipe, part),
         task=task,
@@ -279,8 +280,16 @@ def _model_facts(model: Any) -> dict[str, Any]:
     }
 
 
-def _best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The measures of the weights that the run kept; {} where it measured nothing."""
+def best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The measures of the weights that a run kept; {} where it measured nothing.
+
+    >>> history = [{"validation_f1": 0.5, "validation_windows": 9}, {"validation_f1": 0.25, "validation_windows": 9}]
+    >>> best_validation({"metric": "f1", "best_metric": 0.5, "history": history})
+    {'f1': 0.5, 'windows': 9}
+
+    Args:
+        record: the content of its `training.json`.
+    """
     metric = f"validation_{record.get('metric')}"
     for row in record.get("history", ()):
         if metric in row and row[metric] == record.get("best_metric"):

@@ -25,6 +25,7 @@ from huggingface_hub.hf_api import RepoFile
 from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.export import export
 from hf_lecture_models.hub.facts import collect_facts
+from hf_lecture_models.io.task_file import TASK_FILE
 from hf_lecture_models.io.weights import weight_file_patterns
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER
 from hf_lecture_models.version import __version__
@@ -37,10 +38,12 @@ MANAGED_FILES = (
     "tokenization_*.py",
     "image_processing_*.py",
     "base_*.py",
+    "evaluation_*.py",
     "io_*.py",
     "layers_*.py",
     "pipelines_*.py",
     LEARNING_CURVE,
+    TASK_FILE,
     f"{TARGET_FOLDER}/*",
 )
 ERROR_HINTS = {

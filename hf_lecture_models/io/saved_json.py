@@ -157,6 +157,7 @@ TASK = {
     **dict.fromkeys(("name", "auto_class", "items"), TEXT),
     **dict.fromkeys(("script", "pipeline_tag"), TEXT.or_null()),
     "measures": Kind("a list of objects with a `key` and a `label`", _is_list_of(_is_measure)),
+    "settings": OBJECT.or_null(),
 }
 TRAINING = {"metric": TEXT.or_null(), "history": ROWS, "environment": OBJECT}
 FACTS = {

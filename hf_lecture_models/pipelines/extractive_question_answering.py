@@ -6,23 +6,19 @@ transformers 4 had it as `question-answering`; transformers 5 has none. This fil
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
-import numpy as np
 from transformers.pipelines.base import ChunkPipeline
 
 from hf_lecture_models.base.limits import input_limit
-from hf_lecture_models.evaluation.answer_spans import (
-    batch_windows,
-    cut_windows,
-    distinct,
-    find_answers,
-    input_names,
-    log_softmax,
-)
+from hf_lecture_models.evaluation.answer_spans import batch_windows, cut_windows, input_names
+from hf_lecture_models.evaluation.answers import AnswerSettings, find_prediction
+from hf_lecture_models.io.task_file import saved_settings
 
 TASK = "extractive-question-answering"
-# What a call may say, and what it says if it does not.
+# What a call may say, and what it says if neither it nor the model's task.json says otherwise: as transformers 4.
 OPTIONS: dict[str, Any] = {
     "top_k": 1,
     "doc_stride": 128,
@@ -54,6 +50,10 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
     - `max_question_len` (64): tokens of a question, longer ones are cut, at most half of a window;
     - `align_to_words` (True): an answer begins and ends where words do;
     - `batch_size` (1): windows that go through the model together.
+
+    A folder that training or `hf-lecture evaluate` left holds the settings by which the model was measured, in
+    task.json. They take the place of these defaults: the answers are those of `predictions.json`, "" included where the
+    score of no answer passes the stored threshold, and `score` is the probability among the best answers.
 
     >>> from transformers import pipeline
     >>> from hf_lecture_models import LectureBertConfig, LectureBertForQuestionAnswering, WordTokenizer
@@ -108,17 +108,19 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
         limits = (input_limit(self.model), getattr(self.tokenizer, "model_max_length", None))
         return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
 
-    def preprocess(  # type: ignore[override]
-        self,
-        example: Any,
-        doc_stride: int = OPTIONS["doc_stride"],
-        max_seq_len: int | None = None,
-        max_question_len: int = OPTIONS["max_question_len"],
-    ) -> Iterator[dict[str, Any]]:
+    @cached_property
+    def settings(self) -> AnswerSettings:
+        """What holds where a call says nothing: the settings that were saved with the model, or the defaults."""
+        saved = saved_settings(self.model.config, "question_answering")
+        return AnswerSettings.of(saved) if saved else _with_options(AnswerSettings(by_window=True), OPTIONS)
+
+    def preprocess(self, example: Any, **options: Any) -> Iterator[dict[str, Any]]:  # type: ignore[override]
         """A question with its text -> the windows of the text."""
         question, context = _checked(example)
-        length = int(min(OPTIONS["max_seq_len"], self._longest_input())) if max_seq_len is None else max_seq_len
-        (windows,) = cut_windows(self.tokenizer, [question], [context], length, doc_stride, max_question_len)
+        settings = _with_options(self.settings, options)
+        length = int(min(settings.max_length, self._longest_input()))
+        lengths = length, settings.doc_stride, settings.max_question_length
+        (windows,) = cut_windows(self.tokenizer, [question], [context], *lengths)
         for number, window in enumerate(windows, start=1):
             yield {"context": context, "window": window, "is_last": number == len(windows)}
 
@@ -134,34 +136,26 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
         return {**model_inputs, "start": outputs["start_logits"].float(), "end": outputs["end_logits"].float()}
 
     def postprocess(  # type: ignore[override]
-        self,
-        model_outputs: list[dict[str, Any]],
-        top_k: int = OPTIONS["top_k"],
-        max_answer_len: int = OPTIONS["max_answer_len"],
-        handle_impossible_answer: bool = OPTIONS["handle_impossible_answer"],
-        align_to_words: bool = OPTIONS["align_to_words"],
+        self, model_outputs: list[dict[str, Any]], top_k: int = OPTIONS["top_k"], **options: Any
     ) -> dict[str, Any] | list[dict[str, Any]]:
         """The scores of all windows of a text -> its best answers."""
-        context, answers, impossible = model_outputs[0]["context"], [], math.inf
-        count = 1 if top_k == 1 else None  # of several, some may be the same place
-        for output in model_outputs:
-            window = output["window"]
-            start, end = (_probabilities(window, output[name][0].cpu().numpy()) for name in ("start", "end"))
-            impossible = min(impossible, float(start[window.no_answer] + end[window.no_answer]))
-            answers += find_answers(window, context, start, end, max_answer_len, count, align_to_words)
-        found = [_entry(math.exp(one.score), one.start, one.end, context) for one in distinct(answers)[:top_k]]
-        if handle_impossible_answer or not found:
-            found.append(_entry(math.exp(impossible), 0, 0, context))
-        found = sorted(found, key=lambda entry: -entry["score"])[:top_k]
+        context, settings = model_outputs[0]["context"], _with_options(self.settings, options)
+        # Of several, some may be the same place.
+        most = (1 if top_k == 1 else None) if settings.by_window else max(settings.n_best_size or 1, top_k)
+        settings = replace(settings, n_best_size=most)
+        windows = [output["window"] for output in model_outputs]
+        scores = [(output["start"][0].cpu().numpy(), output["end"][0].cpu().numpy()) for output in model_outputs]
+        choices = find_prediction(windows, scores, context, settings).choices()
+        found = [_entry(probability, one.start, one.end, context) for one, probability in choices[:top_k]]
         return found[0] if top_k == 1 else found
 
 
-def _probabilities(window: Any, scores: np.ndarray) -> np.ndarray:
-    """(tokens of the window,), ln of the probability of each token of the text, and of the one for no answer."""
-    places = np.unique([*range(window.first, window.first + len(window.offsets)), window.no_answer])
-    found = np.full(len(window), -np.inf)
-    found[places] = log_softmax(scores[places].astype(np.float64))
-    return found
+def _with_options(settings: AnswerSettings, options: dict[str, Any]) -> AnswerSettings:
+    """The settings with what the options of transformers 4 say in their place."""
+    names = {"max_answer_len": "max_answer_length", "max_seq_len": "max_length", "doc_stride": "doc_stride"}
+    names |= {"max_question_len": "max_question_length", "handle_impossible_answer": "no_answer"}
+    names |= {"align_to_words": "align_to_words"}
+    return replace(settings, **{names[name]: value for name, value in options.items() if name in names})
 
 
 def _entry(score: float, start: int, end: int, context: str) -> dict[str, Any]:

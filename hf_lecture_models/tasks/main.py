@@ -19,6 +19,7 @@ from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.messages import tell
 from hf_lecture_models.io.signals import signals_as_exceptions
+from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.command_line import parse_command
 from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 from hf_lecture_models.tasks.task import Task
@@ -112,6 +113,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     if not _is_main_process() or outcome.signal or (test_data is None and unlabelled is None):
         return outcome
     model = task.auto_class_of(recipe).from_pretrained(result.folder).to(model.device)
+    recipe = replace(recipe, **task.recipe_fields(read_task_file(result.folder).get("settings") or {}))
     if test_data is not None:
         measured = task.evaluate(model, processor, test_data, recipe)
         facts = facts_of_training(result.folder, model, processor, "test")

@@ -7,8 +7,8 @@ Long texts are read in overlapping windows. In a window without the whole answer
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,16 +21,14 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.evaluation.answer_spans import (
-    Answer,
     Window,
     answer_tokens,
     batch_windows,
     cut_windows,
-    distinct,
-    find_answers,
     input_names,
     log_softmax,
 )
+from hf_lecture_models.evaluation.answers import AnswerSettings, Prediction, find_prediction
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.benchmarks import HubData
 from hf_lecture_models.tasks.factories import SMALL_BERT, tell, templated_tokenizer
@@ -48,7 +46,8 @@ if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation
 
 _EVALUATION_BATCH = 32
-_NONE = Answer(0, 0, 0.0, 0.0)
+# What `AnswerSettings` has and a recipe does not: they are transformers 4's.
+_OF_PIPELINES = ("align_to_words", "by_window")
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,9 @@ class QuestionAnsweringRecipe(HeadRecipe, RowsRecipe):
         None, "whether a question may be left without an answer; null: if one has none in the data"
     )
     null_score_diff_threshold: float = setting(
-        0.0, "a question has no answer if the score of none is greater by so much than that of the best one"
+        0.0,
+        "a question has no answer if the score of none is greater by more than this than that of the best one; 0: for "
+        "the test data, predictions and the saved model, the threshold that is best on the validation data",
     )
     model: dict[str, Any] = setting(
         SMALL_BERT,
@@ -108,29 +109,6 @@ class QuestionAnsweringRecipe(HeadRecipe, RowsRecipe):
             named.hub.fill(self)
             if self.version_2_with_negative is None:
                 self.version_2_with_negative = named.has_unanswerable
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a model says to one question.
-
-    Attributes:
-        answers: the best ones, best first.
-        none: the scores of there being none, in the window where these are smallest.
-    """
-
-    answers: list[Answer]
-    none: Answer
-
-    @property
-    def best(self) -> Answer:
-        """The best answer; an empty one, if the model can find none at all."""
-        return self.answers[0] if self.answers else _NONE
-
-    @property
-    def odds(self) -> float:
-        """By how much the score of no answer is greater than that of the best one."""
-        return self.none.score - self.best.score
 
 
 class QuestionAnswering(Task[QuestionAnsweringRecipe]):
@@ -220,6 +198,23 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         measure = partial(self._measured, processor=processor, windows=windows, data=data, recipe=recipe)
         return replace(evaluation, measure=measure)
 
+    def settings(self, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """The fields of `AnswerSettings`; the threshold is None until one is measured, or the recipe gives one."""
+        found = asdict(answer_settings(recipe, _may_be_none(data, recipe)))
+        return {name: value for name, value in found.items() if name not in _OF_PIPELINES}
+
+    def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
+        """The threshold for no answer with the best F1, where there were questions without an answer."""
+        found = measured.get("best_f1_thresh")
+        # It is the score of a question that is answered, and stays so where another batch rounds otherwise.
+        return {} if found is None else {"no_answer_threshold": found + 1e-5 * max(1.0, abs(found))}
+
+    def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """As of any task; a model that was measured on questions without an answer may leave others without one."""
+        names = {"no_answer": "version_2_with_negative", "no_answer_threshold": "null_score_diff_threshold"}
+        known = {names.get(name, name): value for name, value in settings.items() if value not in (None, False)}
+        return super().recipe_fields(known)
+
     def _measured(
         self,
         model: Any,
@@ -262,13 +257,10 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         may_be_none = _may_be_none(data, recipe)
         windows = cut_questions(model, processor, data, recipe)
         ids, texts = data.columns["id"], data.columns["context"]
-        found = dict(zip(ids, predict(model, processor, windows, texts, recipe), strict=True))
+        found = dict(zip(ids, predict(model, processor, windows, texts, recipe, may_be_none), strict=True))
         contexts = dict(zip(ids, texts, strict=True))
-        is_none = {own: may_be_none and one.odds > recipe.null_score_diff_threshold for own, one in found.items()}
         files: dict[str, dict[str, Any]] = {
-            "predictions": {
-                own: "" if is_none[own] else contexts[own][one.best.start : one.best.end] for own, one in found.items()
-            },
+            "predictions": {own: contexts[own][one.answer.start : one.answer.end] for own, one in found.items()},
             "nbest_predictions": {own: _nbest(one, contexts[own], may_be_none) for own, one in found.items()},
         }
         if may_be_none:
@@ -300,6 +292,23 @@ def cut_questions(model: Any, tokenizer: Any, data: Rows, recipe: QuestionAnswer
     return cut_windows(tokenizer, *columns, length, recipe.doc_stride, recipe.max_question_length)
 
 
+def answer_settings(recipe: QuestionAnsweringRecipe, may_be_none: bool) -> AnswerSettings:
+    """The recipe's settings; 0, the default of its threshold, leaves the threshold open.
+
+    >>> answer_settings(QuestionAnsweringRecipe(max_answer_length=9), may_be_none=True).no_answer_threshold is None
+    True
+    """
+    return AnswerSettings(
+        max_length=recipe.max_length,
+        doc_stride=recipe.doc_stride,
+        max_question_length=recipe.max_question_length,
+        max_answer_length=recipe.max_answer_length,
+        n_best_size=recipe.n_best_size,
+        no_answer=may_be_none,
+        no_answer_threshold=recipe.null_score_diff_threshold or None,
+    )
+
+
 @torch.no_grad()
 def predict(
     model: Any,
@@ -307,33 +316,36 @@ def predict(
     windows: Sequence[Sequence[Window]],
     texts: Sequence[str],
     recipe: QuestionAnsweringRecipe,
+    may_be_none: bool = False,
+    batch_size: int = _EVALUATION_BATCH,
 ) -> list[Prediction]:
     """The best answers to each question, over all of its windows.
 
     Windows of like length go through the model together.
+
+    Args:
+        may_be_none: a question may be left without an answer.
     """
+    settings = answer_settings(recipe, may_be_none)
     flat = [window for own in windows for window in own]
-    scores = list(_scores(model, tokenizer, flat))
+    scores = list(_scores(model, tokenizer, flat, batch_size))
     found, place = [], 0
     for own, text in zip(windows, texts, strict=True):
-        answers, nones = [], []
-        for window, (start, end) in zip(own, scores[place : place + len(own)], strict=True):
-            answers += find_answers(window, text, start, end, recipe.max_answer_length, recipe.n_best_size)
-            nones.append(Answer(0, 0, float(start[window.no_answer]), float(end[window.no_answer])))
+        found.append(find_prediction(own, scores[place : place + len(own)], text, settings))
         place += len(own)
-        none = min(nones, key=lambda answer: answer.score)
-        found.append(Prediction(distinct(answers)[: recipe.n_best_size], none))
     return found
 
 
-def _scores(model: Any, tokenizer: Any, windows: Sequence[Window]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _scores(
+    model: Any, tokenizer: Any, windows: Sequence[Window], batch_size: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The scores of each window's tokens as the first and the last one of the answer, in the order of the windows."""
     order = sorted(range(len(windows)), key=lambda row: len(windows[row]))
     found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(windows)
     names = input_names(model)
     with evaluation_mode(model):
-        for first in range(0, len(order), _EVALUATION_BATCH):
-            rows = order[first : first + _EVALUATION_BATCH]
+        for first in range(0, len(order), batch_size):
+            rows = order[first : first + batch_size]
             batch = batch_windows([windows[row].inputs for row in rows], names, tokenizer)
             outputs = model(**{name: ids.to(model.device) for name, ids in batch.items()})
             both = torch.stack([outputs.start_logits, outputs.end_logits]).float().cpu().numpy()

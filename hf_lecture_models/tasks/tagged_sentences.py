@@ -20,13 +20,11 @@ import torch
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.evaluation.entities import OUTSIDE, UNREAD, tag_words
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.data import Rows
 
-OUTSIDE = "O"
-UNREAD = -1
-"""The prediction for a word that no token stands for: one that `max_length` cuts."""
 _EVALUATION_BATCH = 64
 
 
@@ -137,25 +135,31 @@ def count_words(sentences: Sequence[Sentence]) -> tuple[int, int]:
     return len(firsts), firsts.count(UNREAD)
 
 
-@torch.no_grad()
 def predict_tags(
     model: Any, tokenizer: Any, sentences: Sequence[Sentence], batch_size: int = _EVALUATION_BATCH
 ) -> list[list[int]]:
-    """The most probable tag of each word of encoded sentences, as ids; `UNREAD` for words without a token.
+    """The most probable tag of each word of encoded sentences, as ids; `UNREAD` for words without a token."""
+    return [[tag for tag, _ in words] for words in predict_words(model, tokenizer, sentences, batch_size)]
+
+
+@torch.no_grad()
+def predict_words(
+    model: Any, tokenizer: Any, sentences: Sequence[Sentence], batch_size: int = _EVALUATION_BATCH
+) -> list[list[tuple[int, float]]]:
+    """The most probable tag of each word of encoded sentences and its probability, as `tag_words` gives them.
 
     Sentences of like length go through the model together.
     """
     order = sorted(range(len(sentences)), key=lambda row: len(sentences[row].inputs["input_ids"]))
-    found: list[list[int]] = [[] for _ in sentences]
+    found: list[list[tuple[int, float]]] = [[] for _ in sentences]
     with evaluation_mode(model):
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             batch = tokenizer.pad([sentences[row].inputs for row in rows], return_tensors="pt").to(model.device)
-            tags = model(**batch).logits.argmax(-1).tolist()
-            for row, own in zip(rows, tags, strict=True):
+            logits = model(**batch).logits.cpu()
+            for row, own in zip(rows, logits, strict=True):
                 skipped = _padding_in_front(tokenizer, sentences[row].inputs, len(own))
-                firsts = sentences[row].first_tokens
-                found[row] = [UNREAD if place == UNREAD else own[skipped + place] for place in firsts]
+                found[row] = tag_words(own[skipped:], sentences[row].first_tokens)
     return found
 
 

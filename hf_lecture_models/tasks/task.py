@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import usage_code
-from hf_lecture_models.hub.facts import TASK_FILE
+from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
 from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
@@ -266,14 +267,9 @@ class Task(ABC, Generic[RecipeType]):
         from hf_lecture_models.trainer.loop import train
 
         batches = sampled_batches(partial(self.batches, model, processor, data, recipe), model, processor, recipe)
-        fingerprints = {
-            _processor_name(processor): fingerprint_tokenizer(processor),
-            "the training data": self.fingerprint(recipe, "train", data),
-            "the validation data": self.fingerprint(recipe, "validation", validation_data),
-        }
         task_file = _TaskFile(self.describe(model, recipe, data) | {"script": self.script})
         with _frozen_if_asked(model, batches, recipe):
-            return train(
+            result = train(
                 model,
                 batches,
                 recipe,
@@ -282,10 +278,60 @@ class Task(ABC, Generic[RecipeType]):
                 save_with=(with_input_limit(processor, model), task_file),
                 **self.training_options(model, recipe),
                 items_name=self.items,
-                fingerprints=fingerprints,
+                fingerprints=self._fingerprints(processor, data, validation_data, recipe),
                 resume=resume,
                 quiet=quiet,
             )
+        self._store_best(result)
+        return result
+
+    def _fingerprints(self, processor: Any, data: Any, validation_data: Any, recipe: RecipeType) -> dict[str, str]:
+        return {
+            _processor_name(processor): fingerprint_tokenizer(processor),
+            "the training data": self.fingerprint(recipe, "train", data),
+            "the validation data": self.fingerprint(recipe, "validation", validation_data),
+        }
+
+    def _store_best(self, result: "TrainingResult") -> None:
+        """Store what the validation of the weights that were kept says of the settings."""
+        if os.environ.get("RANK", "0") == "0":
+            record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
+            self.store_measured(result.folder, best_validation(record))
+
+    def settings(self, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
+        """How a model's outputs become predictions, as `task.json` keeps it; None is what nothing says yet."""
+        return {"max_length": recipe.to_dict()["max_length"]} if "max_length" in self._field_names() else {}
+
+    def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that follow from a measurement, such as the best threshold."""
+        return {}
+
+    def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The saved settings as fields of a recipe."""
+        return {name: value for name, value in settings.items() if name in self._field_names() and value is not None}
+
+    def store_measured(
+        self, folder: str | os.PathLike[str], measured: Mapping[str, Any], description: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Write the settings that follow from a measurement into the folder's `task.json`, where it has none of them.
+
+        Args:
+            measured: what `evaluate` returned.
+            description: for a folder without such a file, what `describe` gives.
+
+        Returns:
+            The settings that were written; {} where there was nothing to write.
+
+        Raises:
+            ValueError: the file is damaged.
+            OSError: it cannot be written.
+        """
+        content = read_task_file(folder) or dict(description or {})
+        settings = dict(content.get("settings") or {})
+        new = {key: value for key, value in self.measured_settings(measured).items() if settings.get(key) is None}
+        if new and content:
+            _TaskFile(content | {"settings": settings | new}).save_pretrained(folder)
+        return new if content else {}
 
     def describe(self, model: Any, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
         """What a card must know of the task: the facts under the key "task"."""
@@ -295,12 +341,15 @@ class Task(ABC, Generic[RecipeType]):
             "pipeline_tag": self.pipeline_tag,
             "items": self.items,
             "measures": [asdict(measure) for measure in self.measures(recipe)],
+            "settings": self.settings(recipe, data),
         }
 
     def recipe_of(self, facts: Mapping[str, Any]) -> RecipeType:
-        """The recipe in the facts of a model, as far as it is one of this task."""
+        """The recipe in the facts of a model, as far as it is one of this task, with the settings that were saved."""
         known = {name: value for name, value in (facts.get("recipe") or {}).items() if name in self._field_names()}
-        return self.recipe_class(**known)  # type: ignore[return-value]
+        task = facts.get("task") or {}
+        saved = self.recipe_fields(task.get("settings") or {}) if task.get("name") == self.name else {}
+        return self.recipe_class(**(known | saved))  # type: ignore[return-value]
 
     def _field_names(self) -> set[str]:
         return set(self.recipe_class.__dataclass_fields__)

@@ -2,13 +2,20 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Pairs of sentences, read and checked: from line-aligned files, from tables of two columns, or from the Hub."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from hf_lecture_models.tasks.factories import tell
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, find_file, read_rows
 from hf_lecture_models.trainer.recipe import setting
+
+# Names that columns of translations often have, and codes of languages: fr, en_US, zho.
+_COLUMN_NAME = re.compile(r"source|target|src|tgt|trg|[a-z]{2,3}([-_][A-Za-z]{2,4})?", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_][\w-]*")
+_LINES_LOOKED_AT = 100
 
 
 @dataclass(kw_only=True)
@@ -38,7 +45,8 @@ def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
     """The pairs of a part, or for "predict" the sources; None where the recipe names none but for training.
 
     Raises:
-        ValueError: as `read_rows`; or files are not aligned, or one has no partner, or a row lacks a side.
+        ValueError: as `read_rows`; or files are not aligned, or one has no partner, or a row lacks a side, or a `.tsv`
+            file begins with names of columns that nothing says which side they are of.
         OSError: as `read_rows`.
     """
     files = getattr(recipe, f"{part}_files")
@@ -46,6 +54,8 @@ def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
         if recipe.inline_rows(part) or (recipe.dataset_name and getattr(recipe, f"{part}_split")):
             raise ValueError("the recipe names its data twice; keep one of rows, files and dataset_name")
         return _read_aligned(files)
+    for name in files:
+        _refuse_other_header(name, recipe)
     rows = read_rows(recipe, part, required=("source",), labels=("target",))
     if rows is None:
         return None
@@ -55,6 +65,27 @@ def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
                 raise ValueError(f"{rows.where(index)} has no {name}: a pair has both sides")
         rows.texts(name)
     return rows
+
+
+def _refuse_other_header(name: str, recipe: PairsRecipe) -> None:
+    """Raise ValueError where the first line of a `.tsv` file names its columns otherwise than the recipe does.
+
+    It would be read as a pair. It is taken for names where both sides are codes of languages or such, or are single
+    words while most lines below are sentences.
+    """
+    if not name.removesuffix(".gz").endswith(".tsv"):
+        return
+    first, *others = [line.split("\t") for line in islice(read_texts(find_file(name)), _LINES_LOOKED_AT)] or [[]]
+    if len(first) != 2 or any(column in first for column in recipe.header()):
+        return
+    are_names = all(_COLUMN_NAME.fullmatch(cell) for cell in first) and len(set(map(str.lower, first))) == 2
+    sentences = sum(any(" " in cell.strip() for cell in line) for line in others)
+    if are_names or (all(map(_WORD.fullmatch, first)) and 2 * sentences > len(others)):
+        source, target = first
+        raise ValueError(
+            f"{name}, line 1 reads like names of columns: --columns.source {source} --columns.target {target} says "
+            "which is which; if it is a pair of words, write a line source<TAB>target above it"
+        )
 
 
 def _read_aligned(files: Sequence[str]) -> Rows:

@@ -38,7 +38,7 @@ SETTLED = {
     "transformers.pipelines.base": {"ChunkPipeline"},
     "transformers.processing_utils": {"*"},
     "transformers.tokenization_utils_base": {"TruncationStrategy"},
-    "transformers.utils": {"IMAGE_PROCESSOR_NAME", "PushToHubMixin", "is_vision_available", "logging"},
+    "transformers.utils": {"IMAGE_PROCESSOR_NAME", "PushToHubMixin", "cached_file", "is_vision_available", "logging"},
     "transformers.utils.generic": {"ModelOutput", "can_return_tuple"},
     "transformers.utils.logging": {"disable_progress_bar", "set_verbosity_error"},
     # Only in the program whose module it is.

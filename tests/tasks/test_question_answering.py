@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer, GPT2Config, GPT2ForQuestionAnswering
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
+from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.metrics import compute_all
 from hf_lecture_models.tasks.metrics.squad import best_scores, normalize
@@ -598,8 +599,11 @@ def test_predictions_are_written_as_squad_takes_them(tmp_path: Path, folder: Pat
         assert set(content) == set(contexts)
     data = read(ROWS)
     found = predict(model, tokenizer, cut_questions(model, tokenizer, data, chosen), data.columns["context"], chosen)
+    threshold = json.loads((tmp_path / "run" / "task.json").read_text())["settings"]["no_answer_threshold"]
+    measured = best_validation(json.loads((tmp_path / "run" / "training.json").read_text()))
+    assert threshold == (pytest.approx(measured["best_f1_thresh"], abs=1e-4) if kind == "squad_v2" else None)
     for row, one in zip(ROWS, found, strict=True):
-        best, is_none = one.answers[0], kind == "squad_v2" and one.odds > 0
+        best, is_none = one.answers[0], kind == "squad_v2" and one.odds > threshold
         assert files["predictions"][row["id"]] == ("" if is_none else row["context"][best.start : best.end])
         listed = files["nbest_predictions"][row["id"]]
         assert sum(entry["probability"] for entry in listed) == pytest.approx(1)

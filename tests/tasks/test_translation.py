@@ -275,3 +275,41 @@ def test_averaged_checkpoints_are_kept_where_they_are_best(tmp_path: Path) -> No
     train_and_test(TASK, small_recipe(output_dir=str(tmp_path / "measured"), **fields))
     record = json.loads((tmp_path / "measured" / "training.json").read_text())
     assert record["history"][-1]["validation_bleu"] == pytest.approx(record["best_metric"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("first", "is_header"),
+    [
+        ("fr\ten", True),
+        ("French\tEnglish", True),
+        ("en_US\tfr_FR", True),
+        ("Va !\tGo.", False),
+        ("Oui\tYes.", False),
+        ("source\ttarget", False),
+        ("Il dort\tHe sleeps", False),
+    ],
+)
+def test_names_of_columns_are_not_learned_as_a_pair(tmp_path: Path, first: str, is_header: bool) -> None:
+    """A `.tsv` file that names its columns otherwise than the recipe is refused, with the options that mend it."""
+    path = tmp_path / "train.tsv"
+    path.write_text("\n".join([first, *(f"{source}\t{target}" for source, target in PAIRS)]) + "\n", encoding="utf-8")
+    recipe = TranslationRecipe(train_files=[str(path)])
+    if is_header:
+        source, target = first.split("\t")
+        with pytest.raises(
+            ValueError, match=f"line 1 reads like .* --columns.source {source} --columns.target {target}"
+        ):
+            TASK.read(recipe, "train")
+        recipe = TranslationRecipe(train_files=[str(path)], columns={"source": source, "target": target})
+    data = TASK.read(recipe, "train")
+    assert data is not None
+    assert len(data) == len(PAIRS) + (not is_header and first != "source\ttarget")
+
+
+def test_a_dictionary_has_no_header(tmp_path: Path) -> None:
+    """Of single words nothing tells the first pair from the others."""
+    path = tmp_path / "words.tsv"
+    path.write_text("chat\tcat\nchien\tdog\nmaison\thouse\n", encoding="utf-8")
+    data = TASK.read(TranslationRecipe(train_files=[str(path)]), "train")
+    assert data is not None
+    assert data[0] == {"source": "chat", "target": "cat"}

@@ -1,0 +1,69 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Logits of tokens to tags of words, and tags to entities: one function each, for measuring and for predicting."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+OUTSIDE = "O"
+UNREAD = -1
+"""The prediction for a word that no token stands for: one that `max_length` cuts."""
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Consecutive words with one kind of name.
+
+    Attributes:
+        first, last: the numbers of its first and of its last word.
+    """
+
+    kind: str
+    first: int
+    last: int
+
+
+def tag_words(logits: Tensor, first_tokens: Sequence[int]) -> list[tuple[int, float]]:
+    """The most probable tag of each word with its probability: that of the word's first token.
+
+    >>> import torch
+    >>> tag_words(torch.tensor([[0.0, 9.0], [9.0, 0.0], [0.0, 0.0]]), [1, UNREAD])
+    [(0, 0.9998766183853149), (-1, 0.0)]
+
+    Args:
+        logits: (tokens, classes).
+        first_tokens: (words), the place of the first token of each, or `UNREAD`.
+    """
+    best = logits.float().softmax(-1).max(-1)
+    tags, scores = best.indices.tolist(), best.values.tolist()
+    return [(UNREAD, 0.0) if place == UNREAD else (tags[place], scores[place]) for place in first_tokens]
+
+
+def find_entities(tags: Sequence[str]) -> list[Entity]:
+    """The entities of a sentence, as the CoNLL shared tasks and the measure `entities` count them.
+
+    B and S begin an entity, E and S end one; so does a change of kind, and I or E after O begins one. A tag X without
+    such a letter is taken for I-X.
+
+    >>> find_entities(["B-PER", "I-PER", "O", "I-LOC"])
+    [Entity(kind='PER', first=0, last=1), Entity(kind='LOC', first=3, last=3)]
+    """
+    found: list[Entity] = []
+    first, before, kind = -1, OUTSIDE, ""
+    for place, tag in enumerate([*tags, OUTSIDE]):
+        letter, own = _parts(tag)
+        goes_on = first >= 0 and letter in "IE" and before in "BI" and own == kind
+        if first >= 0 and not goes_on:
+            found.append(Entity(kind, first, place - 1))
+            first = -1
+        if letter != OUTSIDE and first < 0:
+            first, kind = place, own
+        before = letter
+    return found
+
+
+def _parts(tag: str) -> tuple[str, str]:
+    if tag == OUTSIDE:
+        return OUTSIDE, ""
+    return (tag[0], tag[2:]) if tag[:2] in ("B-", "I-", "E-", "S-") and len(tag) > 2 else ("I", tag)

@@ -1,0 +1,66 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`task.json` beside a model's weights: what the model was trained for, and how its outputs become predictions.
+
+Its `settings` are read wherever the saved model predicts. This file travels with exported models.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from transformers.utils import cached_file
+
+from hf_lecture_models.io.saved_json import read_fields
+
+TASK_FILE = "task.json"
+
+
+def read_task_file(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a folder's `task.json`; {} where there is none.
+
+    Raises:
+        ValueError: it is damaged, or one of its fields has a wrong type.
+    """
+    return _read(Path(folder) / TASK_FILE)
+
+
+def task_file_of(config: Any) -> dict[str, Any]:
+    """The content of the `task.json` beside the configuration of a loaded model, in a folder or on the Hub; or {}.
+
+    >>> from transformers import BertConfig
+    >>> task_file_of(BertConfig())
+    {}
+
+    Raises:
+        ValueError: it is damaged, or one of its fields has a wrong type.
+    """
+    name, commit = getattr(config, "name_or_path", ""), getattr(config, "_commit_hash", None)
+    if not name:
+        return {}
+    if Path(name).is_dir():
+        return read_task_file(name)
+    if commit is None:
+        return {}
+    missing = {"_raise_exceptions_for_missing_entries": False, "_raise_exceptions_for_connection_errors": False}
+    path = cached_file(name, TASK_FILE, revision=commit, **missing)
+    return {} if path is None else _read(Path(path))
+
+
+def saved_settings(config: Any, task: str) -> dict[str, Any]:
+    """The `settings` in the `task.json` of a loaded model; {} where it was trained for another task than this one.
+
+    >>> from transformers import BertConfig
+    >>> saved_settings(BertConfig(), "question_answering")
+    {}
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    content = task_file_of(config)
+    return dict(content.get("settings") or {}) if content.get("name") == task else {}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return read_fields(path) if path.is_file() else {}
