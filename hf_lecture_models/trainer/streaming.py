@@ -87,7 +87,16 @@ class StreamedBlocks:
         return {"dataset": place, "epoch": self.epoch, "waiting": waiting}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` gave."""
+        """Go to a position that `state_dict` gave.
+
+        Raises:
+            ValueError: the data were read in another way then, by which the position was counted.
+        """
+        if state["dataset"] is not None and _readers(state["dataset"]) != _readers(self.dataset.state_dict()):
+            raise ValueError(
+                "cannot resume: the streamed training data were read in another way when the run was started, by "
+                "another version of this package or of datasets; use that one, or train into another output folder"
+            )
         if self.shuffle_buffer:
             warnings.warn(
                 f"the shuffle buffer is not part of a checkpoint: up to {self.shuffle_buffer} rows that waited in it "
@@ -98,3 +107,9 @@ class StreamedBlocks:
         self.texts, self.place = None, state["dataset"]
         self.dataset.set_epoch(self.epoch)
         self.dataset.load_state_dict(self.place)
+
+
+def _readers(place: dict[str, Any]) -> list[Any]:
+    """What reads the data, from the outermost to the files, by the names that `datasets` has for it."""
+    inner = place.get("examples_iterable")
+    return [] if inner is None else [inner.get("type"), *_readers(inner)]

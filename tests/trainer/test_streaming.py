@@ -57,3 +57,17 @@ def test_before_the_first_read_the_place_is_the_beginning(path: Path) -> None:
     batches.load_state_dict(state)
     assert torch.equal(batches.next_step()[0].inputs["input_ids"], first.inputs["input_ids"])
     assert batches.epoch == 0
+
+
+def test_a_place_that_was_counted_by_another_reader_is_refused(path: Path) -> None:
+    """A run on a `.csv` file that was begun when `datasets` read its batches: a KeyError."""
+    batches = streamed_blocks(path)
+    batches.next_step()
+    state = batches.state_dict()
+    own = state["dataset"]["examples_iterable"]
+    state["dataset"] = {
+        "examples_iterable": {"examples_iterable": own, "type": "RebatchedArrowExamplesIterable"},
+        "epoch": 0,
+    }
+    with pytest.raises(ValueError, match="cannot resume: the streamed training data were read in another way"):
+        streamed_blocks(path).load_state_dict(state)
