@@ -107,8 +107,12 @@ class LectureConfig(PreTrainedConfig):
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
         """Load as transformers does; an error names the file at fault."""
         check_saved_files(Path(pretrained_model_name_or_path, kwargs.get("subfolder") or ""), CONFIG_FILE)
-        kwargs.setdefault("name_or_path", str(pretrained_model_name_or_path))
-        return super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+        try:
+            return super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+        except (TypeError, ValueError, StrictDataclassError):
+            values, _ = cls.get_config_dict(pretrained_model_name_or_path, **kwargs)
+            _refuse_file(cls, values, os.path.join(pretrained_model_name_or_path, CONFIG_FILE))
+            raise  # what the caller gives in place of the file's fields is at fault
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
@@ -120,7 +124,7 @@ class LectureConfig(PreTrainedConfig):
         except (TypeError, ValueError, StrictDataclassError):
             if folder is not None:
                 _refuse_file(cls, values, os.path.join(folder, CONFIG_FILE))
-            raise  # what the caller gives in place of the file's fields is at fault
+            raise
 
     def save_pretrained(self, save_directory: Any, push_to_hub: bool = False, **kwargs: Any) -> None:
         """Save as transformers does, but never what could not be loaded.
@@ -175,6 +179,8 @@ class LectureConfig(PreTrainedConfig):
         if name in self.allowed_values and value not in self.allowed_values[name]:
             allowed = ", ".join(repr(choice) for choice in self.allowed_values[name])
             raise ValueError(f"{type(self).__name__}.{name} is {value!r}; it must be one of {allowed}")
+        if name == "is_encoder_decoder" and value != (own := type(self).is_encoder_decoder):
+            raise ValueError(f"{type(self).__name__}.is_encoder_decoder is always {own}; leave it out")
         if isinstance(value, int | float):
             self._check_number(name, value)
         if name.endswith("_token_id"):

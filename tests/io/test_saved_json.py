@@ -63,6 +63,7 @@ def change(path: Path, field: str, value: Any) -> None:
         ("config.json", "target_tokenizer", 3, "target_tokenizer is 3"),
         ("config.json", "hidden_size", "x", "Field 'hidden_size' expected int, got str"),
         ("config.json", "cell_type", "lsmt", "cell_type is 'lsmt'; it must be one of"),
+        ("config.json", "is_encoder_decoder", True, "is_encoder_decoder is always False; leave it out"),
         ("generation_config.json", "", "x", 'holds "x", not an object of fields'),
         ("generation_config.json", "num_beams", -1, "num_beams is -1; it must be a whole number of at least 1"),
         ("generation_config.json", "eos_token_id", ["x"], 'eos_token_id is ["x"]; it must be a token id or a list'),

@@ -107,8 +107,6 @@ class RecurrentSeq2SeqConfig(LectureConfig):
                 f"embedding_size is {self.input_size} and hidden_size {self.hidden_size}; make them equal, or set "
                 "tie_word_embeddings=False"
             )
-        if not self.is_encoder_decoder:
-            raise ValueError("RecurrentSeq2SeqConfig.is_encoder_decoder is always True; leave it out")
 
     def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> Any:
         """The configuration; with `decoder=True` a copy that calls the target vocabulary's size `vocab_size`."""
