@@ -41,8 +41,8 @@ def _as_numbers(texts: list[str]) -> list[Any]:
             numbers = list(map(kind, texts))
         except ValueError:
             continue
-        if kind is float or list(map(str, numbers)) == texts:
-            return numbers
+        is_spelled_so = kind is float or list(map(str, numbers)) == texts
+        return numbers if is_spelled_so else texts
     return texts
 
 
