@@ -187,7 +187,7 @@ def test_choices(run: Any, tmp_path: Path, kind: str) -> None:
 def test_answers(run: Any, save: Any) -> None:
     folder = save(BertForQuestionAnswering)
     row = {"question": "funny", "context": "this is a fine film"}
-    settings = {"name": "question_answering", "settings": {"max_answer_length": 2}}
+    settings = {"name": "question_answering", "pipeline_tag": None, "settings": {"max_answer_length": 2}}
     (folder / "task.json").write_text(json.dumps(settings), encoding="utf-8")
     expected = pipeline("extractive-question-answering", model=str(folder))(**row)
     _, out, err = run("predict", folder, "--json", stdin=f"{json.dumps(row)}\n")

@@ -106,10 +106,12 @@ def test_evaluate_stores_the_best_threshold_of_a_model_that_has_none(run: Any, t
 
 def test_settings_that_cannot_be_are_named(run: Any, tmp_path: Path) -> None:
     folder = small_answerer.save_small_bert(tmp_path / "stock")
+    names = '"name": "question_answering", "pipeline_tag": null'
     for content, message in (
-        ('{"name": "question_answering", "settings": {"max_answer_length": "9"}}', "max_answer_length"),
-        ("[", "task.json is not JSON"),
-        ("[]", "task.json is not the record of a task"),
+        (f'{{{names}, "settings": {{"max_answer_length": "9"}}}}', "max_answer_length"),
+        (f'{{{names}, "settings": 9}}', "task.json: settings is 9; it must be an object"),
+        ("[", "task.json is not whole JSON"),
+        ("[]", "task.json holds [], not an object of fields"),
     ):
         (folder / "task.json").write_text(content, encoding="utf-8")
         status, _, err = run("predict", folder, stdin=json.dumps({"question": "a", "context": "b"}))
