@@ -2,16 +2,18 @@
 """Our own pipelines as transformers knows them; what they take from the package, and exported models do without."""
 
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoModelForQuestionAnswering, AutoModelForSeq2SeqLM
-from transformers.pipelines import PIPELINE_REGISTRY
+from transformers.pipelines import PIPELINE_REGISTRY, TokenClassificationPipeline
 
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.pipelines import extractive_question_answering, machine_translation, sentence_ranking
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from hf_lecture_models.pipelines.machine_translation import MachineTranslationPipeline
 from hf_lecture_models.pipelines.sentence_ranking import Score, SentenceRankingPipeline
+from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 
 _PIPELINES: dict[str, tuple[Any, Any]] = {
     sentence_ranking.TASK: (SentenceRankingPipeline, AutoModelForCausalLM),
@@ -30,6 +32,27 @@ def register_pipelines() -> None:
         # loaded again.
         del pipeline_class._registered_impl
     SentenceRankingPipeline.score_sentences = staticmethod(_score_with_package)
+    if not hasattr(TokenClassificationPipeline.preprocess, "__wrapped__"):
+        _refuse_rows_of_characters()
+
+
+def _refuse_rows_of_characters() -> None:
+    """Let transformers' token-classification refuse `ElmoTokenizer`, after which it would fail in its own code.
+
+    Of other tokenizers nothing changes.
+    """
+    preprocess: Any = TokenClassificationPipeline.preprocess
+
+    @wraps(preprocess)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self.tokenizer, ElmoTokenizer):
+            raise ValueError(
+                "token-classification asks for one number per token, and a word of ElmoTokenizer is a row of them: tag "
+                "by `hf-lecture predict MODEL`, with --aggregate for entities, or by the model itself"
+            )
+        return preprocess(self, *args, **kwargs)
+
+    setattr(TokenClassificationPipeline, "preprocess", checked)  # noqa: B010
 
 
 def _score_with_package(model: Any, tokenizer: Any, sentences: Sequence[str], **options: Any) -> list[Score]:

@@ -96,7 +96,8 @@ class ElmoTokenizer(PythonBackend):
 
     It says where its words stand (`return_offsets_mapping`, `word_ids()`), though it is written in Python and `is_fast`
     is False. Pipelines of text classification, feature extraction and extractive question answering work; transformers'
-    token-classification does not, which asks for one number per token: tag by `hf-lecture predict`, or by the model.
+    token-classification asks for one number per token and refuses it: tag by `hf-lecture predict`, with `--aggregate`
+    for entities, or by the model.
 
     `words` are those that `ElmoForPreTraining` predicts, by their numbers; no other model reads them.
 

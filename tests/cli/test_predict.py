@@ -304,3 +304,52 @@ def test_a_reader_that_leaves_is_no_error(start: Any, save: Any, tmp_path: Path)
     process.stdout.close()
     assert process.wait(PATIENCE) in (0, 1, 141)
     assert process.stderr.read() == ""
+
+
+# Tables
+
+
+def test_tables_are_read_by_their_columns(run: Any, save: Any, tmp_path: Path) -> None:
+    """Without their header and their labels, whatever their kind; `--columns` names a column of another name."""
+    folder = save(BertForSequenceClassification)
+    texts = [text for text in TEXTS if text]
+    expected = run("predict", folder, stdin="\n".join(texts) + "\n")[1]
+    tables = {
+        "reviews.csv": ["text,label", *(f"{text},bad" for text in texts)],
+        "reviews.tsv": ["label\ttext", *(f"bad\t{text}" for text in texts)],
+        "reviews.jsonl": [json.dumps({"text": text, "label": "bad"}) for text in texts],
+        "other.csv": ["review,label", *(f"{text},bad" for text in texts)],
+    }
+    for name, lines in tables.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        fields = ["--columns.text", "review"] if name == "other.csv" else []
+        assert run("predict", folder, tmp_path / name, *fields) == (0, expected, "")
+    status, out, err = run("predict", folder, tmp_path / "other.csv")
+    assert (status, out, len(err.splitlines())) == (1, "", 1)
+    assert "has no column 'text', only review, label; --columns.text NAME names another one" in err
+    status, _, err = run("predict", folder, "--columns.text", "review", stdin="a film\n")
+    assert (status, "--columns.text says how a table is read, and there is none" in err) == (1, True)
+    assert run("predict", folder, "--bogus", stdin="a film\n")[0] == 2
+    assert run("predict", folder, tmp_path / "reviews.jsonl", "--jsonl")[1] == expected
+
+
+def test_choices_and_masks_are_read_from_tables_too(run: Any, save: Any, tmp_path: Path) -> None:
+    folder = save_small_chooser(tmp_path / "chooser")
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
+    (tmp_path / "rows.json").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
+    by_line, table = (run("predict", folder, tmp_path / f"rows.{kind}") for kind in ("jsonl", "json"))
+    assert by_line == table
+    folder = save(BertForMaskedLM, mask=True)
+    (tmp_path / "texts.csv").write_text("text\na fine film\n", encoding="utf-8")
+    assert run("predict", folder, tmp_path / "texts.csv") == run("predict", folder, stdin="a fine film\n")
+
+
+def test_inputs_are_cut_where_they_were_cut_in_training(run: Any, save: Any) -> None:
+    """By the setting that was saved with the model, unless the command says another length."""
+    folder = save(BertForSequenceClassification)
+    settings = {"name": "text_classification", "settings": {"max_length": 8}}
+    (folder / "task.json").write_text(json.dumps(settings), encoding="utf-8")
+    cut = run("predict", folder, "--json", stdin="film " * 6)[1]
+    for options, length in (([], 20), (["--max-length", "8"], 20)):
+        out = run("predict", folder, *options, "--json", stdin="film " * length)[1]
+        assert json.loads(out)["predictions"] == json.loads(cut)["predictions"]

@@ -172,3 +172,9 @@ def test_entities_are_seqevals() -> None:
     for tags in itertools.product(("O", "B-X", "I-X", "E-X", "S-X", "I-Y", "B-Y"), repeat=4):
         found = [(one.kind, one.first, one.last) for one in find_entities(tags)]
         assert found == get_entities(list(tags)), tags
+
+
+def test_transformers_pipeline_refuses_rows_of_characters_in_one_line(tmp_path: Path) -> None:
+    tag = pipeline("token-classification", model=str(elmo(tmp_path / "model")), aggregation_strategy="simple")
+    with pytest.raises(ValueError, match="tag by `hf-lecture predict MODEL`, with --aggregate for entities"):
+        tag("Ada lives")
