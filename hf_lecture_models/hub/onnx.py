@@ -36,7 +36,8 @@ class _Tensors(nn.Module):
         outputs: names of those that it returns.
         per_token: those with the axes (batch, seq) in front, which padding has a part of.
         axes: the free ones of each input.
-        shortest: the least length of an `example`: beside padding, a model that reads pairs alone wants two tokens.
+        shortest: the least length of an `example`: beside padding, a model that reads pairs alone wants two tokens; of
+            GPT-1's pairs in both orders Start, Delim and Extract.
     """
 
     def __init__(self, model: Any):
@@ -50,6 +51,7 @@ class _Tensors(nn.Module):
         self.inputs += ["token_type_ids"] if "token_type_ids" in known and types > 1 else []
         self.has_choices = type(model) in model_classes(AutoModelForMultipleChoice, type(model.config))
         self.shortest = 1 if getattr(model.config, "pair_combination", None) is None else 3
+        self.shortest = 5 if getattr(model.config, "both_orders", False) else self.shortest
         axes = ("batch", "choices", "seq") if self.has_choices else ("batch", "seq")
         self.axes = dict(enumerate(torch.export.Dim(name) for name in axes))
         short, long = (self._outputs(*self.example(2, length)) for length in self._two_lengths())
@@ -70,7 +72,22 @@ class _Tensors(nn.Module):
         ids = torch.arange(math.prod(of_words)).view(of_words) % self.model.config.vocab_size
         mask = torch.ones(shape, dtype=torch.long)
         mask[0, ..., : length // 2] = mask[1:2, ..., length - length // 3 :] = 0
+        ids = self._with_task_tokens(ids, mask)
         return [ids, mask, (torch.arange(length) % 2).expand(shape).contiguous()][: len(self.inputs)]
+
+    def _with_task_tokens(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """`ids` with GPT-1's special tokens where its heads look: Extract last, in pairs Delim in the middle."""
+        config = self.model.config
+        extract, delim = getattr(config, "extract_token_id", None), getattr(config, "delim_token_id", None)
+        if extract is None:
+            return ids
+        ordinary = torch.tensor([token for token in range(config.vocab_size) if token not in (extract, delim)])
+        ids, first = ordinary[ids % len(ordinary)], mask.argmax(-1, keepdim=True)
+        last = first + mask.sum(-1, keepdim=True) - 1
+        ids = ids.scatter(-1, last, extract)
+        if delim is None or not getattr(config, "both_orders", False):
+            return ids
+        return ids.scatter(-1, (first + last + 1) // 2, delim)
 
     def unpadded_example(self) -> tuple[Tensor, ...]:
         """Inputs to trace the model with."""
@@ -82,7 +99,8 @@ class _Tensors(nn.Module):
         return {name: value for name, value in found.items() if isinstance(value, Tensor)}
 
     def _two_lengths(self) -> tuple[int, int]:
-        return self.shortest, min(5, input_limit(self.model) or 5)
+        longer = self.shortest + 4
+        return self.shortest, min(longer, input_limit(self.model) or longer)
 
 
 class _Images(nn.Module):

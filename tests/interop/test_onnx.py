@@ -16,6 +16,9 @@ from transformers import AutoModelForCausalLM
 from hf_lecture_models import (
     BagOfWordsConfig,
     BagOfWordsForSequenceClassification,
+    Gpt1Config,
+    Gpt1ForMultipleChoice,
+    Gpt1ForSequenceClassification,
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
     NGramConfig,
@@ -200,6 +203,28 @@ def test_every_head_gives_its_own_outputs(kind: str, tmp_path: Path, capsys: pyt
         if theirs.shape[:2] == feed["attention_mask"].shape:
             theirs, given = (tensor[feed["attention_mask"].bool()] for tensor in (theirs, given))
         assert_close(given, theirs, rtol=0, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("both_orders", [False, True])
+@pytest.mark.parametrize("model_class", [Gpt1ForSequenceClassification, Gpt1ForMultipleChoice])
+def test_heads_that_read_special_tokens(model_class: type, both_orders: bool, tmp_path: Path) -> None:
+    """The invented rows that a file is compared with hold GPT-1's Extract, and its Delim for pairs in both orders."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    sizes = {"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "num_labels": 3}
+    special = {"extract_token_id": 1, "delim_token_id": 3, "both_orders": both_orders}
+    model = model_class(Gpt1Config(**sizes, **special)).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    assert export_onnx(model, tmp_path / "model.onnx") < 1e-4
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    ids = torch.tensor([[9, 5, 3, 6, 7, 1, 0, 0], [9, 4, 4, 3, 8, 8, 2, 1]])
+    ids = ids if model_class is Gpt1ForSequenceClassification else ids[None]
+    feed = {"input_ids": ids.numpy(), "attention_mask": (ids > 0).long().numpy()}
+    with torch.no_grad():
+        expected = model(ids, (ids > 0).long()).logits
+    assert_close(torch.from_numpy(session.run(None, feed)[0]), expected, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["padded", "layer per input"])

@@ -14,7 +14,16 @@ from torch import nn
 from torch.testing import assert_close
 from transformers import AutoModelForCausalLM, MambaConfig, MambaForCausalLM
 
-from hf_lecture_models import NGramConfig, NGramForCausalLM
+from hf_lecture_models import (
+    Gpt1Config,
+    Gpt1ForSequenceClassification,
+    LectureBertConfig,
+    LectureBertForSequenceClassification,
+    LectureTransformerConfig,
+    LectureTransformerForConditionalGeneration,
+    NGramConfig,
+    NGramForCausalLM,
+)
 from tests.interop.small_models import small_model, small_tokenizer
 
 peft = pytest.importorskip("peft")
@@ -153,6 +162,32 @@ def test_tied_words_come_apart_where_one_end_is_trained(name: str, tmp_path: Pat
     assert_close(*logits, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["gpt1", "self_attention", "recurrent"])
+@pytest.mark.parametrize("kept", [["lm_head"], ["embed_tokens", "lm_head"]], ids=str)
+@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`", "ignore:Input and output embeddings")
+def test_an_output_layer_in_full_keeps_its_bias(kept: list[str], name: str, tmp_path: Path) -> None:
+    """Tied words come apart, and the merged model has the adapted one's logits."""
+    base = base_model(name, {"tie_word_embeddings": True}, tmp_path / "base")
+    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
+    targets = {"target_parameters": ["rnn.weight_ih_l0"]} if name == "recurrent" else {"target_modules": ["qkv_proj"]}
+    adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", r=2, modules_to_save=kept, **targets))
+    train(adapted, tokens)
+    merged, logits = reloaded_after_merging(adapted, tokens, tmp_path)
+    assert ("lm_head.bias" in merged.state_dict()) == (name != "gpt1")
+    assert_close(*logits, rtol=0, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`", "ignore:Input and output embeddings")
+def test_a_bias_that_peft_loses_is_missed_on_saving(tmp_path: Path) -> None:
+    """With `ensure_weight_tying`, peft 0.21 puts an output layer without a bias in the place of the model's."""
+    base = base_model("self_attention", {"tie_word_embeddings": True}, tmp_path / "base")
+    kept = {"modules_to_save": ["embed_tokens"], "ensure_weight_tying": True}
+    adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear", **kept))
+    merged = adapted.merge_and_unload()
+    with pytest.raises(ValueError, match=r"weight lm_head.bias, which the model lacks"):
+        merged.save_pretrained(tmp_path / "merged")
+
+
 def test_tied_words_stay_tied_on_demand(tmp_path: Path) -> None:
     """With `ensure_weight_tying`; on gpt1, for peft 0.21 forgets a bias that the tied output layer has."""
     base = base_model("gpt1", {"tie_word_embeddings": True}, tmp_path / "base")
@@ -273,6 +308,47 @@ def test_prompts_train_and_generate(kind: str, method: str, tmp_path: Path) -> N
         tokens, real = torch.cat((tokens, likeliest), 1), torch.cat((real, torch.ones_like(likeliest)), 1)
     for generated in found:
         assert torch.equal(generated, tokens)
+
+
+@pytest.mark.parametrize("extract_token_id", [3, None])
+def test_prefixes_train_gpt1s_classifier(extract_token_id: int | None) -> None:
+    """Its mask covers the prefix too; a text's state is that of its own Extract, or of its last token."""
+    sizes = {"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "num_labels": 2}
+    model = Gpt1ForSequenceClassification(Gpt1Config(**sizes, extract_token_id=extract_token_id, pad_token_id=0))
+    adapted = peft.get_peft_model(model, peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=4))
+    ids, labels = torch.tensor([[9, 4, 5, 3], [9, 6, 3, 0]]), torch.tensor([0, 1])
+    optimizer, losses = torch.optim.Adam([p for p in adapted.parameters() if p.requires_grad], lr=0.05), []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = adapted.eval()(input_ids=ids, attention_mask=(ids > 0).long(), labels=labels).loss
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+    with torch.no_grad():
+        both = adapted(input_ids=ids, attention_mask=(ids > 0).long()).logits
+        alone = adapted(input_ids=ids[1:, :3], attention_mask=torch.ones(1, 3, dtype=torch.long)).logits
+    assert_close(both[1:], alone)
+
+
+def test_nguyens_attention_takes_no_prefixes() -> None:
+    """peft writes keys and values for one attention of each layer, and here two read the target's."""
+    sizes = {"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    special = {"decoder_start_token_id": 1, "pad_token_id": 0, "cross_attention": "source_query_key"}
+    config = LectureTransformerConfig(**sizes, **special, max_position_embeddings=16)
+    prefixes = peft.PrefixTuningConfig(task_type="SEQ_2_SEQ_LM", num_virtual_tokens=4)
+    adapted = peft.get_peft_model(LectureTransformerForConditionalGeneration(config), prefixes)
+    ids = torch.tensor([[3, 4, 5]])
+    with pytest.raises(ValueError, match=r"of 2 attentions; .* there are 4, .* prefix tuning \(peft\) writes one"):
+        adapted(input_ids=ids, attention_mask=torch.ones_like(ids), labels=ids)
+
+
+def test_bert_has_no_prefixes() -> None:
+    """It keeps no keys and values, and peft says so."""
+    model = LectureBertForSequenceClassification(LectureBertConfig(vocab_size=20, hidden_size=12, num_hidden_layers=1))
+    adapted = peft.get_peft_model(model, peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=4))
+    with pytest.raises(ValueError, match="Model does not support past key values"):
+        adapted(input_ids=torch.tensor([[1, 2]]), attention_mask=torch.tensor([[1, 1]]))
 
 
 def test_peft_asks_stock_models_without_attention_for_their_heads() -> None:

@@ -256,6 +256,8 @@ class Gpt1TextHead(TextVectorHead):
 
     def _real_tokens(self, ids: Tensor | None, attention_mask: Tensor | None, states: Tensor) -> Tensor:
         if ids is not None:
+            if attention_mask is not None:  # it covers what a cache holds, a trained prefix of peft's
+                attention_mask = attention_mask[:, -ids.shape[1] :]
             return real_token_mask(ids, attention_mask, self.config.pad_token_id)
         real = padding_mask(attention_mask, states)
         return torch.ones_like(states[..., 0], dtype=torch.bool) if real is None else real

@@ -237,4 +237,10 @@ class TransformerDecoder(TransformerStack):
                 f"past_key_values is a {type(given).__name__}; keys and values of target and source are needed, "
                 "EncoderDecoderCache(DynamicCache(), DynamicCache())"
             )
+        found, needed = 0 if given is None else len(given.self_attention_cache.layers), 2 * len(self.layers)
+        if self.length_transform is not None and 0 < found < needed:
+            raise ValueError(
+                f"past_key_values holds the target's keys and values of {found} attentions; with cross_attention="
+                f"'source_query_key' there are {needed}, two in each layer: prefix tuning (peft) writes one"
+            )
         return given
