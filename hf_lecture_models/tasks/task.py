@@ -104,9 +104,9 @@ class HeadRecipe(TaskRecipe):
         if not isinstance(self.model, dict):
             super().__post_init__()  # raises
         default = default_of(type(self).__dataclass_fields__["model"])
-        own_type = ("model_type", default.get("model_type"))
-        changes = {name: value for name, value in self.model.items() if (name, value) != own_type}
-        changes = {} if self.model == default else changes
+        # The default itself and what is laid over it; else a mapping of one's own, whose sizes are meant.
+        given = default if default.items() <= self.model.items() else {"model_type": default["model_type"]}
+        changes = {name: value for name, value in self.model.items() if (name, value) not in given.items()}
         is_change = bool(self.from_pretrained) and "model_type" not in changes
         self.model = {} if is_change else self.model
         super().__post_init__()
