@@ -6,9 +6,11 @@
 With ch(h) the words that are stored after h, one is drawn from P(w | h) in the form of `modeling_ngram.py` so:
 
     with probability sum of P(w | h) over ch(h):   a w in ch(h), by a search in the cumulated probabilities
-    else:                                          a w from P(w | h'), and again while w is in ch(h)
+    else:                                          a w that is not in ch(h) from P(w | h'), in the same two steps
 
-The second line draws from bow(h) P(w | h') over the words that are not in ch(h): bow(h) is what makes all sum to 1.
+The second line draws from bow(h) P(w | h') over the words that are not in ch(h): bow(h) is what makes all sum to 1. The
+words of ch(h) are in ch(h') too, so those of ch(h') that are left are drawn by a search for the place at which so much
+probability of them is passed. Where a file has an n-gram hw without h'w, w is drawn again while it is in ch(h).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.corpus import EncodedCorpus
 
 BATCH = 1 << 16
+_NOTHING = 1e-9  # what rounding leaves of differences of sums
 
 
 def sample_corpus(
@@ -103,7 +106,46 @@ class NGramSampler:
             np.searchsorted(keys, np.arange(contexts + 1) * self.vocab_size)
             for keys, contexts in zip(self.keys, sizes[:-1], strict=True)
         ]
-        self.cumulated = [np.concatenate(([0.0], np.cumsum(10.0 ** p.astype(float)))) for p in tables.log10_probs]
+        probs = [10.0 ** logs.astype(float) for logs in tables.log10_probs]
+        self.cumulated = [_cumulated(p) for p in probs]
+        # [n]: of the n-grams hw after a context h of n words, the place of h'w among those after h'; the cumulated
+        # P(w | h'); and of each h, the probability of the words that are not stored after it.
+        self.places, self.passed, self.left = [self.keys[0]], [np.zeros(1)], [np.zeros(1)]
+        self.is_closed, suffixes = True, np.zeros(self.vocab_size, np.int64)
+        for n in range(1, self.order):
+            suffixes = self._add_shorter(n, suffixes, probs[n - 1], tables.log10_backoffs[n - 1] > -np.inf)
+
+    def _add_shorter(self, n: int, suffixes: np.ndarray, probs: np.ndarray, has_backoff: np.ndarray) -> np.ndarray:
+        """Look up the n-grams after contexts of n words without their first words.
+
+        Args:
+            suffixes: (contexts,) the index of each context without its first word; -1 where that is not stored.
+            probs: (shorter n-grams,) their probabilities.
+            has_backoff: (contexts,) whether other words than the stored ones are possible.
+
+        Returns:
+            The `suffixes` of the next contexts.
+        """
+        shorter, (prefixes, words) = self.keys[n - 1], np.divmod(self.keys[n], self.vocab_size)
+        queries = suffixes[prefixes] * self.vocab_size + words
+        places = np.searchsorted(shorter, queries)
+        nearest = np.minimum(places, len(shorter) - 1)
+        is_stored = shorter[nearest] == queries
+        self.is_closed &= bool(is_stored.all())
+        self.places.append(places)
+        self.passed.append(_cumulated(np.where(is_stored, probs[nearest], 0)))
+        contexts = np.arange(len(suffixes))
+        left = np.maximum(1 - self._sums(self.cumulated[n], n, contexts), 0)
+        unseen = self._sums(self.cumulated[n - 1], n - 1, suffixes) - self._sums(self.passed[n], n, contexts)
+        unseen += np.where(suffixes >= 0, self.left[n - 1][suffixes], 1)
+        # Where all words are stored, or no other one is possible, rounding alone leaves something.
+        self.left.append(np.where(has_backoff & (unseen > _NOTHING), left, 0))
+        return np.where(is_stored, places, -1)
+
+    def _sums(self, cumulated: np.ndarray, level: int, contexts: np.ndarray) -> np.ndarray:
+        """Of what is cumulated over the n-grams, the sum over those after each context of `level` words; 0 for -1."""
+        firsts = self.firsts[level]
+        return np.where(contexts >= 0, cumulated[firsts[contexts + 1]] - cumulated[firsts[contexts]], 0)
 
     def start(self, rows: int) -> list[np.ndarray]:
         """The contexts at the beginning of so many texts."""
@@ -121,27 +163,54 @@ class NGramSampler:
         tops = np.max([np.where(context >= 0, length, 0) for length, context in enumerate(contexts)], axis=0)
         levels = tops.copy()  # words of the context that is asked
         while len(rows):
-            for level, context in enumerate(contexts):
-                at = rows[levels[rows] == level]
-                words[at] = self._draw_stored(level, context[at], generator.random(len(at)))
-            missed = words[rows] < 0
-            levels[rows[missed]] -= 1
-            self._refuse_stored(rows[~missed], contexts, levels, tops, words)
+            for level in reversed(range(self.order)):
+                at = rows[(levels[rows] == level) & (words[rows] < 0)]
+                longer = np.where(tops[at] > level, contexts[min(level + 1, self.order - 1)][at], -1)
+                words[at] = self._draw_stored(level, contexts[level][at], longer, generator.random(len(at)))
+                levels[at[words[at] < 0]] -= 1
+            if self.is_closed:
+                break
+            self._refuse_stored(rows, contexts, levels, tops, words)
             rows = rows[words[rows] < 0]
         return words
 
-    def _draw_stored(self, level: int, contexts: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-        """With its probability, a word that is stored after each context of `level` words, (rows,); else -1."""
-        keys, firsts, cumulated = self.keys[level], self.firsts[level], self.cumulated[level]
-        first, after = firsts[contexts], firsts[contexts + 1]
-        share = np.where(contexts >= 0, cumulated[after] - cumulated[first], 0)
-        if level == 0:
-            uniform = uniform * share  # which is 1, but for the rounding of logarithms
-        drawn = uniform < share
-        found = np.searchsorted(cumulated, (cumulated[first] + uniform)[drawn], side="right") - 1
+    def _draw_stored(self, level: int, contexts: np.ndarray, longer: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+        """With its probability, a word that is stored after each context of `level` words, (rows,); else -1.
+
+        Words that are stored after the `longer` context, of one word more, are left out; -1: there is none.
+        """
         words = np.full(len(contexts), -1)
-        words[drawn] = keys[np.minimum(found, after[drawn] - 1)] % self.vocab_size
+        if not len(contexts):
+            return words
+        longer = np.where(contexts >= 0, longer, -1)
+        share = self._sums(self.cumulated[level], level, contexts)
+        if level + 1 < self.order:
+            share = share - self._sums(self.passed[level + 1], level + 1, longer)
+        target = uniform * (share + np.where(contexts >= 0, self.left[level][contexts], 1))
+        drawn = np.flatnonzero((target < share) | (level == 0))
+        first, after = (self.firsts[level][contexts[drawn] + side] for side in (0, 1))
+        target = self.cumulated[level][first] + target[drawn]
+        if level + 1 < self.order:
+            target += self._passed_before(level, target, longer[drawn])
+        found = np.searchsorted(self.cumulated[level], target, side="right") - 1
+        words[drawn] = self.keys[level][np.clip(found, first, after - 1)] % self.vocab_size
         return words
+
+    def _passed_before(self, level: int, target: np.ndarray, longer: np.ndarray) -> np.ndarray:
+        """The probability of the words after each `longer` context that stand before the target without them, (rows,).
+
+        A search among those words: each one is passed if the others before it do not reach the target.
+        """
+        places, passed, firsts = self.places[level + 1], self.passed[level + 1], self.firsts[level + 1]
+        first = np.where(longer >= 0, firsts[longer], 0)
+        low, high = first, np.where(longer >= 0, firsts[longer + 1], 0)
+        while (low < high).any():
+            middle = (low + high) // 2
+            place = places[np.minimum(middle, len(places) - 1)]
+            before = self.cumulated[level][place] - (passed[middle] - passed[first])
+            goes_on = (low < high) & (before <= target)
+            low, high = np.where(goes_on, middle + 1, low), np.where(goes_on, high, middle)
+        return passed[low] - passed[first]
 
     def _refuse_stored(
         self, rows: np.ndarray, contexts: list[np.ndarray], levels: np.ndarray, tops: np.ndarray, words: np.ndarray
@@ -161,3 +230,8 @@ class NGramSampler:
         queries = torch.from_numpy(contexts[known] * self.vocab_size + words[known])
         found[known] = find(torch.from_numpy(self.keys[n - 1]), queries).numpy()
         return found
+
+
+def _cumulated(values: np.ndarray) -> np.ndarray:
+    """The sum of all before each value, and of all."""
+    return np.concatenate(([0.0], np.cumsum(values)))
