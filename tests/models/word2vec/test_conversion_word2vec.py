@@ -161,6 +161,18 @@ def test_words_with_white_space_are_kept_with_a_warning_and_not_written(tmp_path
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("binary", [False, True])
+def test_words_with_no_break_spaces_are_read_and_written(binary: bool, tmp_path: Path) -> None:
+    """White space beyond ASCII is part of a word in these files, though the tokenizer splits texts at it."""
+    path = file_of(tmp_path / "one", binary, ["a\xa0b", "\u3000"], VECTORS[:2])
+    with pytest.warns(UserWarning, match="2 words hold white space"):
+        model, tokenizer = Word2VecModel.from_word2vec_format(path, binary)
+    model.save_word2vec_format(tmp_path / "two", tokenizer, binary)
+    words, vectors = read_word2vec(tmp_path / "two", binary)
+    assert words == ["a\xa0b", "\u3000"]
+    assert np.array_equal(vectors, VECTORS[:2])
+
+
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     tokenizer = WordTokenizer.from_words(["a", "b"])
     model = Word2VecModel(Word2VecConfig(vocab_size=len(tokenizer), hidden_size=3, unk_token_id=0))
