@@ -140,11 +140,16 @@ def _read_arrays(path: _Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
         raise ImportError("weights.hdf5 needs h5py: pip install -e '.[train]', or pip install h5py") from None
     Path(path).stat()  # its own error, where there is no file
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
+        with h5py.File(path, "r") as file:
+            return {name: _read_array(h5py, file, path, name, shape) for name, shape in shapes.items()}
+    except _Refused:
+        raise
+    except Exception as error:  # h5py raises OSError, KeyError, RuntimeError and others, depending on the damaged byte
         raise ValueError(f"{path} is no whole HDF5 file ({error}); copy it again") from None
-    with file:
-        return {name: _read_array(h5py, file, path, name, shape) for name, shape in shapes.items()}
+
+
+class _Refused(ValueError):
+    """An error whose message names the file and the array."""
 
 
 def _read_array(h5py: Any, file: Any, path: _Path, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -153,22 +158,19 @@ def _read_array(h5py: Any, file: Any, path: _Path, name: str, shape: tuple[int, 
         link = place.get(part, getlink=True) if isinstance(place, h5py.Group) else None
         where = "/".join(parts[: index + 1])
         if link is None:
-            raise ValueError(f"{path} has no {where}; the options and the weights are of different models")
+            raise _Refused(f"{path} has no {where}; the options and the weights are of different models")
         if not isinstance(link, h5py.HardLink):
-            raise ValueError(f"{path}: {where} is a link to elsewhere, which is not followed; restore the file")
+            raise _Refused(f"{path}: {where} is a link to elsewhere, which is not followed; restore the file")
         place = place[part]
     if not isinstance(place, h5py.Dataset) or place.dtype.kind != "f":
-        raise ValueError(f"{path}: {name} is no array of floating-point numbers; restore the file")
+        raise _Refused(f"{path}: {name} is no array of floating-point numbers; restore the file")
     if place.shape != shape:
-        raise ValueError(f"{path}: {name} has the shape {place.shape}, but the options ask for {shape}")
+        raise _Refused(f"{path}: {name} has the shape {place.shape}, but the options ask for {shape}")
     if place.is_virtual or place.external:
-        raise ValueError(f"{path}: {name} has its numbers in other files, which are not read; restore the file")
-    try:
-        values = place[...].astype(np.float32)
-    except OSError as error:
-        raise ValueError(f"{path}: {name} is damaged ({error}); copy the file again") from None
+        raise _Refused(f"{path}: {name} has its numbers in other files, which are not read; restore the file")
+    values = place[...].astype(np.float32)
     if not np.isfinite(values).all():
-        raise ValueError(f"{path}: {name} holds a value that is NaN or infinite; restore the file")
+        raise _Refused(f"{path}: {name} holds a value that is NaN or infinite; restore the file")
     return values
 
 

@@ -13,7 +13,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from hf_lecture_models import ElmoModel, ElmoTokenizer
+from hf_lecture_models import ElmoConfig, ElmoModel, ElmoTokenizer
+from hf_lecture_models.models.elmo import conversion_elmo
 
 h5py = pytest.importorskip("h5py")
 
@@ -227,6 +228,23 @@ def test_bad_files_are_refused(kind: str, tmp_path: Path) -> None:
     change(tmp_path)
     with pytest.raises(ValueError, match=message):
         ElmoModel.from_allennlp(options, weights)
+
+
+def test_damage_anywhere_is_one_error_that_names_the_file(tmp_path: Path) -> None:
+    """Cut off, or with another byte: read, or a ValueError; h5py itself raises errors of five classes."""
+    _, weights = write(tmp_path, random_arrays())
+    shapes = conversion_elmo._shapes(ElmoConfig(**conversion_elmo._fields(tmp_path / "options.json")))
+    whole, errors = weights.read_bytes(), []
+    damaged = [whole[:size] for size in range(0, len(whole), len(whole) // 10)]
+    damaged += [whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :] for at in range(0, 4000, 67)]
+    for data in damaged:
+        weights.write_bytes(data)
+        try:
+            conversion_elmo._read_arrays(weights, shapes)
+        except ValueError as error:
+            errors.append(str(error))
+    assert len(errors) > 20
+    assert all(str(weights) in error for error in errors)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
