@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import sys
+from itertools import islice
 
 import numpy as np
 import pyarrow
@@ -20,7 +21,7 @@ from hf_lecture_models.models.ngram import counting_engines_ngram, past_memory_n
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit, survey_texts
-from hf_lecture_models.models.ngram.stored_counts_ngram import open_counts, store_counts
+from hf_lecture_models.models.ngram.stored_counts_ngram import open_counts, parts, store_counts
 from hf_lecture_models.models.ngram.stored_smoothing_ngram import STORED_SMOOTHINGS
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
@@ -362,6 +363,9 @@ def test_counts_past_31_bits(tmp_path, monkeypatch):
     assert unigrams.occurrences.read().tolist() == [0, many + 1, many, many + 1]
     assert bigrams.occurrences.read().tolist() == [many, 1, many, many + 1]
     assert bigrams.keys.read().tolist() == [2, 3, 2 * 4 + 3, 3 * 4 + 1]
+    # A part holds the n-grams of a whole context, however few rows are asked for.
+    found = list(islice(parts([unigrams, bigrams], 2, 4, rows=1), 9))
+    assert found[-1] == (slice(0, 4), slice(0, 4))
 
 
 def test_counts_that_are_not_sorted_are_refused(tmp_path):
