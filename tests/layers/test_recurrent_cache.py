@@ -66,8 +66,12 @@ def test_it_reads_as_any_cache() -> None:
     ]
     assert cache.get_mask_sizes(3, 1) == (10, 0)
     assert (cache.is_sliding, cache.is_linear) == ([False] * 2,) * 2
-    assert not any(getattr(cache, "is_dummy", []))  # new in transformers 5.23
-    assert not any((cache.is_compileable, cache.is_croppable, cache.is_initialized, cache.is_recording_past(0)))
+    assert not any((cache.is_compileable, cache.is_croppable, cache.is_initialized))
+    # Newer than transformers 5.20.
+    if hasattr(cache, "is_recording_past"):
+        assert not cache.is_recording_past(0)
+    if hasattr(cache, "is_dummy"):
+        assert cache.is_dummy == [False] * 2
     with pytest.raises(TypeError, match="holds no keys and values"):
         cache.update(torch.ones(3, 1, 1, 2), torch.ones(3, 1, 1, 2), 0)
     copied = copy.deepcopy(cache)

@@ -353,7 +353,8 @@ def test_grey_images_of_every_kind() -> None:
     for kind in [*kinds, np.array(color.convert("L"))[..., None], torch.from_numpy(pixels)]:
         found = processor(kind, return_tensors="pt").pixel_values[0]
         assert (found.short() - expected.short()).abs().max() <= 1
-    with pytest.raises(ValueError, match="an image of 4 channels; 1 or 3 are needed"):
+    # transformers before 5.23 looks for the axis of the channels itself, and is the first to refuse.
+    with pytest.raises(ValueError, match="an image of 4 channels; 1 or 3 are needed|Unable to infer channel dimension"):
         processor(np.zeros((4, 6, 5), dtype=np.uint8))
 
 
