@@ -237,8 +237,7 @@ class LectureConfig(PreTrainedConfig):
 def _refuse_file(config_class: type[LectureConfig], values: dict[str, Any], file: str) -> None:
     """Raise a ValueError that names the file, where its own values make no configuration."""
     try:
-        check_fields(values, CONFIG_FILE, config_class.__name__)
-        config_class(**values)
+        config_class.from_dict(values)
     except (TypeError, ValueError, StrictDataclassError) as error:
         raise ValueError(f"{file}: {' '.join(str(error).split())}") from error
 

@@ -255,5 +255,5 @@ def test_any_wrong_type_is_refused_or_harmless(family: str, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["gpt1", "ngram", "recurrent", "self_attention"])
 def test_all_wrong_types_are_refused_or_harmless(family: str, tmp_path: Path) -> None:
-    refused, unclear = unclear_errors(family, 500, tmp_path)
+    refused, unclear = unclear_errors(family, 120, tmp_path)
     assert (unclear, refused > 200) == ([], True)
