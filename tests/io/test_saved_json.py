@@ -256,4 +256,4 @@ def test_any_wrong_type_is_refused_or_harmless(family: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("family", ["gpt1", "ngram", "recurrent", "self_attention"])
 def test_all_wrong_types_are_refused_or_harmless(family: str, tmp_path: Path) -> None:
     refused, unclear = unclear_errors(family, 120, tmp_path)
-    assert (unclear, refused > 200) == ([], True)
+    assert (unclear, refused > 48) == ([], True)
