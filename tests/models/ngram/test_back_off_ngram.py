@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
 from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -87,6 +88,19 @@ def test_where_all_words_were_seen_nothing_is_left():
     assert [after(model, tokenizer, "a", w) for w in ("a", "b", "<unk>", "</s>")] == pytest.approx(
         [1 / 6, 1 / 6, 1 / 6, 3 / 6]
     )
+
+
+@pytest.mark.usefixtures("few_counts")
+@pytest.mark.parametrize(("words", "raised"), [(10, 1), (300_000, 1), (928_000, 3)])
+def test_where_nothing_is_left_the_context_is_raised_until_something_is(words, raised):
+    """As SRILM, for which 3 in a million are nothing: with n_1 = 0, P(<unk>) is 3 / (N + 3) at N = 928,000."""
+    config = NGramConfig(vocab_size=6, order=1, smoothing="katz", bos_token_id=0, eos_token_id=1, unk_token_id=2)
+    ids = np.resize([3, 4, 5], words - 2)
+    model = fit_ids(ids, np.array([len(ids) - 3, 3]), config)
+    probs = model(torch.tensor([[0]])).logits[0, -1].double().exp().tolist()
+    assert probs[2] == pytest.approx(raised / (words + raised), rel=1e-5)
+    assert probs[1] == pytest.approx(2 / (words + raised), rel=1e-5)
+    assert sum(probs) == pytest.approx(1, abs=1e-6)
 
 
 def test_good_turing_by_hand():
