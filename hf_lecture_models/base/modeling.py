@@ -110,7 +110,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         super().__init__(config, *args, **kwargs)
 
     def post_init(self) -> None:
-        """As transformers'; `gradient_checkpointing=True` in the configuration counts for all parts that share it.
+        """Build the model as transformers does; the configuration's `gradient_checkpointing=True` holds in every part.
 
         Raises:
             ValueError: the configuration asks for it, and the model cannot do it.

@@ -118,7 +118,7 @@ class Head(ABC):
         self.max_length = self.settings.get("max_length") if options.max_length is None else options.max_length
 
     def reads_table(self, file: str) -> bool:
-        """Whether a file's name says that it holds a table, which is not read line by line."""
+        """Return whether a file is a table by its name; it is then not read line by line."""
         is_lines = self.is_json and file.removesuffix(".gz").lower().endswith(".jsonl")
         return file != "-" and is_table(file) and not is_lines and not self.options.jsonl
 
@@ -138,7 +138,7 @@ class Head(ABC):
         return [self.shown(row) | {"predictions": own} for row, own in zip(rows[:], predictions, strict=True)]
 
     def as_rows(self, data: Any, file: str) -> Rows:
-        """What the task has read, as rows."""
+        """Return the rows that the task has read."""
         return data if isinstance(data, Rows) else Rows({"text": list(data)}, [(file, len(data))])
 
     def shown(self, row: Result) -> Result:

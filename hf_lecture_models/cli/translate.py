@@ -81,5 +81,5 @@ def _chunks(
 
 
 def _where(places: list[int], where: Where | None, number: int) -> Where:
-    """What messages call a text: the line where it stands, or the row of its table."""
+    """Return how messages name a text: by its line, or by the row of its table."""
     return lambda index: f"line {number + places[index] + 1}" if where is None else where(places[index])

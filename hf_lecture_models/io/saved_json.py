@@ -56,7 +56,7 @@ def _is_object_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _is_token(value: Any) -> bool:
-    """Whether it is a special token: its spelling, or the options of an added token."""
+    """Return whether a value is a special token: its spelling, or the options of an added token."""
     if not isinstance(value, dict):
         return _is_text(value)
     flags = [name for name in ("single_word", "lstrip", "rstrip", "normalized", "special") if name in value]
@@ -68,7 +68,7 @@ def _is_numbered(value: Any, fits: Callable[[Any], bool]) -> bool:
 
 
 def _is_size(value: Any) -> bool:
-    """Whether it is a side, two of them, or sides by their names."""
+    """Return whether a value is a side, two of them, or sides by their names."""
     if isinstance(value, list):
         return len(value) == 2 and all(map(POSITIVE.fits, value))
     if isinstance(value, dict):
@@ -91,7 +91,7 @@ def _is_dtype(value: Any) -> bool:
 
 
 def _is_code(value: Any) -> bool:
-    """Whether it names classes by those that load them, each or each two of them by a text."""
+    """Return whether a value maps Auto classes to the names of the classes that they load."""
     return isinstance(value, dict) and all(isinstance(name, str | list) for name in value.values())
 
 

@@ -110,7 +110,7 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
 
     @cached_property
     def settings(self) -> AnswerSettings:
-        """What holds where a call says nothing: the settings that were saved with the model, or the defaults."""
+        """Return the default settings of a call: those that were saved with the model, or the pipeline's own."""
         saved = saved_settings(self.model.config, "question_answering")
         return AnswerSettings.of(saved) if saved else _with_options(AnswerSettings(by_window=True), OPTIONS)
 

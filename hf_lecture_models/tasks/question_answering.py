@@ -210,7 +210,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return {} if found is None else {"no_answer_threshold": found + 1e-5 * max(1.0, abs(found))}
 
     def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """As of any task; a model that was measured on questions without an answer may leave others without one."""
+        """Return the recipe's fields for saved settings; a measured threshold means that answers may be left out."""
         names = {"no_answer": "version_2_with_negative", "no_answer_threshold": "null_score_diff_threshold"}
         known = {names.get(name, name): value for name, value in settings.items() if value not in (None, False)}
         return super().recipe_fields(known)

@@ -399,7 +399,7 @@ class _Run:
         self.reporter.write_facts(self.progress, self.recipe.to_dict(), self._metric)
 
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
-        """What the main process measures, known to all; in float32 whatever the training's precision, as test data."""
+        """Measure in the main process, and tell the others; in float32 as test data, whatever training's precision."""
         measured: list[Any] = [None]
         if self.accelerator.is_main_process:
             self.plain_model.to(self.accelerator.device).eval()

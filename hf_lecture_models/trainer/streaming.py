@@ -110,6 +110,6 @@ class StreamedBlocks:
 
 
 def _readers(place: dict[str, Any]) -> list[Any]:
-    """What reads the data, from the outermost to the files, by the names that `datasets` has for it."""
+    """Return the names that `datasets` has for the readers of the data, from the outermost to that of the files."""
     inner = place.get("examples_iterable")
     return [] if inner is None else [inner.get("type"), *_readers(inner)]

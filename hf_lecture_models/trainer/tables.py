@@ -24,7 +24,7 @@ Row = tuple[int, list[str]]
 
 
 def is_text_table(name: str) -> bool:
-    """Whether a file's name says that it is a `.tsv` or `.csv` file, plain or gzip."""
+    """Return whether a file is a `.tsv` or `.csv` file by its name, plain or gzip."""
     return file_suffix(name) in TABLE_SUFFIXES
 
 

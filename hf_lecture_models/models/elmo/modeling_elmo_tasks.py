@@ -67,7 +67,7 @@ class ElmoTaskHead(ModelHead):
     def resize_token_embeddings(
         self, new_num_tokens: int | None = None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
     ) -> nn.Embedding:
-        """As transformers', for the characters of the language models and for those of the reader."""
+        """Resize the characters of the language models and those of the reader."""
         resize: Any = super().resize_token_embeddings  # type: ignore[misc]
         embeddings, own = resize(new_num_tokens, pad_to_multiple_of, mean_resizing), self.reader.characters.embed
         resized: nn.Embedding = self._get_resized_embeddings(  # type: ignore[attr-defined]

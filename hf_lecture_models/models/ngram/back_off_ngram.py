@@ -23,9 +23,9 @@ Without a context P(w | h') is 1 / |V|: the unseen words share what is left.
 Deviations:
     - A d_r above 1 or not above 0, which small corpora give, is 1, with a warning. The k of Katz is lowered to where
       n_{k+1} is not 0, and nothing is discounted where n_1 is 0 (both as SRILM).
-    - Where at most 3 in a million is left at a context though words are unseen (each follower occurs more than k times),
-      C(h) is raised, by 1 and again until more is left (as SRILM, which credits Doug Paul): by 3 where C(h) is 900,000.
-      Where all words were seen, P(w | h) is scaled to sum to 1.
+    - Where at most 3 in a million are left at a context though words are unseen (each follower occurs more than k
+      times), C(h) is raised, by 1 and again until more is left (as SRILM, which credits Doug Paul): by 3 where C(h) is
+      900,000. Where all words were seen, P(w | h) is scaled to sum to 1.
     - Good-Turing at order 1 is scaled so that what is left is n_1 / N, as Gale and Sampson do; at higher orders bow(h)
       takes what r* leaves.
     - Pruned n-grams count in C(h), and are unseen.

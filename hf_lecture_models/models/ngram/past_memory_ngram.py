@@ -215,7 +215,7 @@ def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, prog
 
 
 def _distinct(windows: np.ndarray) -> np.ndarray:
-    """Of each order, the number of different windows, (order,); a sample has a larger share of them than the whole."""
+    """Return the number of different windows of each order, (order,); a sample has a larger share of them."""
     numbers, different = windows[0].astype(np.int64), []
     for n, words in enumerate(windows, 1):
         if n > 1:
@@ -349,7 +349,7 @@ def _has_finished_stage(folder: Path) -> bool:
 
 
 def _is_own(name: str) -> bool:
-    """Whether an estimation may have left an entry of this name before its first stage was finished."""
+    """Return whether an estimation may leave an entry of this name before its first stage is finished."""
     return name in (NOTE, RUN_LOCK) or (name.startswith(".") and ".partial" in name)
 
 

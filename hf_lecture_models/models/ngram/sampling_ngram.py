@@ -143,7 +143,7 @@ class NGramSampler:
         return np.where(is_stored, places, -1)
 
     def _sums(self, cumulated: np.ndarray, level: int, contexts: np.ndarray) -> np.ndarray:
-        """Of what is cumulated over the n-grams, the sum over those after each context of `level` words; 0 for -1."""
+        """Return the sum of a cumulated value over the n-grams after each context of `level` words; 0 for -1."""
         firsts = self.firsts[level]
         return np.where(contexts >= 0, cumulated[firsts[contexts + 1]] - cumulated[firsts[contexts]], 0)
 
