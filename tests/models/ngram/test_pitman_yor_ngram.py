@@ -12,7 +12,7 @@ import torch
 
 from hf_lecture_models.models.ngram.estimation_ngram import config_for, count_ngrams, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.pitman_yor_ngram import Restaurants, interpolate_shares
+from hf_lecture_models.models.ngram.pitman_yor_ngram import Level, Restaurants, interpolate_shares
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 TEXTS = ["a b a b", "a b", "b a a", "c a b b"]
@@ -144,22 +144,29 @@ def test_the_books_agree_after_sweeps():
 
 
 def log_posterior(counts, discount, strength):
-    """Of one restaurant whose words have one table each, under the priors; up to a constant."""
-    tables, customers = len(counts), sum(counts)
-    value = -strength + math.log(rising(strength, discount, tables) / rising(strength, 1, customers))
-    return value + sum(math.log(rising(1 - discount, 1, count - 1)) for count in counts)
+    """Of restaurants whose words have one table each, under the priors; up to a constant."""
+    value = -strength
+    for own in counts:
+        value += math.log(rising(strength, discount, len(own)) / rising(strength, 1, sum(own)))
+        value += sum(math.log(rising(1 - discount, 1, count - 1)) for count in own)
+    return value
 
 
-def test_discount_and_strength_have_the_exact_posterior():
-    """With the seating held fixed: means over 6,000 draws against a sum over a grid, within 5 %."""
-    counts = counts_of(1, ["a a a b b c"])
-    restaurants = Restaurants(counts, len(TOKENIZER), EVENTS, seed=2)
-    drawn = []
+@pytest.mark.parametrize("counts", [[[3, 2, 1, 1]], [[3, 2, 1, 1], [4, 1, 1], [1], [2, 2, 1]]], ids=["one", "four"])
+def test_discount_and_strength_have_the_exact_posterior(counts):
+    """With the seating held fixed: means over 6,000 draws against a sum over a grid, within 5 %.
+
+    Each of several restaurants has an auxiliary variable of its own.
+    """
+    restaurants = Restaurants(counts_of(1), len(TOKENIZER), EVENTS, seed=2)
+    contexts = np.repeat(np.arange(len(counts)), [len(own) for own in counts])
+    level = Level(contexts, np.zeros(len(contexts), int), np.concatenate(counts), len(counts))
+    restaurants.levels, drawn = [level], []
     for _ in range(6_000):
         restaurants.sample_parameters()
-        drawn.append((restaurants.levels[0].discount, restaurants.levels[0].strength))
+        drawn.append((level.discount, level.strength))
     discounts, strengths = (np.arange(400) + 0.5) / 400, (np.arange(600) + 0.5) / 50
-    grid = np.array([[log_posterior([3, 2, 1, 1], d, s) for s in strengths[::3]] for d in discounts[::4]])
+    grid = np.array([[log_posterior(counts, d, s) for s in strengths[::3]] for d in discounts[::4]])
     weights = np.exp(grid - grid.max())
     weights /= weights.sum()
     expected = (weights.sum(1) @ discounts[::4], weights.sum(0) @ strengths[::3])
