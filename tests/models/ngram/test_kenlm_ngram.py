@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from hf_lecture_models.models.ngram import smoothing_ngram
 from hf_lecture_models.models.ngram.estimation_ngram import make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
@@ -37,22 +38,27 @@ def perplexity(scores):
     return math.exp(-scores.double().mean().item())
 
 
+def run_lmplz(folder, texts, order, arguments):
+    """Write its model of the texts to lm.arpa in the folder."""
+    lmplz = shutil.which("lmplz")
+    if lmplz is None:
+        pytest.skip("lmplz is not on the PATH")
+    (folder / "corpus.txt").write_text("".join(f"{text}\n" for text in texts))
+    command = [lmplz, "-o", str(order), "-S", "5%", "--discount_fallback", "-T", str(folder), *arguments]
+    with open(folder / "corpus.txt") as source, open(folder / "lm.arpa", "w") as target:
+        subprocess.run(command, stdin=source, stdout=target, stderr=subprocess.PIPE, check=True)
+
+
 @pytest.mark.parametrize(
     "arguments", [[], ["--prune", "0", "1", "2"], ["--prune", "0", "0", "1"], ["--prune", "0", "2"]]
 )
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_equals_lmplz(tmp_path, order, arguments):
     kenlm = pytest.importorskip("kenlm", reason="the kenlm module is not installed")
-    lmplz = shutil.which("lmplz")
-    if lmplz is None:
-        pytest.skip("lmplz is not on the PATH")
     if len(arguments) > order + 1:
         arguments = arguments[: order + 1]
     texts, other = zipf_texts(0, 3000), zipf_texts(1, 200, words=45)  # w40 to w44 are unknown words
-    (tmp_path / "corpus.txt").write_text("".join(f"{text}\n" for text in texts))
-    command = [lmplz, "-o", str(order), "-S", "5%", "--discount_fallback", "-T", str(tmp_path), *arguments]
-    with open(tmp_path / "corpus.txt") as source, open(tmp_path / "lm.arpa", "w") as target:
-        subprocess.run(command, stdin=source, stdout=target, stderr=subprocess.PIPE, check=True)
+    run_lmplz(tmp_path, texts, order, arguments)
     theirs = kenlm.Model(str(tmp_path / "lm.arpa"))
 
     tokenizer = WordTokenizer.train(texts, progress=False)
@@ -67,6 +73,38 @@ def test_equals_lmplz(tmp_path, order, arguments):
         expected = [score * math.log(10) for score, _, _ in theirs.full_scores(text)]
         scores = model.score(stream(model, tokenizer, [text]))[0, 1:].tolist()
         assert scores == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
+@pytest.mark.parametrize("prune", [[], [0, 2]])
+@pytest.mark.parametrize("seed", [1, 5])
+def test_of_repeated_texts_lmplz_differs_by_one_count(tmp_path, monkeypatch, seed, prune):
+    """In its counts of counts, the last new word has its raw count: with that, the tables are equal."""
+    texts = zipf_texts(seed, 100) * 3
+    run_lmplz(tmp_path, texts, 2, ["--prune", *map(str, prune)] if prune else [])
+    theirs, tokenizer = NGramForCausalLM.from_arpa(tmp_path / "lm.arpa")
+
+    def fit():
+        return NGramForCausalLM.fit(texts, tokenizer, order=2, prune=prune or None, progress=False)
+
+    def distance(ours):
+        pairs = zip(ours.named_buffers(), theirs.buffers(), strict=True)
+        return max(float((own - other).nan_to_num(0).abs().max()) for (name, own), other in pairs if "log" in name)
+
+    as_documented = fit()
+    words = [word for text in texts for word in text.split()]
+    last = list(dict.fromkeys(words))[-1]
+    whole, place = smoothing_ngram.small_counts, tokenizer.convert_tokens_to_ids(last)
+
+    def with_raw_count(used):
+        if len(used) == len(tokenizer):
+            used = used.copy()
+            used[place] = words.count(last)
+        return whole(used)
+
+    monkeypatch.setattr(smoothing_ngram, "small_counts", with_raw_count)
+    assert distance(as_documented) > 1e-3
+    assert distance(fit()) < 1e-5
 
 
 @pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
