@@ -12,7 +12,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -131,7 +131,8 @@ class UnigramTokenizer(LectureTokenizer):
 
         Raises:
             ValueError: a score is no finite number of at most 0, a piece is empty or spelled like another special
-                token, or, in the form "bytes", a byte is missing.
+                token, or, in the form "bytes", a byte is missing; in the form "words", a piece has a character that
+                is not a piece itself, so that the character would be known in one place and unknown in another.
         """
         _choose_unknown(form, kwargs)
         unknown = kwargs.get("unk_token")
@@ -144,6 +145,10 @@ class UnigramTokenizer(LectureTokenizer):
                 )
         if form == "words" and next(iter(first | scores)) != unknown:
             raise ValueError(f"the unknown token {unknown!r} must be the first piece")
+        if form == "words" and (lone := _unscored_character(scores.keys() - {unknown}, scores)):
+            raise ValueError(
+                f"the piece {shorten(lone[0])} has the character {lone[1]!r}, which has no score; give it one"
+            )
         if form == "bytes" and (missing := [name for name in byte_names() if name not in scores]):
             raise ValueError(f"the form 'bytes' lacks the bytes {' '.join(missing[:5])}; give all 256 a score")
         return cls(tokenizer_object=_backend(form, first | scores), **kwargs)
@@ -317,6 +322,15 @@ class UnigramTokenizer(LectureTokenizer):
             return super()._encode_plus(*args, **kwargs)
         with self._sampler.applied_to(self.backend_tokenizer):
             return super()._encode_plus(*args, **kwargs)
+
+
+def _unscored_character(pieces: Iterable[str], scores: Mapping[str, float]) -> tuple[str, str] | None:
+    """A piece with a character of its own that is not a piece, if there is one.
+
+    The Rust library takes such a character alone for unknown, but not within the piece; in the lattices a run of
+    unknown characters is one edge, which the piece would have to cross.
+    """
+    return next(((piece, x) for piece in sorted(pieces) for x in piece if x not in scores), None)
 
 
 def _seed(seed: int | Sequence[int] | None) -> Sequence[int]:

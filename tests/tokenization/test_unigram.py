@@ -186,6 +186,18 @@ def test_what_are_no_scores():
         UnigramTokenizer.from_scores({"a": -1.0, "<unk>": -9.0})
 
 
+def test_a_character_within_a_piece_alone_is_refused():
+    """Else the segmentation that `tokenize` takes is not among those of `nbest`."""
+    scores = {"xyz": -3.0, "x": -5.0, "z": -5.0}
+    with pytest.raises(ValueError, match="the piece 'xyz' has the character 'y', which has no score; give it one"):
+        UnigramTokenizer.from_scores(scores)
+    tokenizer = UnigramTokenizer.from_scores({"<unk>": -1000.0, **scores, "y": -7.0})
+    for text in ("xyz", "xy", "yxyzq", "qqy q"):
+        assert list(tokenizer.nbest(text, 1)[0].tokens) == [
+            token if token in tokenizer.scores else "<unk>" for token in tokenizer.tokenize(text)
+        ]
+
+
 # Encoding
 
 
