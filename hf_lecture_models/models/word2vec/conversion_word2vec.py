@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import warnings
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,9 +25,6 @@ from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 _Path = str | os.PathLike[str]
-
-# What readers split files at; other white space, such as no-break spaces, is part of words there.
-_SEPARATOR = re.compile(r"[ \t\n\v\f\r]")
 
 BINARY_NAMES, TEXT_NAMES = (".bin", ".bin.gz"), (".vec", ".vec.gz", ".txt", ".txt.gz")
 """How the names of word2vec files end, where nothing else says of which kind they are."""
@@ -108,7 +104,8 @@ def save_word2vec_format(self: Word2VecModel, path: _Path, tokenizer: Any, binar
 
     Raises:
         OSError: the file cannot be written; what stood there is untouched.
-        ValueError: the tokenizer is not the model's, or a word is empty or holds white space of ASCII.
+        ValueError: the tokenizer is not the model's, or a word is empty or holds a space or a line feed; other white
+            space, such as a no-break space, is written as it is read.
     """
     check_tokenizer(self, tokenizer)
     table = self.embed_tokens.weight.detach().float().cpu().numpy()
@@ -116,8 +113,12 @@ def save_word2vec_format(self: Word2VecModel, path: _Path, tokenizer: Any, binar
     special = set(tokenizer.all_special_ids)
     written = [id_ for id_ in range(len(words)) if id_ not in special or table[id_].any()]
     for id_ in written:
-        if not words[id_] or _SEPARATOR.search(words[id_]):
-            raise ValueError(f"the word {words[id_]!r} is empty or holds white space, which word2vec files cannot have")
+        # The signs that end a word for `read_word2vec` and gensim; other white space is part of words there.
+        if not words[id_] or " " in words[id_] or "\n" in words[id_]:
+            raise ValueError(
+                f"the word {words[id_]!r} is empty or holds a space or line feed, which words of word2vec files "
+                "cannot have"
+            )
     if not np.isfinite(table[written]).all():
         raise ValueError("a vector holds NaN or infinity, which no reader takes; nothing is written")
     with staged_file(path) as stage, _open(stage, path) as file:
