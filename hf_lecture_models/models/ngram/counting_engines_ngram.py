@@ -129,7 +129,9 @@ def _connect(engine: str, scratch: Path, memory: int) -> Iterator[Any]:
     if "," in str(scratch.absolute()):
         raise ValueError(f"Spark takes the comma in {scratch} for the end of a path; name a folder without one")
     running = SparkSession.getActiveSession()
+    # In a session of our own the log, with Java's stacks, is off: an error that matters is raised here.
     options: dict[str, Any] = {"spark.driver.memory": f"{memory // 2**20}m", "spark.local.dir": str(scratch)}
+    options["spark.log.level"] = "OFF"
     session = running or SparkSession.builder.config(map=options).getOrCreate()
     try:
         yield ibis.pyspark.connect(session)

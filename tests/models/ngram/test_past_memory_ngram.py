@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow
@@ -106,6 +107,23 @@ def test_spark_counts_the_same(small_parts, tmp_path):
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
     assert_equal(fit(memory=MemoryLimit("4GB", engine="spark"), order=3), fit(order=3))
+
+
+@pytest.mark.parametrize("running", [None, "the user's session"])
+def test_spark_logs_nothing_in_a_session_of_our_own(running, tmp_path, monkeypatch):
+    """The level of a session that is active is left as it is."""
+    ibis = pytest.importorskip("ibis")
+    options, stopped = {}, []
+    own = SimpleNamespace(stop=lambda: stopped.append(True))
+    builder = SimpleNamespace(config=lambda map: options.update(map) or SimpleNamespace(getOrCreate=lambda: own))
+    session = SimpleNamespace(getActiveSession=lambda: running, builder=builder)
+    monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "pyspark.sql", SimpleNamespace(SparkSession=session))
+    monkeypatch.setitem(vars(ibis), "pyspark", SimpleNamespace(connect=lambda one: one))
+    with counting_engines_ngram._connect("spark", tmp_path, 10**9) as connection:
+        assert connection == (running or own)
+    assert options.get("spark.log.level") == (None if running else "OFF")
+    assert bool(stopped) == (running is None)
 
 
 def test_a_file_is_counted_and_what_fits_stays_in_memory(tmp_path, monkeypatch):
