@@ -80,6 +80,16 @@ def test_the_seeds_are_the_frequent_strings():
     assert edges[0] == edges[1]
 
 
+def test_few_seeds_are_those_of_the_greatest_count_times_length():
+    """4 * 3 for "abc", 5 * 2 for the more frequent "ab"."""
+    seeds = training._seed(["ab", "abc"], np.array([1.0, 4.0]), (), 3, 1, 2)
+    assert sorted(seeds.pieces) == ["a", "abc", "b", "c"]
+
+
+def test_a_symbol_that_no_word_has_is_as_probable_as_the_rarest_one():
+    assert training.learn_pieces(Counter({"aab": 9}), "abz", 3) == pytest.approx({"a": 0.5, "b": 0.25, "z": 0.25})
+
+
 def test_a_step_counts_each_segmentation_by_its_probability():
     counts, pieces = {"abc": 4.0, "cab": 3.0, "aba": 1.0}, ["a", "b", "c", "ab", "bc", "abc"]
     numbers = {piece: number for number, piece in enumerate(pieces)}
