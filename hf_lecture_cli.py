@@ -181,6 +181,14 @@ Tables = Annotated[
     typer.Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
+Store = Annotated[
+    bool,
+    typer.Option(
+        "--store",
+        help="Keep in MODEL what was measured of its settings, the best threshold for no answer, if it has none: "
+        "predictions and later measures use it. For validation data.",
+    ),
+]
 WhichProbability = Annotated[
     Probability,
     typer.Option(help="terminated: of the text and its end; prefix: of all texts that begin with it."),
@@ -556,6 +564,7 @@ def evaluate(
         int | None,
         typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
     ] = None,
+    store: Store = False,
     json: Json = False,
 ) -> None:
     """Print the measures of any model with a head on a task, the task's official one first.
@@ -564,7 +573,7 @@ def evaluate(
     a recipe: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme tags|entities.
     """
     paths, fields = _split_data_options(files or [])
-    options: dict[str, Any] = {"split": split, "max_length": max_length, "fields": fields, "json": json}
+    options: dict[str, Any] = {"split": split, "max_length": max_length, "fields": fields, "json": json, "store": store}
     _run("evaluate", name=model, task=task, files=paths, **options)
 
 

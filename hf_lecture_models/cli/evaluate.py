@@ -24,14 +24,15 @@ def run(
     max_length: int | None,
     fields: Mapping[str, str],
     json: bool,
+    store: bool = False,
 ) -> None:
     """Print the measures of a model, the official one of the task first.
 
     Args:
         task: a name of `BENCHMARKS` or of `TASKS`.
-        files: their data; none: those that the Hub has of a benchmark.
-        split: of the data on the Hub; None: those for validation.
-        max_length: the tokens that are kept of an input; None: one that is too long for the model is an error.
+        files, split: their data; no files: that split of a benchmark's on the Hub, None for validation's.
+        max_length: the tokens that are kept of an input; None: those of the setting that was saved with the model.
+        store: keep the settings that follow from the measures in the model's folder, if it has none of them.
         fields: how the data are to be read, where the task or the model's recipe says otherwise or nothing: fields of
             the recipe by their dotted names, such as "label_names.1".
 
@@ -39,16 +40,14 @@ def run(
         ValueError: there is no such task, the model is none of it, or the data cannot be used.
         OSError: the model or the data cannot be read.
     """
-    if files and split is not None:
-        raise ValueError("--split is of the data on the Hub: leave it or the files out")
+    _check(name, files, split, store)
     found = _task(task)
     model, processor = load_model(name, found.auto_class if task in BENCHMARKS else None)
     if not found.is_for(model):
         raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
-    data_fields: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
-    if max_length is not None:
-        data_fields["max_length"] = max_length
-    recipe = _recipe(found, task, name, model, processor, data_fields | dict(fields))
+    given: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
+    given |= {**({} if max_length is None else {"max_length": max_length}), **fields}
+    recipe = _recipe(found, task, name, model, processor, given)
     data = found.read(recipe, "test")
     if data is None:
         raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
@@ -57,21 +56,24 @@ def run(
         print_json(measured)
     for key, value in measured.items() if not json else ():
         print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}")
-    _store(found, name, measured, found.describe(model, recipe, data))
+    if store:
+        _store(found, name, measured, found.describe(model, recipe, data))
+
+
+def _check(name: str, files: list[str], split: str | None, store: bool) -> None:
+    if store and not Path(name).is_dir():
+        raise ValueError(f"--store writes into the model's folder, and {name} is not a folder here")
+    if files and split is not None:
+        raise ValueError("--split is of the data on the Hub: leave it or the files out")
 
 
 def _store(task: Task[Any], folder: str, measured: Mapping[str, Any], description: Mapping[str, Any]) -> None:
     """Keep in the model's folder what was measured of its settings, if it holds nothing of them yet."""
-    if not Path(folder).is_dir():
-        return
-    try:
-        stored = task.store_measured(folder, measured, description)
-    except OSError as error:
-        print(f"hf-lecture evaluate: the measured settings are not stored: {error}", file=sys.stderr)
-        return
-    for key, value in stored.items():
-        path = Path(folder, TASK_FILE)
-        print(f"{key} {value:.6g} is stored in {path}; predictions and later measures use it", file=sys.stderr)
+    stored = task.store_measured(folder, measured, description)
+    path, values = Path(folder, TASK_FILE), stored.items()
+    shown = ", ".join(f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}" for key, value in values)
+    said = f"stored in {path}: {shown}; predictions and later measures use it" if stored else f"{path} stays as it is"
+    print(said, file=sys.stderr)
 
 
 def _task(name: str) -> Task[Any]:

@@ -165,9 +165,11 @@ def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()
         while True:
             # Beside the target, never inside another file system: a rename must not become a copy.
             stage = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.absolute().parent)
-            held.extend(_lock_folder(Path(stage)))
-            if os.path.isdir(stage):  # before the lock, another process may have removed it
-                return stage
+            # Before the lock, another process may have removed it, or be about to.
+            with suppress(BlockingIOError):
+                held.extend(_lock_folder(Path(stage)))
+                if os.path.isdir(stage):
+                    return stage
 
     def commit(stage: Path) -> None:
         if target.exists():
@@ -184,9 +186,10 @@ def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()
 
 
 def _lock_folder(folder: Path) -> list[int]:
-    """Lock a folder until the descriptor is closed or the process dies; nothing where another process has it locked.
+    """Lock a folder until the descriptor is closed or the process dies; on a file system without locks, do nothing.
 
-    On a file system without locks, there is nothing to close either.
+    Raises:
+        BlockingIOError: another process has it locked.
     """
     if fcntl is None:
         return []
@@ -196,8 +199,10 @@ def _lock_folder(folder: Path) -> list[int]:
         return []
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
         os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise
         return []
     return [descriptor]
 
@@ -208,9 +213,10 @@ def _remove_stages_of_the_dead(target: Path) -> None:
     stage = f".{name}.{_RANDOM_NAME}.partial"
     for pattern in (stage, f".{stage}.{_RANDOM_NAME}.partial"):
         for path in target.absolute().parent.glob(pattern):
-            for descriptor in _lock_folder(path):
-                shutil.rmtree(path, ignore_errors=True)
-                os.close(descriptor)
+            with suppress(BlockingIOError):
+                for descriptor in _lock_folder(path):
+                    shutil.rmtree(path, ignore_errors=True)
+                    os.close(descriptor)
 
 
 def check_writable(folder: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None = None) -> None:

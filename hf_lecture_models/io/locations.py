@@ -13,7 +13,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 
-from hf_lecture_models.io.saved_json import check_saved_files
+from hf_lecture_models.io.saved_json import check_own_files
 
 
 def check_location(name: str, places: str = "folder") -> bool:
@@ -37,7 +37,7 @@ def check_location(name: str, places: str = "folder") -> bool:
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise FileNotFoundError(f"the folder {name} has no config.json: name a folder written by save_pretrained")
-        check_saved_files(path)
+        check_own_files(path)
         return True
     if name.count("/") > 1 or name.startswith((".", "/", "~")):
         raise FileNotFoundError(f"there is no folder {name}")

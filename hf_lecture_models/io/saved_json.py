@@ -211,7 +211,7 @@ FILES: dict[str, Mapping[str, Kind]] = {
 }
 """The fields of each file that are checked; others are left to who reads them."""
 _NEEDED = {"tokenizer.json": ("added_tokens",), "task.json": ("name", "pipeline_tag"), "facts.json": ("name", "task")}
-_OF_MODELS = tuple(name for name in FILES if name not in _NEEDED)
+_OF_MODELS = tuple(name for name in FILES if name not in (*_NEEDED, "training.json"))
 
 
 def check_fields(values: Any, name: str, source: object) -> None:
@@ -247,12 +247,21 @@ def read_fields(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: it is not whole JSON, or as `check_fields`.
     """
-    try:
-        values = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not whole JSON ({error}); copy or save it again") from None
+    values = read_json(path)
     check_fields(values, path.name, path)
     return values
+
+
+def read_json(path: Path) -> Any:
+    """Return what a file of JSON holds.
+
+    Raises:
+        ValueError: it is not whole JSON.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not whole JSON ({error}); copy or save it again") from None
 
 
 def check_saved_files(folder: Path, *names: str) -> None:
@@ -265,6 +274,17 @@ def check_saved_files(folder: Path, *names: str) -> None:
     for name in names or _OF_MODELS:
         if (folder / name).is_file():
             read_fields(folder / name)
+
+
+def check_own_files(folder: Path) -> None:
+    """Raise a ValueError as `check_saved_files`, in a folder of a model of this package.
+
+    A model of transformers' own is loaded as transformers loads it, whatever its files hold.
+    """
+    values = read_json(folder / "config.json")
+    model_type = values.get("model_type") if isinstance(values, dict) else None
+    if not isinstance(model_type, str) or model_type.startswith("lecture_"):
+        check_saved_files(folder)
 
 
 def check_tokenizer_files(folder: Path) -> None:

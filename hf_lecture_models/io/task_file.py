@@ -12,7 +12,7 @@ from typing import Any
 
 from transformers.utils import cached_file
 
-from hf_lecture_models.io.saved_json import read_fields
+from hf_lecture_models.io.saved_json import check_fields, read_json
 
 TASK_FILE = "task.json"
 
@@ -59,8 +59,16 @@ def saved_settings(config: Any, task: str) -> dict[str, Any]:
         ValueError: the file is damaged.
     """
     content = task_file_of(config)
-    return dict(content.get("settings") or {}) if content.get("name") == task else {}
+    # Files of older versions have this field alone, and not among settings.
+    older = {"no_answer": content["no_answer"]} if "no_answer" in content else {}
+    return older | dict(content.get("settings") or {}) if content.get("name") == task else {}
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return read_fields(path) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    values = read_json(path)
+    if isinstance(values, dict) and "name" not in values:
+        return {}  # another program's
+    check_fields(values, TASK_FILE, path)
+    return values

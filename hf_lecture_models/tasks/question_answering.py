@@ -204,16 +204,16 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return {name: value for name, value in found.items() if name not in _OF_PIPELINES}
 
     def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
-        """The threshold for no answer with the best F1, where there were questions without an answer."""
+        """Return the threshold for no answer with the best F1, where there were questions without an answer."""
         found = measured.get("best_f1_thresh")
         # It is the score of a question that is answered, and stays so where another batch rounds otherwise.
-        return {} if found is None else {"no_answer_threshold": found + 1e-5 * max(1.0, abs(found))}
+        threshold = None if found is None else found + 1e-5 * max(1.0, abs(found))
+        return {} if threshold is None else {"no_answer": True, "no_answer_threshold": threshold}
 
     def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the recipe's fields for saved settings; a measured threshold means that answers may be left out."""
+        """Return the saved settings as fields of a recipe, by its names."""
         names = {"no_answer": "version_2_with_negative", "no_answer_threshold": "null_score_diff_threshold"}
-        known = {names.get(name, name): value for name, value in settings.items() if value not in (None, False)}
-        return super().recipe_fields(known)
+        return super().recipe_fields({names.get(n, n): value for n, value in settings.items() if value is not False})
 
     def _measured(
         self,

@@ -313,7 +313,7 @@ class Task(ABC, Generic[RecipeType]):
     def store_measured(
         self, folder: str | os.PathLike[str], measured: Mapping[str, Any], description: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Write the settings that follow from a measurement into the folder's `task.json`, where it has none of them.
+        """Write the settings that follow from a measurement into the folder's `task.json`, unless it has all of them.
 
         Args:
             measured: what `evaluate` returned.
@@ -327,11 +327,12 @@ class Task(ABC, Generic[RecipeType]):
             OSError: it cannot be written.
         """
         content = read_task_file(folder) or dict(description or {})
-        settings = dict(content.get("settings") or {})
-        new = {key: value for key, value in self.measured_settings(measured).items() if settings.get(key) is None}
-        if new and content:
-            _TaskFile(content | {"settings": settings | new}).save_pretrained(folder)
-        return new if content else {}
+        new, settings = self.measured_settings(measured), content.get("settings") or {}
+        if not content or all(settings.get(key) is not None for key in new):
+            return {}
+        beneath = (description or {}).get("settings") or {}
+        _TaskFile(content | {"settings": {**beneath, **settings, **new}}).save_pretrained(folder)
+        return new
 
     def describe(self, model: Any, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
         """What a card must know of the task: the facts under the key "task"."""

@@ -11,6 +11,7 @@ from hf_lecture_models.tasks.factories import tell
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.trainer.data import Rows, RowsRecipe, find_file, read_rows
 from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.trainer.tables import file_suffix, read_tab_separated
 
 # Names that columns of translations often have, and codes of languages: fr, en_US, zho.
 _COLUMN_NAME = re.compile(r"source|target|src|tgt|trg|[a-z]{2,3}([-_][A-Za-z]{2,4})?", re.IGNORECASE)
@@ -73,9 +74,9 @@ def _refuse_other_header(name: str, recipe: PairsRecipe) -> None:
     It would be read as a pair. It is taken for names where both sides are codes of languages or such, or are single
     words while most lines below are sentences.
     """
-    if not name.removesuffix(".gz").endswith(".tsv"):
+    if file_suffix(name) != ".tsv":
         return
-    first, *others = [line.split("\t") for line in islice(read_texts(find_file(name)), _LINES_LOOKED_AT)] or [[]]
+    first, *others = [fields for _, fields in islice(read_tab_separated(find_file(name)), _LINES_LOOKED_AT)] or [[]]
     if len(first) != 2 or any(column in first for column in recipe.header()):
         return
     are_names = all(_COLUMN_NAME.fullmatch(cell) for cell in first) and len(set(map(str.lower, first))) == 2

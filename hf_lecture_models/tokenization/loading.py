@@ -23,5 +23,8 @@ def load_saved_tokenizer(name: str, **options: Any) -> Any:
     folder = Path(name)
     if folder.is_dir() and not any(path for pattern in _FILES for path in folder.glob(pattern)):
         raise OSError(f"the folder {name} has no tokenizer: save it there by tokenizer.save_pretrained({name!r})")
-    check_tokenizer_files(folder / (options.get("subfolder") or ""))
-    return AutoTokenizer.from_pretrained(name, **options)
+    try:
+        return AutoTokenizer.from_pretrained(name, **options)
+    except Exception:
+        check_tokenizer_files(folder / (options.get("subfolder") or ""))
+        raise

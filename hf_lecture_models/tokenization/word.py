@@ -230,6 +230,19 @@ class WordTokenizer(LectureTokenizer):
         ids = np.fromiter((id_ for row in spelled for id_ in row), np.int32)
         return ids, np.fromiter(map(len, spelled), np.int64, len(spelled))
 
+    def convert_tokens_to_string(self, tokens: list[str]) -> str:
+        """Return the text of tokens as it stands within a text: the space that begins a word of "spelled" stays.
+
+        Programs that ask for one token at a time, such as outlines, join the answers to the text.
+
+        >>> tokenizer = WordTokenizer.from_words(["cat"], unknown_words="spelled")
+        >>> "".join(tokenizer.convert_tokens_to_string([token]) for token in ["c", "a", "t", " cat"])
+        'cat cat'
+        """
+        text = super().convert_tokens_to_string(tokens)
+        begins_word = self.unknown_words == "spelled" and bool(tokens) and tokens[0].startswith(MARK)
+        return MARK + text if begins_word else text
+
     def _ids_of(self, words: list[str]) -> np.ndarray:
         model, normalizer, unk = self.backend_tokenizer.model, self.backend_tokenizer.normalizer, self.unk_token_id
         id_of = {word: model.token_to_id(word) for word in words}

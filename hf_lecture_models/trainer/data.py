@@ -22,7 +22,7 @@ from hf_lecture_models.tokenization.splitting import SplitTexts
 from hf_lecture_models.trainer.conll import CONLL_SUFFIXES, ConllTable
 from hf_lecture_models.trainer.recipe import Recipe, setting
 from hf_lecture_models.trainer.squad import read_squad_json
-from hf_lecture_models.trainer.tables import TABLE_SUFFIXES, TextTable, file_suffix
+from hf_lecture_models.trainer.tables import TABLE_SUFFIXES, TextTable, file_suffix, read_tab_separated
 
 DATA_FOLDER = "HF_LECTURE_DATA"
 _BUILDERS = {".json": "json", ".jsonl": "json", ".parquet": "parquet"}
@@ -411,8 +411,8 @@ def _begins_with_a_row(name: str, header: Sequence[str]) -> bool:
     Raises:
         ValueError: it is neither a row of as many columns nor their names.
     """
-    first = next(iter(read_texts(find_file(name))), "").split("\t")
-    if any(column in first for column in header) or first == [""]:
+    _, first = next(read_tab_separated(find_file(name)), (0, []))
+    if any(column in first for column in header) or not first:
         return False
     if len(first) != len(header):
         raise ValueError(

@@ -118,10 +118,11 @@ class TextTable:
         return {self.column_names[place]: column for place, column in zip(places, columns, strict=True)}
 
     def _records(self) -> Iterator[Row]:
-        return _unquoted(self.path) if self.suffix == ".tsv" else _quoted(self.path, self.name)
+        return read_tab_separated(self.path) if self.suffix == ".tsv" else _quoted(self.path, self.name)
 
 
-def _unquoted(path: Path) -> Iterator[Row]:
+def read_tab_separated(path: Path) -> Iterator[Row]:
+    """Yield the lines of a `.tsv` file that are not blank, the first one too, as rows of fields of any number."""
     for number, line in enumerate(read_texts(path), start=1):
         if line.strip(" "):
             yield number, (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).split("\t")

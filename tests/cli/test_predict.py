@@ -347,7 +347,7 @@ def test_choices_and_masks_are_read_from_tables_too(run: Any, save: Any, tmp_pat
 def test_inputs_are_cut_where_they_were_cut_in_training(run: Any, save: Any) -> None:
     """By the setting that was saved with the model, unless the command says another length."""
     folder = save(BertForSequenceClassification)
-    settings = {"name": "text_classification", "settings": {"max_length": 8}}
+    settings = {"name": "text_classification", "pipeline_tag": None, "settings": {"max_length": 8}}
     (folder / "task.json").write_text(json.dumps(settings), encoding="utf-8")
     cut = run("predict", folder, "--json", stdin="film " * 6)[1]
     for options, length in (([], 20), (["--max-length", "8"], 20)):

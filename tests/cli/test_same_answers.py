@@ -87,8 +87,10 @@ def test_questions_without_an_answer_stay_so(run: Any, answerer: Path, tmp_path:
 def test_evaluate_stores_the_best_threshold_of_a_model_that_has_none(run: Any, tmp_path: Path) -> None:
     folder = small_answerer.save_small_bert(tmp_path / "stock")
     data = small_answerer.write_squad(tmp_path / "dev.json")
-    status, out, err = run("evaluate", folder, "squad_v2", data, "--json")
-    assert status == 0
+    _, plain, err = run("evaluate", folder, "squad_v2", data, "--json")
+    assert (err, (folder / "task.json").exists()) == ("", False), "a measure alone changes nothing"
+    status, out, err = run("evaluate", folder, "squad_v2", data, "--json", "--store")
+    assert (status, out) == (0, plain)
     measured = json.loads(out)
     stored = read(folder / "task.json")["settings"]
     assert stored["no_answer_threshold"] == pytest.approx(measured["best_f1_thresh"], abs=1e-4)
@@ -102,6 +104,33 @@ def test_evaluate_stores_the_best_threshold_of_a_model_that_has_none(run: Any, t
         best_scores(found["label"], row["answers"]["text"])[0] for found, row in zip(best(out), QUESTIONS, strict=True)
     ]
     assert sum(scores) / len(scores) == pytest.approx(measured["best_f1"]), "what is printed is what was measured"
+
+
+@pytest.mark.parametrize("content", [{"no_answer": True}, {"settings": {"no_answer": False, "max_answer_length": 4}}])
+def test_a_threshold_that_is_stored_later_is_used(run: Any, tmp_path: Path, content: dict[str, Any]) -> None:
+    """In a file of an older version, and in that of a model whose own data left no question without an answer."""
+    folder = small_answerer.save_small_bert(tmp_path / "stock")
+    data = small_answerer.write_squad(tmp_path / "dev.json")
+    content = {"name": "question_answering", "pipeline_tag": None, **content}
+    (folder / "task.json").write_text(json.dumps(content), encoding="utf-8")
+    _, out, _ = run("evaluate", folder, "squad_v2", data, "--json", "--store")
+    stored = read(folder / "task.json")["settings"]
+    assert (stored["no_answer"], stored["doc_stride"]) == (True, 128)
+    assert stored["max_answer_length"] == content.get("settings", {}).get("max_answer_length", 30)
+    _, printed, _ = run("predict", folder, data, "--json")
+    scores = [
+        best_scores(found["label"], row["answers"]["text"])[0]
+        for found, row in zip(best(printed), QUESTIONS, strict=True)
+    ]
+    assert sum(scores) / len(scores) == pytest.approx(json.loads(out)["best_f1"])
+
+
+def test_another_programs_task_file_is_passed_over(run: Any, tmp_path: Path) -> None:
+    folder = small_answerer.save_small_bert(tmp_path / "stock")
+    row = json.dumps({"question": "a", "context": "b c"})
+    _, without, _ = run("predict", folder, stdin=row)
+    (folder / "task.json").write_text('{"id": "sst2", "measures": "f1"}', encoding="utf-8")
+    assert run("predict", folder, stdin=row) == (0, without, "")
 
 
 def test_settings_that_cannot_be_are_named(run: Any, tmp_path: Path) -> None:

@@ -210,6 +210,23 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_a_live_ones_stays
     assert names(tmp_path) == {"model[1]", "model[1]/x", ".model[1].other.12345678.partial"}
 
 
+@pytest.mark.skipif(files.fcntl is None, reason="folders have no locks here")
+def test_a_stage_that_another_process_is_about_to_remove_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made = files.tempfile.mkdtemp, []
+
+    def make_and_lock_the_first(**options: Any) -> str:
+        made.append(make(**options))
+        if len(made) == 1:
+            files._lock_folder(Path(made[0]))
+        return made[-1]
+
+    monkeypatch.setattr(files.tempfile, "mkdtemp", make_and_lock_the_first)
+    with staged_folder(tmp_path / "model") as stage:
+        assert [str(stage)] == made[1:]
+
+
 @pytest.mark.parametrize("is_folder", [False, True])
 def test_where_nothing_can_be_written_is_said_before_it_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_folder: bool

@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 from huggingface_hub.errors import StrictDataclassError
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    TokenizersBackend,
+)
 
 from hf_lecture_models import ElmoTokenizer, LectureViTConfig, LectureViTForImageClassification, RecurrentConfig
 from hf_lecture_models.cli.app import run_verb
@@ -257,3 +266,22 @@ def test_any_wrong_type_is_refused_or_harmless(family: str, tmp_path: Path) -> N
 def test_all_wrong_types_are_refused_or_harmless(family: str, tmp_path: Path) -> None:
     refused, unclear = unclear_errors(family, 120, tmp_path)
     assert (unclear, refused > 48) == ([], True)
+
+
+def test_stock_folders_are_left_to_transformers(tmp_path: Path) -> None:
+    """What transformers reads without a word in a folder of its own, `load_model` reads too."""
+    tokenizer = TokenizersBackend(tokenizer_object=Tokenizer(WordLevel({"a": 0, "<s>": 1}, unk_token="a")))
+    for part in (GPT2LMHeadModel(GPT2Config(n_embd=4, n_head=1, n_layer=1, vocab_size=9)), tokenizer):
+        part.save_pretrained(tmp_path)
+    odd = {
+        "config.json": {"id2label": {"-1": "x", "0": "y"}, "return_dict": None},
+        "generation_config.json": {"bos_token_id": [1]},
+        "tokenizer_config.json": {"model_max_length": -1},
+        "training.json": {"history": {}},
+    }
+    for name, fields in odd.items():
+        path = tmp_path / name
+        values = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps(values | fields))
+    model, _ = load_model(str(tmp_path))
+    assert isinstance(model, GPT2LMHeadModel)

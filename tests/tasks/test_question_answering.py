@@ -577,6 +577,12 @@ def test_tokenizers_that_do_not_fit_are_refused(folder: Path) -> None:
 # Predictions
 
 
+def test_saved_settings_as_fields_of_a_recipe() -> None:
+    """A stride of 0 is a setting; what is False or None is left to the recipe."""
+    saved = {"doc_stride": 0, "no_answer": False, "no_answer_threshold": None, "max_answer_length": 4}
+    assert TASK.recipe_fields(saved) == {"doc_stride": 0, "max_answer_length": 4}
+
+
 @pytest.mark.parametrize("kind", ["squad_v2", "squad"])
 def test_predictions_are_written_as_squad_takes_them(tmp_path: Path, folder: Path, kind: str) -> None:
     rows = ROWS if kind == "squad_v2" else ANSWERABLE

@@ -281,6 +281,7 @@ def test_averaged_checkpoints_are_kept_where_they_are_best(tmp_path: Path) -> No
     ("first", "is_header"),
     [
         ("fr\ten", True),
+        ("\ufefffr\ten", True),
         ("French\tEnglish", True),
         ("en_US\tfr_FR", True),
         ("Va !\tGo.", False),
@@ -289,13 +290,14 @@ def test_averaged_checkpoints_are_kept_where_they_are_best(tmp_path: Path) -> No
         ("Il dort\tHe sleeps", False),
     ],
 )
-def test_names_of_columns_are_not_learned_as_a_pair(tmp_path: Path, first: str, is_header: bool) -> None:
+@pytest.mark.parametrize("name", ["train.tsv", "train.TSV"])
+def test_names_of_columns_are_not_learned_as_a_pair(tmp_path: Path, first: str, is_header: bool, name: str) -> None:
     """A `.tsv` file that names its columns otherwise than the recipe is refused, with the options that mend it."""
-    path = tmp_path / "train.tsv"
+    path = tmp_path / name
     path.write_text("\n".join([first, *(f"{source}\t{target}" for source, target in PAIRS)]) + "\n", encoding="utf-8")
     recipe = TranslationRecipe(train_files=[str(path)])
     if is_header:
-        source, target = first.split("\t")
+        source, target = first.removeprefix("\ufeff").split("\t")
         with pytest.raises(
             ValueError, match=f"line 1 reads like .* --columns.source {source} --columns.target {target}"
         ):

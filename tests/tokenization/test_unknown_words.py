@@ -438,3 +438,12 @@ def test_wikitext_has_the_tokenizers_ids(shared_data, policy):
     assert [ids.tolist() for ids in corpus] == rust
     if policy == "spelled":
         assert [tokenizer.decode(ids) for ids in rust] == [" ".join(text.split()) for text in texts]
+
+
+def test_spelled_tokens_joined_one_by_one_are_the_text() -> None:
+    """So outlines takes them, to which a space that the decoder strips would be lost between words."""
+    tokenizer = TOKENIZERS["spelled"]
+    tokens = tokenizer.tokenize("the zebra saw")
+    assert tokens[0] == " the"
+    assert "".join(tokenizer.convert_tokens_to_string([token]) for token in tokens) == " the zebra saw"
+    assert TOKENIZERS["classes"].convert_tokens_to_string(["the"]) == "the"
