@@ -176,6 +176,8 @@ class Listener:
 def point_at(monkeypatch, url):
     """huggingface_hub reads HF_ENDPOINT when it is imported; this is what it then holds."""
     monkeypatch.setattr(constants, "ENDPOINT", url)
+    # transformers keeps one client, which asks whomever it was made for; another test may have made it.
+    monkeypatch.setattr("transformers.utils.hub._hf_api", None, raising=False)
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
 
 
