@@ -655,7 +655,7 @@ class ModelTests:
         assert found
         assert all(found)
         assert "gradient_checkpointing" not in model.config.to_dict()
-        assert not self.model_class(self.config()).is_activation_checkpointing
+        assert not is_checkpointing(self.model_class(self.config()))
 
     @pytest.mark.once_per_model
     def test_bf16_autocast(self) -> None:
