@@ -25,7 +25,7 @@ from hf_lecture_models import NGramForCausalLM
 from hf_lecture_models.evaluation.adaptation import Adaptation, describe
 from hf_lecture_models.evaluation.cache import ContinuousCache, Predictions, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation, gradient_rms
-from hf_lecture_models.evaluation.scoring import score_stream
+from hf_lecture_models.evaluation.streams import score_stream
 from hf_lecture_models.generation.sampling import sample_texts
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram.interpolation_ngram import fit_weights

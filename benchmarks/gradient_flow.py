@@ -21,9 +21,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, set_seed
 from benchmarks.common import ROOT, data_folder, read_options, refuse_stopped, timed, write_results
 from hf_lecture_models import WordTokenizer, evaluate_language_model
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.corpus import read_texts
-from hf_lecture_models.trainer.recipe import load_recipe
 
 HIDDEN, TOKENS, TEXTS = 100, 60, 8
 DISTANCES = (0, 1, 5, 10, 20, 40, 58)  # up to the first word; at 59 stands <s>

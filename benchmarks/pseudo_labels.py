@@ -21,9 +21,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from benchmarks.common import ROOT, check_trained_on_committed_code, read_options, refuse_stopped, write_results
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.glue import Glue, GlueRecipe
-from hf_lecture_models.trainer.data import Rows
-from hf_lecture_models.trainer.recipe import load_recipe
 
 RECIPE = ROOT / "training" / "recipes" / "bag_of_words_sst3.yaml"
 UNLABELLED = "glue/sst2/train.tsv"

@@ -26,9 +26,9 @@ import numpy as np
 from transformers.utils.logging import disable_progress_bar
 
 from benchmarks.common import ROOT, commit, read_options, refuse_stopped, write_results
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.glue import Glue, GlueRecipe
 from hf_lecture_models.tasks.text_classification import encode_examples, label_ids, predict
-from hf_lecture_models.trainer.recipe import load_recipe
 
 RECIPES, RESULTS = ROOT / "training" / "recipes", ROOT / "benchmarks" / "results" / "sentence_classifiers.json"
 SEEDS = (0, 1, 2)

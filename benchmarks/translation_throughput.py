@@ -26,7 +26,7 @@ from transformers import MarianConfig, MarianMTModel
 
 from benchmarks.common import read_options, write_results
 from hf_lecture_models import LectureTransformerForConditionalGeneration
-from hf_lecture_models.trainer.label_smoothing import smoothed_loss
+from hf_lecture_models.batches.label_smoothing import smoothed_loss
 
 PEER, OURS = "transformers", "ours"
 SIZES = {

@@ -41,10 +41,10 @@ from benchmarks.common import (
     write_results,
 )
 from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification, LectureViTForMaskedImageModeling
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.image_classification import ImageClassification
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.masked_images import MaskedImagesRecipe, MaskedImagesTask
-from hf_lecture_models.trainer.recipe import load_recipe
 
 PEER, OURS = "transformers", "ours"
 # Of the peer and of ours, with the configuration of each.

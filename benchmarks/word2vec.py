@@ -30,9 +30,9 @@ import torch
 
 from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
 from hf_lecture_models.analysis.word_tests import read_analogies, read_word_pairs, word_analogies, word_similarity
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.word_vectors import WordVectors, WordVectorsRecipe
 from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.trainer.recipe import load_recipe
 
 RECIPE = ROOT / "training" / "recipes" / "word2vec_wikitext2.yaml"
 PAIRS = {"WordSim-353": "EN-WS-353-ALL.tsv", "SimLex-999": "EN-SIMLEX-999.tsv", "MEN": "EN-MEN-TR-3k.tsv"}

@@ -33,7 +33,8 @@ LEVELS = [
     {"base"},
     {"models"},
     {"evaluation", "analysis", "hub"},
-    {"generation", "pipelines", "trainer"},
+    {"generation", "pipelines", "data", "trainer"},
+    {"batches"},
     {"tasks"},
     {"loading"},
     {"comparison", "demo"},
@@ -141,6 +142,36 @@ def test_imports_point_one_way():
             ):
                 wrong.append(f"{path.relative_to(PACKAGE)} imports {name}")
     assert not wrong
+
+
+def _modules() -> dict[str, Path]:
+    """The files of the package by the names under which they are imported."""
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for name, path in files.items()}
+
+
+def _circle(name: str, imports: dict[str, set[str]], way: tuple[str, ...], done: set[str]) -> tuple[str, ...]:
+    """The first circle of imports that begins at the end of a way; () where there is none."""
+    if name in way:
+        return (*way[way.index(name) :], name)
+    if name in done:
+        return ()
+    found = next((one for other in sorted(imports[name]) if (one := _circle(other, imports, (*way, name), done))), ())
+    done.add(name)
+    return found
+
+
+def test_no_files_import_each_other():
+    modules = _modules()
+    imports = {}
+    for name, path in modules.items():
+        wanted = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module in modules:
+                wanted |= {f"{node.module}.{alias.name}" for alias in node.names} & modules.keys() or {node.module}
+        imports[name] = wanted - {name, "hf_lecture_models"}
+    done: set[str] = set()
+    assert not [circle for name in sorted(imports) if (circle := _circle(name, imports, (), done))]
 
 
 def test_scripts_do_not_need_the_terminal():

@@ -18,10 +18,14 @@ from typing import Any
 import yaml
 from transformers.utils.logging import disable_progress_bar
 
+from hf_lecture_models.data.reading import read_part_texts
+from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.data.streaming import read_training_texts
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import check_writable, staged_folder
+from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
@@ -30,8 +34,6 @@ from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
-from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts, read_training_texts
-from hf_lecture_models.trainer.recipe import describe_fields, load_recipe, parse_overrides, setting
 
 OPTIONS = ("order", "smoothing", "alpha", "katz_k", "backoff_factor", "prune")
 

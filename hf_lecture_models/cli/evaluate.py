@@ -9,11 +9,11 @@ from typing import Any
 
 from hf_lecture_models.cli.io import print_json
 from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.registry import BENCHMARKS, TASKS
 from hf_lecture_models.tasks.task import Task
-from hf_lecture_models.trainer.recipe import load_recipe
 
 
 def run(

@@ -26,12 +26,16 @@ from transformers import (
 )
 from transformers import pipeline as make_pipeline
 
+from hf_lecture_models.batches.pixels import Normalization
+from hf_lecture_models.data.choice_rows import check_choices
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.entities import OUTSIDE, UNREAD, find_entities
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import saved_settings, task_file_of
 from hf_lecture_models.loading import check_location, load_model
-from hf_lecture_models.tasks.choice_rows import check_choices
 from hf_lecture_models.tasks.image_classification import predict as predict_images
 from hf_lecture_models.tasks.images import pixels_for
 from hf_lecture_models.tasks.inputs import encode_inputs
@@ -44,9 +48,6 @@ from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.tagged_sentences import encode_sentences, predict_words
 from hf_lecture_models.tasks.text_classification import TextClassificationRecipe, encode_examples
 from hf_lecture_models.tasks.text_classification import predict as predict_classes
-from hf_lecture_models.trainer.data import Rows, is_table
-from hf_lecture_models.trainer.images import Normalization
-from hf_lecture_models.trainer.recipe import load_recipe
 
 Result = dict[str, Any]
 

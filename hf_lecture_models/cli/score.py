@@ -14,7 +14,8 @@ from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
-from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
+from hf_lecture_models.evaluation.scoring import TextScore, score_texts
+from hf_lecture_models.evaluation.streams import score_stream
 from hf_lecture_models.loading import load_model
 
 # What is measured of texts that do not end.

@@ -10,14 +10,14 @@ from typing import Any
 from transformers import AutoModelForSeq2SeqLM
 
 from hf_lecture_models.cli.io import line_chunks, print_json
+from hf_lecture_models.data.files import is_table
 from hf_lecture_models.evaluation.translation import translate_n_best
 from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.translation import Translation
 from hf_lecture_models.tasks.translation_rows import read_pairs
-from hf_lecture_models.trainer.data import is_table
-from hf_lecture_models.trainer.recipe import load_recipe
 
 
 def run(

@@ -14,12 +14,13 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.comparison.corpus import Corpus, first_texts
+from hf_lecture_models.comparison.packaged_recipes import packaged_recipe
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.signals import raise_signal
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, make_batches, train_causal_lm
 from hf_lecture_models.tasks.factories import make_model
 from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
 
 # Words of the validation text on which the best weights of a network are chosen; the table measures all of it. Where
 # training is short, at most a twentieth of the tokens that it reads, so that choosing takes a tenth of its time.

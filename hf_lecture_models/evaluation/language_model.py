@@ -15,7 +15,8 @@ from typing import Any
 from hf_lecture_models.evaluation.adaptation import describe
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.marginal import MarginalScore, check_segmentations, score_marginal
-from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
+from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_texts
+from hf_lecture_models.evaluation.streams import score_stream
 
 # Texts scored together: enough to sort by length, few enough to hold.
 _CHUNK = 4096

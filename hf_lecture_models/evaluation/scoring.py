@@ -157,7 +157,7 @@ def score_texts(
     """
     if probability not in PROBABILITIES:
         raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
-    _check_batch_size(batch_size)
+    check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
     rows = _rows(tokenizer, encoded, probability == "terminated")
     check_tokenizer(model, tokenizer)
@@ -170,48 +170,6 @@ def score_texts(
         _impossible_score(one) if row is None else TextScore(one, row[1:], log_probs[row.tobytes()])
         for one, row in zip(encoded, rows, strict=True)
     ]
-
-
-def score_stream(
-    model: Any,
-    tokenizer: Any,
-    texts: Sequence[str],
-    batch_size: int = 64,
-    progress: bool = False,
-    adaptation: Any = (),
-) -> list[TextScore]:
-    """Log-probabilities of texts that follow each other in one stream, `<s> ... </s> <s> ... </s>`.
-
-    State and context carry across the texts; `<s>` is input and never predicted. A text that a closed vocabulary
-    cannot encode has probability 0 and is left out of the stream. Arguments and errors as in `score_texts`, and
-
-        adaptation: a cache or dynamic evaluation, or several, as `evaluation.adaptation.score_adapted` takes them; the
-            stream then goes through the model in one row, whatever `batch_size`.
-
-    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
-    >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
-    >>> model = NGramForCausalLM.fit(["the cat sat", "the cat ran"], tokenizer, order=2, smoothing="add_alpha")
-    >>> [len(score.ids) for score in score_stream(model, tokenizer, ["the cat sat", "sat"])]
-    [4, 2]
-    """
-    _check_batch_size(batch_size)
-    if adaptation != ():
-        from hf_lecture_models.evaluation.adaptation import score_adapted  # which stands on this module
-
-        return score_adapted(model, tokenizer, texts, adaptation, progress=progress)[0]
-    encoded = encode_texts(tokenizer, texts)
-    rows = stream_rows(tokenizer, encoded)
-    check_tokenizer(model, tokenizer)
-    stream = join_rows(rows)[0]
-    limit = ContextLimit.of(model)
-    with evaluation_mode(model), torch.no_grad():
-        if not len(stream):
-            log_probs = np.zeros(0)
-        elif limit.carries_state:
-            log_probs = _score_with_state(model, stream, limit.longest, progress)
-        else:
-            log_probs = score_rows(model, [stream], limit, batch_size, progress)[0]
-    return split_stream(encoded, rows, np.concatenate([[0.0], log_probs]))
 
 
 def stream_rows(tokenizer: Any, encoded: Sequence[EncodedText]) -> list[np.ndarray]:
@@ -252,7 +210,11 @@ def split_stream(encoded: Sequence[EncodedText], rows: Sequence[np.ndarray], log
     return [TextScore(one, *next(pieces)) if one.possible else _impossible_score(one) for one in encoded]
 
 
-def _check_batch_size(batch_size: int) -> None:
+def check_batch_size(batch_size: int) -> None:
+    """Raise a ValueError where a batch would hold no row.
+
+    >>> check_batch_size(64)
+    """
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
 
@@ -292,7 +254,7 @@ def score_rows(
         if length <= limit.longest:
             jobs.append(Window(index, 0, length, scored_from=max(1, shared)))
         elif limit.carries_state:
-            results[index] = _score_with_state(model, rows[index], limit.longest, progress=False)
+            results[index] = score_with_state(model, rows[index], limit.longest, progress=False)
         else:
             jobs += windows(length, limit.longest, limit.overlap, index)
     bar = tqdm(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", disable=not progress)
@@ -355,8 +317,18 @@ def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> 
     return checked(model.score(ids, mask, **options))
 
 
-def _score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
-    """Float64 (len(row) - 1,): as `score_rows`, the row fed in segments that hand on the model's state."""
+def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
+    """Score a row in segments, each from the state that the model returned for the one before.
+
+    >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
+    >>> model = RecurrentForCausalLM(RecurrentConfig(vocab_size=5, hidden_size=2))
+    >>> with torch.no_grad():
+    ...     score_with_state(model, np.array([1, 2, 3]), segment=2, progress=False).shape
+    (2,)
+
+    Returns:
+        float64 (len(row) - 1,), as `score_rows`.
+    """
     pieces: list[np.ndarray] = []
     cache, before = None, None
     for start in tqdm(range(0, len(row), segment), unit="segment", desc="scoring", disable=not progress):

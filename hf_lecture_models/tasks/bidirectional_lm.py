@@ -21,13 +21,16 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.batches.tokens import text_spans
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.reading import read_part_texts
+from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
-from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
-from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts
-from hf_lecture_models.trainer.recipe import setting
-from hf_lecture_models.trainer.tokens import text_spans
+from hf_lecture_models.trainer.batches import Batch, Batches
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation

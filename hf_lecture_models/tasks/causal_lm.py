@@ -16,17 +16,22 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
+from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches
+from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.batches.streamed_blocks import StreamedBlocks
+from hf_lecture_models.batches.tokens import text_spans, token_stream
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.fingerprint import fingerprint_data, fingerprint_files
+from hf_lecture_models.data.reading import read_part_texts
+from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.data.streaming import stream_texts
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.auto_classes import gives_saved_model
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
-from hf_lecture_models.trainer.batches import Batches, BlockCollator, ShuffledBatches, StreamBatches
-from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts, stream_texts
-from hf_lecture_models.trainer.fingerprint import fingerprint_data, fingerprint_files
-from hf_lecture_models.trainer.recipe import setting
-from hf_lecture_models.trainer.streaming import StreamedBlocks
-from hf_lecture_models.trainer.tokens import text_spans, token_stream
+from hf_lecture_models.trainer.batches import Batches
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation, TrainingResult

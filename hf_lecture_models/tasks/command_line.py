@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from hf_lecture_models.io.recipe import coerced, describe_fields, load_recipe, parse_overrides, switches_of
 from hf_lecture_models.tasks.task import Task
-from hf_lecture_models.trainer.recipe import coerced, describe_fields, load_recipe, parse_overrides, switches_of
 
 _FLAGS = ("--resume", "--help", "-h")
 _ALIASES = {

@@ -12,11 +12,13 @@ from typing import Any
 import torch
 from transformers import CONFIG_MAPPING, AutoConfig
 
+from hf_lecture_models.batches.sampled import SampledBatches
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.compat import VERY_LARGE_INTEGER, StrictDataclassError
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.messages import tell
+from hf_lecture_models.io.recipe import coerced
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import TokenizerPair
@@ -28,8 +30,6 @@ from hf_lecture_models.tokenization.templates import (
     template_name,
 )
 from hf_lecture_models.trainer.batches import Batches
-from hf_lecture_models.trainer.recipe import coerced
-from hf_lecture_models.trainer.sampled_batches import SampledBatches
 
 _SMALL = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
 SMALL_BERT = {"model_type": "lecture_bert", **_SMALL}

@@ -24,8 +24,9 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
+from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.factories import tell
-from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
+from hf_lecture_models.trainer.batches import Batch, Batches
 
 _READ_TOGETHER = 256
 _COMPUTED_TOGETHER = 32

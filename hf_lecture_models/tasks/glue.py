@@ -13,7 +13,10 @@ from typing import Any, ClassVar
 
 import torch
 
-from hf_lecture_models.tasks.benchmarks import HubData
+from hf_lecture_models.data.benchmarks import HubData
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.pseudo_labels import PseudoLabelClassification, PseudoLabelRecipe
 from hf_lecture_models.tasks.task import Measure
@@ -25,8 +28,6 @@ from hf_lecture_models.tasks.text_classification import (
     ids_by_name,
     read_labels,
 )
-from hf_lecture_models.trainer.data import Rows, read_rows
-from hf_lecture_models.trainer.recipe import setting
 
 _MEASURES = {
     "accuracy": "accuracy",

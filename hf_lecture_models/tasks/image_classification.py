@@ -12,7 +12,12 @@ from torch import Tensor
 from transformers import AutoModelForImageClassification
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
+from hf_lecture_models.batches.images import ImageBatches, ImageCollator
+from hf_lecture_models.batches.pixels import Augmentation, Normalization
+from hf_lecture_models.data.images import ImagesRecipe, fingerprint_images, read_images, where
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_VIT
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.labels import class_fields, classes_of, in_the_order_of_checkpoint, make_head
@@ -20,17 +25,6 @@ from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.tasks.text_classification import SINGLE_LABEL, class_names, label_ids
 from hf_lecture_models.trainer.batches import Batches
-from hf_lecture_models.trainer.data import Rows
-from hf_lecture_models.trainer.image_batches import ImageBatches, ImageCollator
-from hf_lecture_models.trainer.images import (
-    Augmentation,
-    ImagesRecipe,
-    Normalization,
-    fingerprint_images,
-    read_images,
-    where,
-)
-from hf_lecture_models.trainer.recipe import setting
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation

@@ -6,10 +6,10 @@ from typing import Any
 from torch import Tensor
 from transformers import AutoConfig, AutoImageProcessor
 
+from hf_lecture_models.batches.pixels import load_pixels
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.compat import ViTImageProcessorPil
 from hf_lecture_models.io.locations import check_location
-from hf_lecture_models.trainer.data import Rows
-from hf_lecture_models.trainer.images import load_pixels
 
 
 def make_image_processor(image_size: int, num_channels: int) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
-from hf_lecture_models.trainer.data import Rows
+from hf_lecture_models.data.rows import Rows
 
 Example = dict[str, list[int]]
 """What a tokenizer gives for one text or pair: `input_ids` and the like."""

@@ -18,13 +18,13 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.messages import tell
+from hf_lecture_models.io.recipe import default_of
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.command_line import parse_command
 from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.trainer.loop import TrainingResult
-from hf_lecture_models.trainer.recipe import default_of
 
 PREDICTIONS = "predictions"
 """The folder in `output_dir` that holds what the kept weights say of rows without labels."""

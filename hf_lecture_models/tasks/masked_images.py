@@ -14,15 +14,16 @@ from transformers import AutoModelForMaskedImageModeling, AutoModelForPreTrainin
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.batches.images import MEAN_COLOR, PIXELS, MaskedImageBatches, MaskedImages
+from hf_lecture_models.batches.pixels import Augmentation, Normalization
+from hf_lecture_models.data.images import ImagesRecipe, fingerprint_images, read_images
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_VIT, load_checkpoint, make_model, tell
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.trainer.batches import Batches
-from hf_lecture_models.trainer.data import Rows
-from hf_lecture_models.trainer.image_batches import MEAN_COLOR, PIXELS, MaskedImageBatches, MaskedImages
-from hf_lecture_models.trainer.images import Augmentation, ImagesRecipe, Normalization, fingerprint_images, read_images
-from hf_lecture_models.trainer.recipe import setting
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation

@@ -21,15 +21,17 @@ from transformers import AutoModelForMaskedLM, AutoModelForPreTraining
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
+from hf_lecture_models.batches.documents import RULES, encode_documents
+from hf_lecture_models.batches.masked import IS_RANDOM, MaskedBatches, MaskedTexts
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.reading import read_part_texts
+from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.trainer.batches import Batch, Batches
-from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts
-from hf_lecture_models.trainer.documents import RULES, encode_documents
-from hf_lecture_models.trainer.masked_batches import IS_RANDOM, MaskedBatches, MaskedTexts
-from hf_lecture_models.trainer.recipe import setting
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation

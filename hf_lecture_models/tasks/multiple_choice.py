@@ -20,16 +20,18 @@ from transformers import AutoModelForMultipleChoice
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.tasks.choice_rows import OWN, TASKS, NamedTask, read_choices
+from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.data.choice_rows import OWN, TASKS, NamedTask, read_choices
+from hf_lecture_models.data.recipe import RowsRecipe
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.tokenization.templates import require_template
-from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
-from hf_lecture_models.trainer.data import Rows, RowsRecipe
-from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.trainer.batches import Batch, Batches
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation

@@ -12,6 +12,9 @@ from typing import Any, ClassVar
 
 import torch
 
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, load_tokenizer, tell
 from hf_lecture_models.tasks.labels import classes_of
 from hf_lecture_models.tasks.text_classification import (
@@ -23,8 +26,6 @@ from hf_lecture_models.tasks.text_classification import (
     predict,
     read_labels,
 )
-from hf_lecture_models.trainer.data import Rows, is_table
-from hf_lecture_models.trainer.recipe import setting
 
 
 @dataclass(kw_only=True)

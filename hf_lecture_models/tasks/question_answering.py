@@ -20,6 +20,11 @@ from transformers import AutoModelForQuestionAnswering
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.data.benchmarks import HubData
+from hf_lecture_models.data.question_rows import has_unanswerable, read_questions
+from hf_lecture_models.data.recipe import RowsRecipe
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.answer_spans import (
     Window,
     answer_tokens,
@@ -30,17 +35,14 @@ from hf_lecture_models.evaluation.answer_spans import (
 )
 from hf_lecture_models.evaluation.answers import AnswerSettings, Prediction, find_prediction
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.tasks.benchmarks import HubData
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, tell, templated_tokenizer
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute_all
-from hf_lecture_models.tasks.question_rows import has_unanswerable, read_questions
 from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
 from hf_lecture_models.tokenization.templates import require_template
-from hf_lecture_models.trainer.batches import Batch, Batches, ShuffledBatches
-from hf_lecture_models.trainer.data import Rows, RowsRecipe
-from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.trainer.batches import Batch, Batches
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation

@@ -2,7 +2,7 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Pre-training as text to text: an encoder-decoder writes the spans that were left out of a text (T5).
 
-What is left out, and how, `trainer/span_batches.py` says. Any encoder-decoder learns it, also one of transformers.
+What is left out, and how, `batches/spans.py` says. Any encoder-decoder learns it, also one of transformers.
 """
 
 import math
@@ -19,7 +19,13 @@ from transformers import AutoModelForSeq2SeqLM
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.batches.documents import RULES, encode_documents
+from hf_lecture_models.batches.spans import CorruptedTexts, SpanBatches, SpanNoise, collate_pairs
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.reading import read_part_texts
+from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.evaluation.translation import longest_side, start_of
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_TRANSFORMER, load_tokenizer
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation import make_encoder_decoder, new_tokenizer
@@ -27,10 +33,6 @@ from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.sentinels import add_sentinels
 from hf_lecture_models.tokenization.templates import Template
 from hf_lecture_models.trainer.batches import Batches
-from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts
-from hf_lecture_models.trainer.documents import RULES, encode_documents
-from hf_lecture_models.trainer.recipe import setting
-from hf_lecture_models.trainer.span_batches import CorruptedTexts, SpanBatches, SpanNoise, collate_pairs
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation

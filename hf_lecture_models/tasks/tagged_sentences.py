@@ -20,10 +20,10 @@ import torch
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.entities import OUTSIDE, UNREAD, tag_words
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.trainer.batches import Batch
-from hf_lecture_models.trainer.data import Rows
 
 _EVALUATION_BATCH = 64
 

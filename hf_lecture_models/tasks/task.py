@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hf_lecture_models.base.limits import with_input_limit
+from hf_lecture_models.data.fingerprint import fingerprint_data
+from hf_lecture_models.data.recipe import DataRecipe
 from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
 from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
 from hf_lecture_models.trainer.batches import Batches
-from hf_lecture_models.trainer.data import DataRecipe
-from hf_lecture_models.trainer.fingerprint import fingerprint_data
-from hf_lecture_models.trainer.recipe import TrainingRecipe, default_of, setting
+from hf_lecture_models.trainer.recipe import TrainingRecipe
 
 if TYPE_CHECKING:
     # The loop needs accelerate; to know a task and to measure its models, the base install is enough.

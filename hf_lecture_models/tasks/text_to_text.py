@@ -11,13 +11,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hf_lecture_models.data.recipe import RowsRecipe
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.translation import longest_side, target_tokenizer_of
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks import glue
 from hf_lecture_models.tasks.task import Measure
 from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
-from hf_lecture_models.trainer.data import Rows, RowsRecipe
-from hf_lecture_models.trainer.recipe import setting
 
 SOURCES = {
     "cola": "cola sentence: {text}",

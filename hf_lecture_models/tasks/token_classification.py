@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from transformers import AutoModelForTokenClassification
 
+from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.data.benchmarks import HubData
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.recipe import RowsRecipe
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.tasks.benchmarks import HubData
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
@@ -35,9 +40,7 @@ from hf_lecture_models.tasks.tagged_sentences import (
     token_labels,
 )
 from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
-from hf_lecture_models.trainer.batches import Batches, ShuffledBatches
-from hf_lecture_models.trainer.data import Rows, RowsRecipe, read_rows
-from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.trainer.batches import Batches
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation

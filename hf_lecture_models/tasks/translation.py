@@ -16,6 +16,9 @@ import numpy as np
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSeq2SeqLM
 
 from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.batches.pairs import BatchesByTokens, PairCollator
+from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.translation import (
     encode_sources,
     longest_side,
@@ -24,6 +27,7 @@ from hf_lecture_models.evaluation.translation import (
     translate,
 )
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
 from hf_lecture_models.tasks.factories import (
     field_names,
@@ -39,10 +43,7 @@ from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation_rows import PairsRecipe, find_blank, keep_rows, read_pairs, refuse_blanks
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER, TokenizerPair, with_target_tokenizer
 from hf_lecture_models.trainer.averaging import keep_average
-from hf_lecture_models.trainer.batches import Batches, ShuffledBatches
-from hf_lecture_models.trainer.data import Rows
-from hf_lecture_models.trainer.pair_batches import BatchesByTokens, PairCollator
-from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.trainer.batches import Batches
 
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation, TrainingResult

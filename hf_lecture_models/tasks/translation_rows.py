@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from hf_lecture_models.data.files import find_file
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.recipe import RowsRecipe
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.tables import file_suffix, read_tab_separated
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import tell
 from hf_lecture_models.tokenization.corpus import read_texts
-from hf_lecture_models.trainer.data import Rows, RowsRecipe, find_file, read_rows
-from hf_lecture_models.trainer.recipe import setting
-from hf_lecture_models.trainer.tables import file_suffix, read_tab_separated
 
 # Names that columns of translations often have, and codes of languages: fr, en_US, zho.
 _COLUMN_NAME = re.compile(r"source|target|src|tgt|trg|[a-z]{2,3}([-_][A-Za-z]{2,4})?", re.IGNORECASE)

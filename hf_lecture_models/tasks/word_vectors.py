@@ -2,7 +2,7 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Word vectors: words predicted from those around them, or the other way round (word2vec).
 
-Trained by hundreds of small updates a second (`trainer/word_updates.py`), under the loop's recipes, checkpoints and
+Trained by hundreds of small updates a second (`tasks/word_updates.py`), under the loop's recipes, checkpoints and
 resume; measured by the model's own loss, with windows and noise drawn by a fixed seed.
 """
 
@@ -16,21 +16,17 @@ from transformers import AutoModelForPreTraining
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.batches.word_windows import SUBSAMPLING, WindowOptions, WordBlocks, WordLine, keep_probabilities
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.reading import read_part_texts
+from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.models.word2vec import Word2VecForPreTraining
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.word_updates import WordUpdates, make_row_adagrad
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.trainer.batches import Batches
-from hf_lecture_models.trainer.data import TextsRecipe, is_table, read_part_texts
-from hf_lecture_models.trainer.recipe import setting
-from hf_lecture_models.trainer.word_updates import WordUpdates, make_row_adagrad
-from hf_lecture_models.trainer.word_windows import (
-    SUBSAMPLING,
-    WindowOptions,
-    WordBlocks,
-    WordLine,
-    keep_probabilities,
-)
 
 # Words of a row, and rows, that are measured at once: part of what is drawn.
 _EVALUATION_WORDS, _EVALUATION_ROWS = 256, 16

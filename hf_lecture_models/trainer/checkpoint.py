@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +212,21 @@ def _damage(path: Path) -> str | None:
     except (ValueError, KeyError, TypeError, AttributeError):
         return f"{path / MARKER} is damaged"
     return None
+
+
+def refuse_other_data(found: Mapping[str, str], saved: Mapping[str, str]) -> None:
+    """Refuse to continue a run on other data, because its weights would belong to neither.
+
+    Args:
+        found: checksums, by what they are of, for the message: "the tokenizer".
+        saved: those of the run.
+
+    Raises:
+        ValueError: naming all that differ.
+    """
+    changed = [name for name, value in found.items() if saved.get(name) != value]
+    if changed:
+        raise ValueError(
+            f"cannot resume: {' and '.join(changed)} changed since the run was started; "
+            "restore what was there, or train into another output folder"
+        )

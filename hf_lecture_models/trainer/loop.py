@@ -30,7 +30,7 @@ from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.io.locks import run_lock
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
-from hf_lecture_models.trainer.fingerprint import refuse_other_data
+from hf_lecture_models.trainer.checkpoint import refuse_other_data
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
 from hf_lecture_models.trainer.processes import (
     StopSignals,

@@ -90,8 +90,9 @@ def test_the_command_at_the_end_works_as_printed(finished):
 
 
 def test_networks_take_their_size_from_the_scale(finished):
+    from hf_lecture_models.comparison.packaged_recipes import packaged_recipe
+    from hf_lecture_models.io.recipe import load_recipe
     from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
-    from hf_lecture_models.trainer.recipe import load_recipe, packaged_recipe
 
     for name in NAMES[2:]:
         run = json.loads((finished[0] / "out" / name / "training.json").read_text(encoding="utf-8"))

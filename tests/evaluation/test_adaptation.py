@@ -22,7 +22,7 @@ from hf_lecture_models import (
 from hf_lecture_models.evaluation.adaptation import adapt_stream, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
-from hf_lecture_models.evaluation.scoring import score_stream
+from hf_lecture_models.evaluation.streams import score_stream
 
 TEXTS = ["the cat saw the dog", "a dog ran", "", "the cat ran", "zebra", "a zebra saw a cat", "the dog saw the cat"]
 TOKENIZER = WordTokenizer.train(["the cat saw the dog a ran"], progress=False)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hf_lecture_models.data.reading import read_part_texts
+from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.data.streaming import stream_texts
 from hf_lecture_models.models.ngram.counting_engines_ngram import count_windows, read_counted
-from hf_lecture_models.trainer.data import TextsRecipe, read_part_texts, stream_texts
 from tests.odd_names import NEIGHBOURS, ODD_NAMES
 
 pytest.importorskip("datasets")

@@ -12,9 +12,9 @@ import torch
 from seqeval.metrics.sequence_labeling import get_entities
 from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.tagged_sentences import encode_sentences, predict_tags
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
-from hf_lecture_models.trainer.data import Rows
 from tests.tasks.small_tagger import ROWS as OTHERS
 from tests.tasks.small_tagger import TAGS
 

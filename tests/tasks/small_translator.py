@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
-from hf_lecture_models.trainer.data import Rows
 
 PAIRS = [
     ("Je suis étudiant", "I am a student"),

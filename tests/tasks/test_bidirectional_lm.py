@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from transformers import AutoTokenizer, pipeline
 
 from hf_lecture_models import ElmoForPreTraining, ElmoForTokenClassification, ElmoTokenizer
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.tasks.bidirectional_lm import (
@@ -24,7 +25,6 @@ from hf_lecture_models.tasks.bidirectional_lm import (
 )
 from hf_lecture_models.tasks.registry import measure_file, task_of
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
-from hf_lecture_models.trainer.data import Rows
 from tests.hub.card_examples import examples
 
 TASK = BidirectionalLM()

@@ -44,13 +44,14 @@ from hf_lecture_models import (
     RecurrentForTokenClassification,
     WordTokenizer,
 )
+from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.frozen import freeze_backbone, frozen_backbone
 from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.main import run_task, train_and_test, train_from_command
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.token_classification import TokenClassification
-from hf_lecture_models.trainer.batches import Batch, ShuffledBatches
+from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from tests.forked_python import run_workers

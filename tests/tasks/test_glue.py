@@ -11,11 +11,11 @@ import torch
 from sklearn.metrics import f1_score
 from transformers import AutoModelForSequenceClassification
 
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import measure_file
 from hf_lecture_models.tasks.text_classification import encode_examples, label_ids, predict
-from hf_lecture_models.trainer.data import Rows
 from tests.tasks.small_classifier import save_small_bert, small_bert, small_tokenizer, stand_in_hub
 
 TASK = Glue()

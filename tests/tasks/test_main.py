@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.command_line import parse_command
 from hf_lecture_models.tasks.glue import Glue
@@ -22,7 +23,6 @@ from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification, encode_examples, predict
 from hf_lecture_models.tasks.token_classification import TokenClassification
-from hf_lecture_models.trainer.data import read_rows
 from tests.forked_python import run_workers
 from tests.interrupted import start_interrupted
 from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from hf_lecture_models import hub
+from hf_lecture_models.batches.images import MaskedImages
+from hf_lecture_models.batches.pixels import Normalization
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.masked_images import MaskedImagesTask, measure_masked_images
 from hf_lecture_models.tasks.registry import measure_file, task_of
-from hf_lecture_models.trainer.image_batches import MaskedImages
-from hf_lecture_models.trainer.images import Normalization
 from tests.tasks.test_image_classification import FAST, SHAPE, write_images
 
 

@@ -33,6 +33,7 @@ from transformers import (
     pipeline,
 )
 
+from hf_lecture_models.batches.masked import IS_RANDOM, MaskedBatches
 from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import facts_of, plain_task
 from hf_lecture_models.hub.publish import prepare
@@ -40,7 +41,6 @@ from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.masked_lm import MASKING_SEED, MaskedLM, MaskedLMRecipe, measure_masked
 from hf_lecture_models.tasks.registry import measure_file, task_of
-from hf_lecture_models.trainer.masked_batches import IS_RANDOM, MaskedBatches
 from tests.hub.card_examples import examples
 from tests.tasks.small_pretraining import TEXTS, masked_texts, small_bert, word_tokenizer
 

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer, GPT2Config, GPT2ForQuestionAnswering
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.metrics import compute_all
@@ -31,7 +32,6 @@ from hf_lecture_models.tasks.question_answering import (
     predict,
 )
 from hf_lecture_models.trainer.batches import RowShard
-from hf_lecture_models.trainer.data import Rows
 from tests.tasks.small_answerer import (
     ANSWERABLE,
     ROWS,

@@ -5,10 +5,10 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
+from hf_lecture_models.io.recipe import default_of, load_recipe
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tokenization.registry import TOKENIZERS
-from hf_lecture_models.trainer.recipe import default_of, load_recipe
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)

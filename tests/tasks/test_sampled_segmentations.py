@@ -13,6 +13,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.masked_lm import MaskedLM, MaskedLMRecipe
@@ -20,7 +21,6 @@ from hf_lecture_models.tasks.span_corruption import SpanCorruption, SpanCorrupti
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.translation import Translation
 from hf_lecture_models.tokenization import CharTokenizer, UnigramTokenizer
-from hf_lecture_models.trainer.data import Rows
 from tests.tasks.small_classifier import ROWS as SENTENCES
 from tests.tasks.small_translator import rows, small_recipe
 

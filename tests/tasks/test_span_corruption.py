@@ -17,6 +17,8 @@ from safetensors.torch import load_file
 from torch.nn import functional as F
 
 from hf_lecture_models.base.heads.seq2seq_lm import shift_right
+from hf_lecture_models.batches.documents import encode_documents
+from hf_lecture_models.batches.spans import CorruptedTexts
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
@@ -24,8 +26,6 @@ from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import measure_file
 from hf_lecture_models.tasks.span_corruption import NOISE_SEED, SpanCorruption, SpanCorruptionRecipe
 from hf_lecture_models.tokenization.sentinels import sentinel_ids
-from hf_lecture_models.trainer.documents import encode_documents
-from hf_lecture_models.trainer.span_batches import CorruptedTexts
 
 TASK = SpanCorruption()
 LINE = "the keeper reads a letter in town while one ship passes light and night falls on garden"

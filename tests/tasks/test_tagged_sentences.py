@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hf_lecture_models import RecurrentConfig, RecurrentForTokenClassification
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.tagged_sentences import UNREAD, encode_sentences, place_tokens, token_labels
-from hf_lecture_models.trainer.data import Rows
 from tests.tasks.small_tagger import small_tokenizer
 from tests.tokenization.test_stock_tools import TOKENIZERS
 

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel, pipeline
 
 from hf_lecture_models import RecurrentConfig, RecurrentForSequenceClassification
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.text_classification import (
     ExampleCollator,
     TextClassification,
@@ -25,7 +26,6 @@ from hf_lecture_models.tasks.text_classification import (
     predict,
 )
 from hf_lecture_models.trainer.batches import RowShard
-from hf_lecture_models.trainer.data import Rows
 from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer
 
 TASK = TextClassification()

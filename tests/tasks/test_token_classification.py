@@ -15,6 +15,7 @@ from seqeval.metrics.sequence_labeling import get_entities
 from torch.nn import functional as F
 from transformers import AutoModelForTokenClassification, AutoTokenizer, BertModel, pipeline
 
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.tagged_sentences import SentenceCollator, encode_sentences, predict_tags
 from hf_lecture_models.tasks.token_classification import (
@@ -24,7 +25,6 @@ from hf_lecture_models.tasks.token_classification import (
     tag_names,
 )
 from hf_lecture_models.trainer.batches import RowShard
-from hf_lecture_models.trainer.data import Rows
 from tests.tasks.small_tagger import (
     ROWS,
     TAGS,

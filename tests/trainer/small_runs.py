@@ -18,12 +18,14 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches
+from hf_lecture_models.batches.masked import MaskedBatches
+from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.batches.tokens import text_spans, token_stream
 from hf_lecture_models.trainer import reporting
-from hf_lecture_models.trainer.batches import Batch, Batches, BlockCollator, ShuffledBatches, StreamBatches
+from hf_lecture_models.trainer.batches import Batch, Batches
 from hf_lecture_models.trainer.loop import TrainingResult, train
-from hf_lecture_models.trainer.masked_batches import MaskedBatches
 from hf_lecture_models.trainer.recipe import TrainingRecipe
-from hf_lecture_models.trainer.tokens import text_spans, token_stream
 from tests.interop.small_models import count_tokens, ids_of, small_model, small_tokenizer
 from tests.tasks.small_pretraining import TEXTS as PRETRAINING_TEXTS
 from tests.tasks.small_pretraining import masked_texts, small_bert, word_tokenizer

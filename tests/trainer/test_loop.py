@@ -14,9 +14,10 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
 
+from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.trainer import loop
-from hf_lecture_models.trainer.batches import Batch, ShuffledBatches
+from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import Evaluation, train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 

@@ -3,15 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from hf_lecture_models.comparison.packaged_recipes import packaged_recipe
+from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
-from hf_lecture_models.trainer.recipe import (
-    TrainingRecipe,
-    describe_fields,
-    load_recipe,
-    packaged_recipe,
-    parse_overrides,
-    refuse_changed_recipe,
-)
+from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
 
 
 def write(path: Path, text: str) -> Path:

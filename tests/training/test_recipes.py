@@ -12,6 +12,7 @@ import pytest
 from transformers import CONFIG_MAPPING
 
 from benchmarks import fine_tuning
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
@@ -28,7 +29,6 @@ from hf_lecture_models.tasks.text_to_text import TextToText
 from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.tasks.translation import Translation
 from hf_lecture_models.tasks.word_vectors import WordVectors
-from hf_lecture_models.trainer.recipe import load_recipe
 from training.fit_ngram import NGramRecipe
 
 FINE_TUNING_PAGE = Path(__file__).parents[2] / "docs" / "fine_tuning.md"

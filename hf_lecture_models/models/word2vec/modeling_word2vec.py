@@ -26,11 +26,11 @@ vectors stay 0.
 
 Deviations:
 - The papers' loss is a sum over the text; here it is the mean over pairs.
-- Frequent words are subsampled by the data (`trainer/word_windows.py`), as in the authors' program, not by the model.
+- Frequent words are subsampled by the data (`batches/word_windows.py`), as in the authors' program, not by the model.
 - CBOW's h is the mean, as in the authors' program (word2vec.c); and each u_{w_s} gets its share of h's gradient, where
   the program, gensim with it, gives the whole of it to each word of the window.
 - `forward` is the equations, on autograd. Training by `train_word2vec.py` takes the same gradients block by block
-  (`trainer/word_updates.py`).
+  (`tasks/word_updates.py`).
 """
 
 from __future__ import annotations

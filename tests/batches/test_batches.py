@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches
+from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.batches.streamed_blocks import StreamedBlocks
+from hf_lecture_models.batches.tokens import text_spans, token_stream
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer.batches import Batch, BlockCollator, RowShard, ShuffledBatches, StreamBatches
+from hf_lecture_models.trainer.batches import Batch, RowShard
 from hf_lecture_models.trainer.recipe import TrainingRecipe
-from hf_lecture_models.trainer.streaming import StreamedBlocks
-from hf_lecture_models.trainer.tokens import text_spans, token_stream
 from tests.interop.small_models import small_tokenizer
 from tests.trainer.small_runs import KINDS, make_batches, make_model
 

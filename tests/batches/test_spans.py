@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.batches.documents import Documents, encode_documents
+from hf_lecture_models.batches.spans import CorruptedTexts, SpanBatches, SpanNoise, random_segments
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.sentinels import add_sentinels, sentinel_ids
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.trainer.batches import Batch, RowShard
-from hf_lecture_models.trainer.documents import Documents, encode_documents
-from hf_lecture_models.trainer.span_batches import CorruptedTexts, SpanBatches, SpanNoise, random_segments
 
 WORDS = [f"w{number}" for number in range(400)]
 

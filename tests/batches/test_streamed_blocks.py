@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hf_lecture_models.trainer import streaming
-from hf_lecture_models.trainer.streaming import StreamedBlocks
+from hf_lecture_models.batches import streamed_blocks as streaming
+from hf_lecture_models.batches.streamed_blocks import StreamedBlocks
 from tests.interop.small_models import small_tokenizer
 
 datasets = pytest.importorskip("datasets")

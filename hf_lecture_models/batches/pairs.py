@@ -10,8 +10,9 @@ from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.seq2seq_lm import shift_right
-from hf_lecture_models.trainer.batches import Batch, RowShard, ShuffledRows
-from hf_lecture_models.trainer.label_smoothing import smoothed_loss
+from hf_lecture_models.batches.label_smoothing import smoothed_loss
+from hf_lecture_models.batches.shuffled import ShuffledRows
+from hf_lecture_models.trainer.batches import Batch, RowShard
 
 
 def cut_by_tokens(lengths: np.ndarray, most: int) -> list[slice]:

@@ -57,7 +57,7 @@ class RowAdagrad(torch.optim.Optimizer):
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Refused: a step changes all rows."""
-        raise RuntimeError("RowAdagrad changes rows by update_rows, which trainer/word_updates.py calls")
+        raise RuntimeError("RowAdagrad changes rows by update_rows, which tasks/word_updates.py calls")
 
 
 def make_row_adagrad(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> RowAdagrad:

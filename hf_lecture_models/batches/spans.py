@@ -24,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from hf_lecture_models.batches.documents import Documents
+from hf_lecture_models.batches.pairs import PairCollator
+from hf_lecture_models.batches.segments import SegmentTemplate
+from hf_lecture_models.batches.shuffled import ShuffledRows
+from hf_lecture_models.batches.tokens import cut_spans
 from hf_lecture_models.tokenization.sentinels import SENTINEL, sentinel_ids
-from hf_lecture_models.trainer.batches import Batch, ShuffledRows
-from hf_lecture_models.trainer.documents import Documents
-from hf_lecture_models.trainer.pair_batches import PairCollator
-from hf_lecture_models.trainer.segments import SegmentTemplate
-from hf_lecture_models.trainer.tokens import cut_spans
+from hf_lecture_models.trainer.batches import Batch
 
 
 @dataclass(frozen=True)

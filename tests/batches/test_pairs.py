@@ -11,10 +11,10 @@ import torch
 from torch.nn import functional as F
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
+from hf_lecture_models.batches.label_smoothing import smoothed_loss
+from hf_lecture_models.batches.pairs import BatchesByTokens, PairCollator
 from hf_lecture_models.trainer.batches import Batch, RowShard
-from hf_lecture_models.trainer.label_smoothing import smoothed_loss
 from hf_lecture_models.trainer.optimization import Schedule
-from hf_lecture_models.trainer.pair_batches import BatchesByTokens, PairCollator
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 
 LENGTHS = np.random.default_rng(0).integers(1, 5, (60, 2))

@@ -17,24 +17,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from hf_lecture_models.trainer.data import DATA_FOLDER, DataRecipe, Rows, find_file, is_table, read_rows
-from hf_lecture_models.trainer.fingerprint import column_values
-from hf_lecture_models.trainer.recipe import setting
+from hf_lecture_models.data.files import DATA_FOLDER, find_file, is_table
+from hf_lecture_models.data.fingerprint import column_values
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.recipe import DataRecipe
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.recipe import setting
 
 DIGITS = "scikit-learn:digits"
 """A name of data that come with scikit-learn: 1,797 handwritten digits of 8 x 8 pixels."""
-
-_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 # Of the digits, shuffled once and for all.
 _DIGITS_PARTS = {"train": slice(0, 1297), "validation": slice(1297, 1497), "test": slice(1497, None)}
 _IDX_IMAGES, _IDX_LABELS = 0x803, 0x801
 _LARGEST_SIDE = 2**14
 _PIECE = 2**20
-# Images that are decoded and resized together.
-_TOGETHER = 256
 # Numbers of more than eight bits, which Pillow would cut off.
 _DEEP_MODES = ("I", "F")
 
@@ -121,7 +119,7 @@ def _read_file(name: str, recipe: ImagesRecipe, part: str, labels: bool) -> Rows
         assert rows is not None
         rows.columns["image"] = [_beside(path, image) for image in rows.columns["image"]]
         return rows
-    if path.suffix.lower() in _SUFFIXES and not labels:
+    if path.suffix.lower() in SUFFIXES and not labels:
         return Rows({"image": [str(path)]}, [(name, 1)])
     return _read_idx(name, path, labels)
 
@@ -144,7 +142,7 @@ def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
     if not labels:
         images = [path for path in sorted(folder.rglob("*")) if _is_image(path)]
         if not images:
-            raise ValueError(f"{name} holds no image; it needs files that end in {', '.join(sorted(_SUFFIXES))}")
+            raise ValueError(f"{name} holds no image; it needs files that end in {', '.join(sorted(SUFFIXES))}")
         return Rows({"image": [str(path) for path in images]}, [(name, len(images))])
     classes = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
     if not classes:
@@ -156,14 +154,14 @@ def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
         if own.name not in {label for _, label in found}:
             raise ValueError(
                 f"{name}/{own.name} holds no image; remove the folder, or put files that end in "
-                f"{', '.join(sorted(_SUFFIXES))} into it"
+                f"{', '.join(sorted(SUFFIXES))} into it"
             )
     columns = {"image": [str(path) for path, _ in found], "label": [label for _, label in found]}
     return Rows(columns, [(name, len(found))])
 
 
 def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in _SUFFIXES and path.is_file() and not path.name.startswith(".")
+    return path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith(".")
 
 
 def _read_idx(name: str, path: Path, labels: bool) -> Rows:
@@ -270,32 +268,6 @@ def open_image(image: Any, place: str) -> Any:
     return upright
 
 
-def load_pixels(rows: Rows, processor: Any, num_channels: int) -> Tensor:
-    """All images as the image processor resizes them: (images, channels, height, width), bytes.
-
-    Args:
-        num_channels: those that the model reads; images with other ones are converted.
-
-    Raises:
-        ValueError: an image is damaged, or the processor and the model do not belong together.
-        OSError: a file is missing.
-    """
-    if num_channels not in (1, 3):
-        raise ValueError(f"the model reads images with num_channels={num_channels}; files have 1 or 3")
-    mode, found = ("L" if num_channels == 1 else "RGB"), []
-    for start in range(0, len(rows), _TOGETHER):
-        places = range(start, min(start + _TOGETHER, len(rows)))
-        images = [open_image(rows.columns["image"][i], where(rows, i)).convert(mode) for i in places]
-        resized = processor(images, do_rescale=False, do_normalize=False, return_tensors="pt").pixel_values
-        if resized.shape[1] != num_channels:
-            raise ValueError(
-                f"the image processor makes {resized.shape[1]} channels, but the model reads num_channels="
-                f"{num_channels}; load the processor that was saved with the model"
-            )
-        found.append(resized.to(torch.uint8))
-    return torch.cat(found)
-
-
 def fingerprint_images(rows: Rows | None) -> str:
     """A checksum of the images and their labels, whatever files they are from."""
     if rows is None:
@@ -316,45 +288,3 @@ def _contents(rows: Rows) -> Iterator[bytes]:
         else:
             opened = open_image(image, where(rows, index))
             yield repr((opened.size, opened.mode)).encode() + opened.tobytes()
-
-
-class Normalization:
-    """Bytes to the numbers that an image processor makes of them.
-
-    >>> class Processor:
-    ...     do_rescale, rescale_factor, do_normalize, image_mean, image_std = True, 1 / 255, True, [0.5], [0.5]
-    >>> Normalization(Processor())(torch.tensor([[[[0]], ], [[[255]]]], dtype=torch.uint8)).flatten().tolist()
-    [-1.0, 1.0]
-    """
-
-    def __init__(self, processor: Any) -> None:
-        self.scale = processor.rescale_factor if processor.do_rescale else 1.0
-        mean, std = (processor.image_mean, processor.image_std) if processor.do_normalize else (0.0, 1.0)
-        self.mean, self.std = (torch.tensor(value).view(-1, 1, 1) for value in (mean, std))
-
-    def __call__(self, pixels: Tensor) -> Tensor:
-        """(images, channels, height, width) uint8 to float32."""
-        return (pixels * self.scale - self.mean) / self.std
-
-
-@dataclass(frozen=True)
-class Augmentation:
-    """What a recipe does to training images: shifts by up to `crop_padding` pixels, and mirror images.
-
-    A shifted image is black where it came from outside of its own frame.
-    """
-
-    crop_padding: int = 0
-    flip: bool = False
-
-    def __bool__(self) -> bool:
-        return self.crop_padding > 0 or self.flip
-
-    def __call__(self, pixels: Tensor, generator: np.random.Generator) -> Tensor:
-        """(images, channels, height, width), a new tensor of the same shape."""
-        number, _, height, width = pixels.shape
-        shifts = generator.integers(0, 2 * self.crop_padding + 1, (number, 2))
-        mirrored = torch.from_numpy(generator.random(number) < 0.5) & self.flip
-        padded = torch.nn.functional.pad(pixels, [self.crop_padding] * 4)
-        cut = [image[:, y : y + height, x : x + width] for image, (y, x) in zip(padded, shifts.tolist(), strict=True)]
-        return torch.where(mirrored.view(-1, 1, 1, 1), torch.stack(cut).flip(3), torch.stack(cut))

@@ -22,10 +22,11 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy
-from hf_lecture_models.trainer.batches import Batch, SecondTerm, ShuffledRows
-from hf_lecture_models.trainer.documents import Documents
-from hf_lecture_models.trainer.segments import SegmentRows, SegmentTemplate, Spans
-from hf_lecture_models.trainer.tokens import cut_spans
+from hf_lecture_models.batches.documents import Documents
+from hf_lecture_models.batches.segments import SegmentRows, SegmentTemplate, Spans
+from hf_lecture_models.batches.shuffled import ShuffledRows
+from hf_lecture_models.batches.tokens import cut_spans
+from hf_lecture_models.trainer.batches import Batch, SecondTerm
 
 IS_NEXT, IS_RANDOM = 0, 1
 """The labels of the second segment, as transformers has them."""

@@ -3,7 +3,9 @@
 
 from typing import Any
 
-from hf_lecture_models.trainer.data import DataRecipe, Rows, read_rows
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.recipe import DataRecipe
+from hf_lecture_models.data.rows import Rows
 
 
 def read_questions(recipe: DataRecipe, part: str) -> Rows | None:

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
-from hf_lecture_models.trainer.conll import ConllTable
-from hf_lecture_models.trainer.data import Rows, RowsRecipe, is_table, read_rows
+from hf_lecture_models.data.conll import ConllTable
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.recipe import RowsRecipe
+from hf_lecture_models.data.rows import Rows
 
 
 def word(number: str, form: str, upos: str = "X", xpos: str = "_") -> str:

@@ -2,13 +2,14 @@
 """What a run was trained on, in checksums: a checkpoint is resumed from only with the same tokenizer and data."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
+from hf_lecture_models.data.files import find_file
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.tables import is_text_table
 from hf_lecture_models.tokenization.fingerprint import fingerprint
-from hf_lecture_models.trainer.data import Rows, find_file
-from hf_lecture_models.trainer.tables import is_text_table
 
 
 def fingerprint_data(data: Rows | Iterable[str] | None) -> str:
@@ -57,21 +58,3 @@ def fingerprint_files(names: Sequence[str]) -> str:
         with find_file(name).open("rb") as file:
             contents.append(hashlib.file_digest(file, "sha256").hexdigest())
     return fingerprint(contents)
-
-
-def refuse_other_data(found: Mapping[str, str], saved: Mapping[str, str]) -> None:
-    """Refuse to continue a run on other data, because its weights would belong to neither.
-
-    Args:
-        found: checksums, by what they are of, for the message: "the tokenizer".
-        saved: those of the run.
-
-    Raises:
-        ValueError: naming all that differ.
-    """
-    changed = [name for name, value in found.items() if saved.get(name) != value]
-    if changed:
-        raise ValueError(
-            f"cannot resume: {' and '.join(changed)} changed since the run was started; "
-            "restore what was there, or train into another output folder"
-        )

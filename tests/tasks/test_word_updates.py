@@ -14,9 +14,9 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from hf_lecture_models import Word2VecConfig, Word2VecForPreTraining
+from hf_lecture_models.batches.word_windows import WindowOptions, WordBlocks, WordLine, keep_probabilities
+from hf_lecture_models.tasks.word_updates import RowAdagrad, WordUpdates
 from hf_lecture_models.trainer.batches import Batch, RowShard
-from hf_lecture_models.trainer.word_updates import RowAdagrad, WordUpdates
-from hf_lecture_models.trainer.word_windows import WindowOptions, WordBlocks, WordLine, keep_probabilities
 
 OPTIONS = WindowOptions(window_size=3, block_words=4, blocks=2, updates=2, noise=6)
 COUNTS = torch.arange(20) % 7

@@ -15,10 +15,7 @@ import torch
 from PIL import Image
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.layers.patches import mean_colors
-from hf_lecture_models.tasks.images import make_image_processor
-from hf_lecture_models.trainer.batches import RowShard
-from hf_lecture_models.trainer.image_batches import (
+from hf_lecture_models.batches.images import (
     MEAN_COLOR,
     PIXELS,
     ImageBatches,
@@ -26,15 +23,11 @@ from hf_lecture_models.trainer.image_batches import (
     MaskedImageBatches,
     MaskedImages,
 )
-from hf_lecture_models.trainer.images import (
-    DIGITS,
-    Augmentation,
-    ImagesRecipe,
-    Normalization,
-    fingerprint_images,
-    load_pixels,
-    read_images,
-)
+from hf_lecture_models.batches.pixels import Augmentation, Normalization, load_pixels
+from hf_lecture_models.data.images import DIGITS, ImagesRecipe, fingerprint_images, read_images
+from hf_lecture_models.layers.patches import mean_colors
+from hf_lecture_models.tasks.images import make_image_processor
+from hf_lecture_models.trainer.batches import RowShard
 
 
 def write_image(path: Path, shade: int = 9, mode: str = "RGB", size: tuple[int, int] = (5, 4)) -> Path:

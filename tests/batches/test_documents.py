@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
+from hf_lecture_models.batches.documents import RULES, document_starts, encode_documents
 from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer.documents import RULES, document_starts, encode_documents
 
 # As WikiText-2 has them: a section, a line of a table that looks like a title, an article without text.
 ARTICLES = [

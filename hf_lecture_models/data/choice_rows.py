@@ -15,9 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hf_lecture_models.data.benchmarks import HubData
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.recipe import DataRecipe
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.tasks.benchmarks import HubData
-from hf_lecture_models.trainer.data import DataRecipe, Rows, read_rows
 
 _COPA_QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
 _ENDINGS = [f"ending{number}" for number in range(4)]

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hf_lecture_models.trainer.data import DataRecipe
+from hf_lecture_models.data.recipe import DataRecipe
 
 
 @dataclass(frozen=True)

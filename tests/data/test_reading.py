@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from hf_lecture_models.data.files import find_file
+from hf_lecture_models.data.reading import read_part_texts, read_rows
+from hf_lecture_models.data.recipe import RowsRecipe, TextsRecipe
+from hf_lecture_models.data.streaming import stream_texts
 from hf_lecture_models.tokenization import corpus
-from hf_lecture_models.trainer.data import RowsRecipe, TextsRecipe, find_file, read_part_texts, read_rows, stream_texts
 
 COLUMNS = ("text", "label")
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 from transformers import RobertaTokenizer
 
+from hf_lecture_models.batches.masked import IS_NEXT, IS_RANDOM, MaskedBatches, MaskedRows, MaskedTexts
+from hf_lecture_models.batches.segments import SegmentTemplate
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.trainer.batches import Batch, RowShard
-from hf_lecture_models.trainer.masked_batches import IS_NEXT, IS_RANDOM, MaskedBatches, MaskedRows, MaskedTexts
-from hf_lecture_models.trainer.segments import SegmentTemplate
 from tests.tasks.small_pretraining import FIRST, SPECIALS, TEXTS, masked_texts, numbered_texts, word_tokenizer
 
 LENGTHS = [40, 3, 17, 2, 9, 60, 1, 33, 10, 12, 11]

@@ -18,9 +18,10 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.batches.pixels import Augmentation, Normalization
+from hf_lecture_models.batches.shuffled import ShuffledBatches, ShuffledRows
 from hf_lecture_models.layers.patches import mean_colors
-from hf_lecture_models.trainer.batches import Batch, ShuffledBatches, ShuffledRows
-from hf_lecture_models.trainer.images import Augmentation, Normalization
+from hf_lecture_models.trainer.batches import Batch
 
 PIXELS, MEAN_COLOR = "pixels", "mean_color"
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hf_lecture_models.trainer.data import RowsRecipe, TextsRecipe, read_part_texts, read_rows, stream_texts
-from hf_lecture_models.trainer.fingerprint import fingerprint_data
-from hf_lecture_models.trainer.images import fingerprint_images
-from hf_lecture_models.trainer.tables import TextTable
+from hf_lecture_models.data.fingerprint import fingerprint_data
+from hf_lecture_models.data.images import fingerprint_images
+from hf_lecture_models.data.reading import read_part_texts, read_rows
+from hf_lecture_models.data.recipe import RowsRecipe, TextsRecipe
+from hf_lecture_models.data.streaming import stream_texts
+from hf_lecture_models.data.tables import TextTable
 
 pytest.importorskip("datasets")
 
@@ -102,7 +104,7 @@ def test_streamed_tables_go_on_where_they_stopped_and_need_the_column_in_each(tm
 
 def test_runs_on_numbers_of_tables_go_on() -> None:
     """The checksums of runs that were begun when numbers were read as such."""
-    from hf_lecture_models.trainer.data import Rows
+    from hf_lecture_models.data.rows import Rows
 
     def checksums(labels: list[object], source: str) -> tuple[str, str]:
         rows = Rows({"text": ["a", "b"], "label": labels}, [(source, 2)])

@@ -1,0 +1,130 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Texts as one stream of tokens: shuffled blocks of it, or parallel streams with a carried state."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.trainer.batches import Batch, RowShard
+
+
+class BlockCollator:
+    """The collator of spans of one token stream: span k predicts each token from those before it in the span.
+
+    Args:
+        stream: (tokens,) int32, `<s> ... </s>` of every text one after the other.
+        starts, lengths: (rows,) the spans of input tokens; each predicts the token that follows it as well.
+    """
+
+    def __init__(self, stream: np.ndarray, starts: np.ndarray, lengths: np.ndarray, bos_id: int, pad_id: int) -> None:
+        self.stream, self.starts, self.lengths = stream, starts, lengths
+        self.bos_id, self.pad_id = bos_id, pad_id
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """Rows padded on the right; `shift_labels[:, t]` is the token after `input_ids[:, t]`."""
+        lengths = np.where(rows < 0, 0, self.lengths[rows])
+        width = max(1, int(lengths.max()))
+        columns = np.arange(width)[None, :]
+        real = columns < lengths[:, None]  # (rows, width)
+        places = np.where(real, self.starts[rows][:, None] + columns, 0)
+        inputs = torch.from_numpy(np.where(real, self.stream[places], self.pad_id).astype(np.int64))
+        following = self.stream[np.minimum(places + 1, len(self.stream) - 1)]
+        counted = real & (following != self.bos_id)
+        labels = torch.from_numpy(np.where(counted, following, NOT_COUNTED).astype(np.int64))
+        batch = {"input_ids": inputs, **make_labels(labels)}
+        if not real.all():
+            # An empty row keeps one visible token: attention over nothing would be NaN.
+            real[:, 0] = True
+            batch["attention_mask"] = torch.from_numpy(real.astype(np.int64))
+        return Batch(batch, int(counted.sum()))
+
+
+class StreamBatches:
+    """Truncated back-propagation through time: parallel streams in segments, the state carried across segments.
+
+    The N - 1 predictions of a stream of N tokens are cut into `batch_size` contiguous streams. Position t's label is
+    token t + 1 (`shift_labels`), so the last position of a segment predicts the first token of the next one, and
+    each token but the very first is predicted exactly once; `<s>` is read and never a target. All streams start an
+    epoch with an empty state.
+
+    Args:
+        stream: (tokens,) int32.
+        sequence_length: tokens of a segment; the last one of an epoch may be shorter.
+    """
+
+    def __init__(self, stream: np.ndarray, batch_size: int, sequence_length: int, bos_id: int) -> None:
+        self.stream, self.batch_size, self.sequence_length, self.bos_id = stream, batch_size, sequence_length, bos_id
+        self.columns = -(-(len(stream) - 1) // batch_size)
+        self.steps_per_epoch = -(-self.columns // sequence_length)
+        self.epoch = self.position = 0
+        self.set_shard(RowShard(batch_size))
+
+    def set_shard(self, shard: RowShard) -> None:
+        """Take the share of one process."""
+        self.shard = shard
+        self.carried: list[RecurrentCache | None] = [None] * len(shard.micro_batches)
+        # The last stream is filled up with inputs that have no label.
+        filled = np.full(self.batch_size * self.columns, self.bos_id, dtype=self.stream.dtype)
+        filled[: len(self.stream) - 1] = self.stream[:-1]
+        following = np.full_like(filled, self.bos_id)
+        following[: len(self.stream) - 1] = self.stream[1:]
+        shape = (self.batch_size, self.columns)
+        self.inputs = [torch.from_numpy(filled.reshape(shape)[part]) for part in shard.micro_batches]
+        self.following = [torch.from_numpy(following.reshape(shape)[part]) for part in shard.micro_batches]
+
+    def next_step(self) -> list[Batch]:
+        """The micro-batches of this process in the next optimizer step, on its device."""
+        if self.position == self.steps_per_epoch:
+            self.epoch, self.position = self.epoch + 1, 0
+            self.carried = [None] * len(self.carried)
+        start = self.position * self.sequence_length
+        self.position += 1
+        return [self._segment(index, start) for index in range(len(self.carried))]
+
+    def _segment(self, index: int, start: int) -> Batch:
+        segment = slice(start, start + self.sequence_length)
+        labels = self.following[index][:, segment].long()
+        counted = labels != self.bos_id
+        inputs = {
+            "input_ids": self.inputs[index][:, segment].long().to(self.shard.device),
+            **make_labels(labels.masked_fill(~counted, NOT_COUNTED).to(self.shard.device)),
+            "past_key_values": self.carried[index],
+            "use_cache": True,
+        }
+        return Batch(inputs, int(counted.sum()))
+
+    def on_step_outputs(self, index: int, outputs: Any) -> None:
+        """Carry the state to the next segment, cut off from the gradient."""
+        cache = getattr(outputs, "past_key_values", None)
+        if not isinstance(cache, RecurrentCache):
+            raise ValueError(
+                f"layout stream needs a recurrent state in past_key_values, the model returned {type(cache).__name__}; "
+                "use layout blocks or texts for it"
+            )
+        self.carried[index] = cache.detach()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position in the data, with the state that the next segment starts from."""
+        carried = [None if cache is None else cache.to_tensors() for cache in self.carried]
+        return {"epoch": self.epoch, "position": self.position, "carried": carried}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a position that `state_dict` gave."""
+        self.epoch, self.position = state["epoch"], state["position"]
+        self.carried = [None if saved is None else self._cache(saved) for saved in state["carried"]]
+
+    def _cache(self, saved: dict[str, torch.Tensor]) -> RecurrentCache:
+        return RecurrentCache.from_tensors({name: tensor.to(self.shard.device) for name, tensor in saved.items()})
+
+
+def make_labels(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:
+    """What position t predicts, (batch, seq), and `labels`, without which transformers' own heads compute no loss.
+
+    >>> make_labels(torch.tensor([[5, 6, 7]]))["labels"]
+    tensor([[-100,    5,    6]])
+    """
+    return {"shift_labels": shift_labels, "labels": F.pad(shift_labels[:, :-1], (1, 0), value=NOT_COUNTED)}

@@ -1,0 +1,99 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Rows in a new order each epoch."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hf_lecture_models.trainer.batches import Batch, RowShard
+
+
+class ShuffledRows(ABC):
+    """Rows in a new order each epoch, each row once; a subclass makes batches of them.
+
+    Args:
+        num_rows: how many rows there are.
+    """
+
+    def __init__(self, num_rows: int, batch_size: int, seed: int) -> None:
+        self.num_rows, self.batch_size, self.seed = num_rows, batch_size, seed
+        self.steps_per_epoch = -(-num_rows // batch_size)
+        self.shard = RowShard(batch_size)
+        self.epoch = self.position = 0
+        self.order = self._shuffled()
+
+    def set_shard(self, shard: RowShard) -> None:
+        """Take the share of one process."""
+        self.shard = shard
+
+    def next_step(self) -> list[Batch]:
+        """The micro-batches of this process in the next optimizer step, on its device."""
+        if self.position == self.steps_per_epoch:
+            self.epoch, self.position = self.epoch + 1, 0
+            self.order = self._shuffled()
+        step = self._rows_of_step(self.position)
+        self.position += 1
+        device = self.shard.device
+        return [
+            replace(batch, inputs={name: tensor.to(device) for name, tensor in batch.inputs.items()})
+            for batch in self._micro_batches(step)
+        ]
+
+    def _rows_of_step(self, position: int) -> np.ndarray:
+        """The numbers of the rows of a whole step, counted from 0 in its epoch."""
+        return self.order[position * self.batch_size : (position + 1) * self.batch_size]
+
+    @abstractmethod
+    def _micro_batches(self, step: np.ndarray) -> list[Batch]:
+        """Those of this process, from the numbers of the rows of a whole step.
+
+        -1 is a place that the epoch's last step leaves empty: a row that counts no item.
+        """
+
+    def on_step_outputs(self, index: int, outputs: Any) -> None:  # noqa: B027
+        """Rows are independent: nothing is carried."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position in the data; the order of an epoch follows from its number and the seed."""
+        return {"epoch": self.epoch, "position": self.position}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a position that `state_dict` gave."""
+        self.epoch, self.position = state["epoch"], state["position"]
+        self.order = self._shuffled()
+
+    def _shuffled(self) -> np.ndarray:
+        # A generator of its own: the order must not depend on what dropout drew from the global one.
+        order = np.random.default_rng((self.seed, self.epoch)).permutation(self.num_rows)
+        empty = self.steps_per_epoch * self.batch_size - self.num_rows
+        return np.concatenate((order, np.full(empty, -1, dtype=order.dtype)))
+
+
+class ShuffledBatches(ShuffledRows):
+    """Rows in a new order each epoch, each row once.
+
+    Args:
+        num_rows: how many rows there are.
+        collate: a batch from row numbers. -1 is a place that the epoch's last step leaves empty: a row that counts
+            no item. Not a closure, so that processes started by spawn can receive it.
+    """
+
+    def __init__(self, num_rows: int, collate: Callable[[np.ndarray], Batch], batch_size: int, seed: int) -> None:
+        super().__init__(num_rows, batch_size, seed)
+        self.collate = collate
+
+    def _micro_batches(self, step: np.ndarray) -> list[Batch]:
+        return [self.collate(step[part]) for part in self.shard.micro_batches]
+
+    def in_order(self, size: int) -> Iterator[Batch]:
+        """All rows once, in their own order and of like kind, at most `size` in a batch."""
+        for rows in self._kinds():
+            for start in range(0, len(rows), size):
+                yield self.collate(rows[start : start + size])
+
+    def _kinds(self) -> list[np.ndarray]:
+        """The numbers of the rows that a batch may hold together: all."""
+        return [np.arange(self.num_rows)]

@@ -1,0 +1,36 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Where the files of a recipe are, and which kinds of files there are."""
+
+import os
+from pathlib import Path
+
+from hf_lecture_models.data.conll import CONLL_SUFFIXES
+from hf_lecture_models.data.tables import TABLE_SUFFIXES, file_suffix
+
+DATA_FOLDER = "HF_LECTURE_DATA"
+BUILDERS = {".json": "json", ".jsonl": "json", ".parquet": "parquet"}
+"""What `datasets` calls the formats that it reads here."""
+SUFFIXES = (*TABLE_SUFFIXES, *BUILDERS, ".txt")
+
+
+def find_file(name: str) -> Path:
+    """The path of a file: as it is named, or else in the folder of the environment variable HF_LECTURE_DATA.
+
+    Raises:
+        FileNotFoundError: it is at neither place.
+    """
+    folder = os.environ.get(DATA_FOLDER)
+    for path in (Path(name), *([Path(folder, name)] if folder else [])):
+        if path.is_file():
+            return path
+    second = f"in {DATA_FOLDER}, {folder}" if folder else f"in {DATA_FOLDER}, which is not set"
+    raise FileNotFoundError(f"there is no file {name}, neither in the current folder nor {second}")
+
+
+def is_table(name: str) -> bool:
+    """Whether a file's name says that it holds rows of columns.
+
+    >>> is_table("dev.tsv.gz"), is_table("wiki.test.tokens")
+    (True, False)
+    """
+    return file_suffix(name) in (*CONLL_SUFFIXES, *TABLE_SUFFIXES, *BUILDERS)

@@ -1,0 +1,81 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
+"""What a recipe says of its data: written into it, in local files, or on the Hub at a pinned revision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hf_lecture_models.data.files import DATA_FOLDER
+from hf_lecture_models.io.recipe import Recipe, setting
+
+
+@dataclass(kw_only=True)
+class DataRecipe(Recipe):
+    """Where the rows come from; `TextsRecipe` and `RowsRecipe` can also hold them."""
+
+    train_files: list[str] = setting(
+        [],
+        "local .txt (one text per line), .csv, .tsv (nothing is quoted), .json, .jsonl, .parquet, .conllu or .conll "
+        f"files, relative to the current folder, or else to the one that the environment variable {DATA_FOLDER} names",
+    )
+    validation_files: list[str] = setting([], "the same for validation")
+    test_files: list[str] = setting([], "the same for the results on the model's card", free=True)
+    predict_files: list[str] = setting(
+        [], "rows without labels, whose predictions are written to the folder `predictions` of output_dir", free=True
+    )
+    dataset_name: str = setting("", "data set on the Hub, in place of files")
+    dataset_config: str | None = setting(None, "its configuration")
+    dataset_revision: str = setting("", "its revision: a commit, so that the data stay the same")
+    train_split: str = setting("train", "its split to train on")
+    validation_split: str = setting("validation", "its split to validate on")
+    test_split: str = setting("", "its split for the results on the model's card", free=True)
+    predict_split: str = setting("", "its split without labels, to write predictions for", free=True)
+    columns: dict[str, str] = setting({}, "names of columns in files, by the task's own names: {text: sentence}")
+    data: dict[str, Any] = setting({}, "what the card says of the data: name, language, licence, source", free=True)
+
+    inline: ClassVar[str] = "rows"
+    """The fields that hold data themselves are `train_` and `validation_` with this name."""
+
+    def inline_rows(self, part: str) -> list[dict[str, Any]]:
+        """The rows of a part that stand in the recipe itself."""
+        return list(getattr(self, f"{part}_{self.inline}", ()))
+
+    def names_of(self, column: str) -> Sequence[str]:
+        """What files may call a column of the task; the first of these that a file has is read."""
+        return [str(self.columns.get(column, column))]  # YAML reads the number of a column as one
+
+    def header(self) -> Sequence[str]:
+        """The columns of `.tsv` files whose first line is a row already; none: the first line names the columns."""
+        return ()
+
+    def malformed_header(self) -> Sequence[str]:
+        """The first line of a benchmark's `.tsv` file that is known to have rows of other widths; they are left out."""
+        return ()
+
+
+@dataclass(kw_only=True)
+class TextsRecipe(DataRecipe):
+    """A recipe of a task on texts alone; each row has the one column `text`."""
+
+    train_texts: list[str] = setting([], "texts written into the recipe itself, in place of files")
+    validation_texts: list[str] = setting([], "the same for validation")
+
+    inline: ClassVar[str] = "texts"
+
+    @property
+    def text_column(self) -> str:
+        """What files call the column of texts."""
+        return self.columns.get("text", "text")
+
+    def inline_rows(self, part: str) -> list[dict[str, Any]]:
+        """The texts of a part that stand in the recipe itself, as rows."""
+        return [{"text": text} for text in getattr(self, f"{part}_texts", ())]
+
+
+@dataclass(kw_only=True)
+class RowsRecipe(DataRecipe):
+    """A recipe of a task on rows of several columns."""
+
+    train_rows: list[dict[str, Any]] = setting([], "rows written into the recipe itself, in place of files")
+    validation_rows: list[dict[str, Any]] = setting([], "the same for validation")

@@ -1,0 +1,70 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Rows of data that remember where they were read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+
+class Rows(Sequence[dict[str, Any]]):
+    """Rows of the task's columns that remember where they were read, for messages.
+
+    >>> rows = Rows({"text": ["a", "b"], "label": [0, 1]}, [("dev.tsv", 2)])
+    >>> rows[1], rows.where(1), rows.texts("text")
+    ({'text': 'b', 'label': 1}, 'dev.tsv, row 2', ['a', 'b'])
+
+    Args:
+        columns: the values of each column, all equally many.
+        sources: names of files and their numbers of rows, in the order of the rows.
+        lines: for each row that has a word a line, the number of each word's line.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, list[Any]],
+        sources: Sequence[tuple[str, int]],
+        lines: Sequence[Sequence[int] | None] = (),
+    ) -> None:
+        self.columns, self.sources, self.lines = dict(columns), list(sources), list(lines)
+
+    def __len__(self) -> int:
+        return sum(length for _, length in self.sources)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        return {name: values[index] for name, values in self.columns.items()}
+
+    def where(self, index: int, word: int | None = None) -> str:
+        """The file of a row, and its number there, from 1 and without the header; or its line.
+
+        Args:
+            word: of a row that is a list of words, the one that is meant.
+
+        >>> rows = Rows({"tokens": [["a", "b"]] * 2}, [("a.jsonl", 1), ("b.conllu", 1)], [None, [7, 8]])
+        >>> rows.where(0, word=1), rows.where(1, word=1), rows.where(1)
+        ('a.jsonl, row 1, word 2', 'b.conllu, line 8', 'b.conllu, line 7')
+        """
+        lines = self.lines[index] if self.lines else None
+        for name, length in self.sources:
+            if index < length and lines:
+                return f"{name}, line {lines[word or 0]}"
+            if index < length:
+                return f"{name}, row {index + 1}" + ("" if word is None else f", word {word + 1}")
+            index -= length
+        raise IndexError(f"there are {len(self)} rows")
+
+    def texts(self, column: str) -> list[str]:
+        """The values of a column of texts.
+
+        Raises:
+            ValueError: one is no text; the message says which.
+        """
+        values = self.columns[column]
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                raise ValueError(f"{self.where(index)}: {column} is {value!r}, no text")
+        return values

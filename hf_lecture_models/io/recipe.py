@@ -1,0 +1,229 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Recipes: every choice of a training run as one flat dataclass, read from YAML, each field overridable by name."""
+
+import dataclasses
+import difflib
+import math
+import os
+import textwrap
+import types
+import typing
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+RecipeType = TypeVar("RecipeType", bound="Recipe")
+
+
+def setting(
+    default: Any, help: str, choices: tuple[str, ...] = (), free: bool = False, least: float | None = None
+) -> Any:
+    """A field of a recipe.
+
+    Args:
+        default: its value where the recipe says nothing.
+        help: one line for `--help`.
+        choices: the allowed values, if they are few.
+        free: True where a resumed run may change it, because the weights do not depend on it.
+        least: the smallest allowed number.
+    """
+    metadata = {"help": help, "choices": choices, "free": free, "least": least}
+    if isinstance(default, list | dict):
+        return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclasses.dataclass(kw_only=True)
+class Recipe:
+    """Named choices, each declared by `setting`; their types and values are checked when a recipe is made."""
+
+    def __post_init__(self) -> None:
+        kinds = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = coerced(getattr(self, field.name), kinds[field.name], field.name)
+            setattr(self, field.name, value)
+            _check(field, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, as YAML and JSON hold them."""
+        return dataclasses.asdict(self)
+
+    def free_fields(self) -> set[str]:
+        """Names of the fields that a resumed run may change."""
+        return {field.name for field in dataclasses.fields(self) if field.metadata["free"]}
+
+
+def load_recipe(
+    path: str | os.PathLike[str] | None, overrides: Mapping[str, Any] | None = None, *, recipe_class: type[RecipeType]
+) -> RecipeType:
+    """Read a YAML recipe and lay `overrides` over it; a dotted name reaches into a mapping (`model.hidden_size`).
+
+    Args:
+        path: the file; None: a recipe of `overrides` alone.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not a mapping, or a field is unknown or has an impossible value.
+    """
+    values = {} if path is None else _read_yaml(Path(path))
+    fields = {field.name: field for field in dataclasses.fields(recipe_class)}
+    for name, value in (overrides or {}).items():
+        mapping = name.partition(".")[0]
+        if mapping != name and mapping in fields:
+            values.setdefault(mapping, _beneath_overrides(fields[mapping], {**values, **(overrides or {})}))
+        _override(values, name, value)
+    names = list(fields)
+    for name in values:
+        if name not in names:
+            raise ValueError(f"{path or 'recipe'}: {unknown_name(str(name), names)}")
+    return recipe_class(**values)
+
+
+def _beneath_overrides(field: dataclasses.Field[Any], values: Mapping[str, Any]) -> Any:
+    """The mapping that dotted names are laid over where the recipe has none.
+
+    It is the field's default, but where they choose another type, whose fields are others, or change a checkpoint.
+    """
+    default = default_of(field)
+    for key in ("model_type", "type") if isinstance(default, dict) else ():
+        is_other = values.get(f"{field.name}.{key}", default.get(key)) != default.get(key)
+        if is_other or (key in default and values.get("from_pretrained")):
+            return {}
+    return default
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no recipe {path}")
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a YAML file: {error}") from error
+    except RecursionError:
+        raise ValueError(f"{path} is no recipe: its brackets are nested too deeply; restore the file") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"{path} must hold `name: value` lines, not {type(values).__name__}")
+    return values
+
+
+def parse_overrides(arguments: Sequence[str], switches: Collection[str] = ()) -> dict[str, Any]:
+    """Values given as `--name value` or `--name=value`, read as YAML reads them.
+
+    >>> parse_overrides(["--epochs", "3", "--model.hidden_size=200", "--clip_norm", "null"])
+    {'epochs': 3, 'model.hidden_size': 200, 'clip_norm': None}
+    >>> parse_overrides(["--streaming", "--epochs", "3"], switches=["streaming"])
+    {'streaming': True, 'epochs': 3}
+
+    Args:
+        switches: names that may stand without a value, which is true then.
+    """
+    values: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        name, equals, text = rest.pop(0).partition("=")
+        if not name.startswith("--") or len(name) == 2:
+            raise ValueError(f"expected --name value, got {name!r}; the recipe's file goes first")
+        if not equals:
+            if name[2:] in switches and (not rest or rest[0].startswith("--")):
+                values[name[2:]] = True
+                continue
+            if not rest:
+                raise ValueError(f"{name} needs a value: {name} VALUE")
+            text = rest.pop(0)
+        try:
+            values[name[2:]] = yaml.safe_load(text) if text else ""
+        except yaml.YAMLError:
+            raise ValueError(
+                f"{name}: {text!r} is no YAML value; put quotes around a text that has its signs"
+            ) from None
+        except RecursionError:
+            raise ValueError(f"{name}: the brackets of its value are nested too deeply") from None
+    return values
+
+
+def switches_of(recipe_class: type[Recipe]) -> set[str]:
+    """The fields that are true or false."""
+    return {
+        name for name, kind in typing.get_type_hints(recipe_class).items() if bool in (kind, *typing.get_args(kind))
+    }
+
+
+def describe_fields(recipe_class: type[Recipe]) -> str:
+    """The fields with their defaults, for `--help`."""
+    lines = ["fields of a recipe, each also an option --name value [default]:"]
+    for field in dataclasses.fields(recipe_class):
+        default = default_of(field)
+        shown = "none" if default in (None, "", [], {}) else yaml.safe_dump(default, default_flow_style=True, width=999)
+        shown = shown.removesuffix("...\n").strip()  # which ends a document that is one number or word
+        choices = f" ({', '.join(field.metadata['choices'])})" if field.metadata["choices"] else ""
+        text = f"{field.metadata['help']}{choices} [{shown}]"
+        lines.append(textwrap.fill(text, 118, initial_indent=f"  {field.name:<24} ", subsequent_indent=" " * 27))
+    return "\n".join(lines)
+
+
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The value of a field that nobody gives."""
+    factory: Any = field.default_factory
+    return field.default if factory is dataclasses.MISSING else factory()
+
+
+def _override(values: dict[str, Any], name: str, value: Any) -> None:
+    *parents, last = name.split(".")
+    for parent in parents:
+        inner = values.setdefault(parent, {})
+        if not isinstance(inner, dict):
+            raise ValueError(f"recipe: {name} reaches into {parent}, which is {inner!r} and no mapping")
+        values = inner
+    values[last] = value
+
+
+def unknown_name(name: str, names: Sequence[str], kind: str = "field") -> str:
+    """Return the message for a name that is not among `names`, with the one that may be meant."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"no {kind} {name}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}")
+
+
+def coerced(value: Any, kind: Any, name: str) -> Any:
+    """`value` as the annotated type; YAML reads 1e-3 as text and 1 as an int, both are meant as numbers.
+
+    Raises:
+        ValueError: it is of another type; the message names the field `name`.
+    """
+    options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    if value is None and type(None) in options:
+        return None
+    target = options[0]
+    origin = typing.get_origin(target) or target
+    if origin is float and isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    if origin is list and isinstance(value, str | int) and not isinstance(value, bool):
+        value = _listed(value, typing.get_args(target)[0])
+    if isinstance(value, origin) and not (origin is int and isinstance(value, bool)):
+        for item in value if origin is list else ():
+            coerced(item, typing.get_args(target)[0], f"each of {name}")
+        return value
+    raise ValueError(f"recipe: {name} must be {getattr(origin, '__name__', origin)}, not {value!r}")
+
+
+def _listed(value: str | int, kind: Any) -> list[Any]:
+    """A list given as one value: a text, a number, or numbers with commas between them, which YAML reads as a text."""
+    if kind is str or isinstance(value, int):
+        return [value]
+    return [int(part) if part.strip().isdecimal() else part for part in value.split(",")]
+
+
+def _check(field: dataclasses.Field[Any], value: Any) -> None:
+    choices, least = field.metadata["choices"], field.metadata["least"]
+    if choices and value is not None and value not in choices:
+        raise ValueError(
+            f"recipe: {field.name} must be one of {', '.join(name or repr(name) for name in choices)}, not {value!r}"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"recipe: {field.name} must be a finite number, not {value!r}")
+    if least is not None and value is not None and value < least:
+        raise ValueError(f"recipe: {field.name} must be at least {least}, not {value!r}")
