@@ -564,16 +564,19 @@ def evaluate(
         int | None,
         typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
     ] = None,
+    output: Picture = None,
     store: Store = False,
     json: Json = False,
 ) -> None:
     """Print the measures of any model with a head on a task, the task's official one first.
 
-    The classes of the data and of the model are matched by their names. How the files are to be read can be said as in
-    a recipe: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme tags|entities.
+    The picture of --output is a classifier's confusion matrix. The classes of the data and of the model are matched by
+    their names. How the files are to be read can be said as in a recipe: --columns.COLUMN NAME, --label_names.LABEL
+    NAME, --scheme tags|entities.
     """
     paths, fields = _split_data_options(files or [])
-    options: dict[str, Any] = {"split": split, "max_length": max_length, "fields": fields, "json": json, "store": store}
+    options: dict[str, Any] = {"split": split, "max_length": max_length, "fields": fields}
+    options |= {"json": json, "store": store, "output": output}
     _run("evaluate", name=model, task=task, files=paths, **options)
 
 

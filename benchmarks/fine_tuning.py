@@ -40,11 +40,10 @@ from hf_lecture_models import LectureBertModel
 from hf_lecture_models.analysis.figures import figure
 from hf_lecture_models.hub.card import WATTS_PER_CORE
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
-from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Measure, Task
-from hf_lecture_models.tasks.text_classification import REGRESSION, class_names, read_labels
+from hf_lecture_models.tasks.text_classification import REGRESSION, TextClassification, class_names, read_labels
 from hf_lecture_models.tasks.token_classification import TokenClassification
 
 RESULTS = ROOT / "benchmarks" / "results" / "fine_tuning.json"
@@ -78,21 +77,31 @@ def _glue(task: str, train: str, test: str, **more: Any) -> dict[str, Any]:
 
 SST5 = "sst5/train.jsonl", "sst5/test.jsonl"
 COLUMNS = {
-    "SST, three-way": Column(Glue(), TEXT, _glue("sst3", *SST5), 600, "test"),
-    "SST-2": Column(Glue(), TEXT, _glue("sst2", "glue/sst2/train.tsv", "glue/sst2/dev.tsv"), 1200, "dev"),
+    "SST, three-way": Column(TextClassification(), TEXT, _glue("sst3", *SST5), 600, "test"),
+    "SST-2": Column(TextClassification(), TEXT, _glue("sst2", "glue/sst2/train.tsv", "glue/sst2/dev.tsv"), 1200, "dev"),
     "CoLA": Column(
-        Glue(),
+        TextClassification(),
         TEXT,
         _glue("cola", "glue/cola/in_domain_train.tsv", "glue/cola/in_domain_dev.tsv glue/cola/out_of_domain_dev.tsv"),
         600,
         "dev",
     ),
-    "RTE": Column(Glue(), PAIR, _glue("rte", "glue/rte/train.tsv", "glue/rte/dev.tsv", max_length=128), 900, "dev"),
+    "RTE": Column(
+        TextClassification(), PAIR, _glue("rte", "glue/rte/train.tsv", "glue/rte/dev.tsv", max_length=128), 900, "dev"
+    ),
     "MRPC": Column(
-        Glue(), PAIR, _glue("mrpc", "glue/mrpc/train.jsonl", "glue/mrpc/test.jsonl", max_length=128), 900, "test"
+        TextClassification(),
+        PAIR,
+        _glue("mrpc", "glue/mrpc/train.jsonl", "glue/mrpc/test.jsonl", max_length=128),
+        900,
+        "test",
     ),
     "STS-B": Column(
-        Glue(), PAIR, _glue("stsb", "glue/stsb/train.jsonl", "glue/stsb/test.jsonl", max_length=128), 900, "test"
+        TextClassification(),
+        PAIR,
+        _glue("stsb", "glue/stsb/train.jsonl", "glue/stsb/test.jsonl", max_length=128),
+        900,
+        "test",
     ),
     "EWT": Column(
         TokenClassification(),
@@ -290,7 +299,7 @@ def majority(title: str) -> dict[str, Any] | None:
         mean = float(np.mean([float(label) for label in data.columns["label"]]))
         value = compute(key, [mean] * len(test_data), [float(label) for label in test_data.columns["label"]])
     else:
-        ids = {name: index for index, name in enumerate(class_names(data, recipe))}
+        ids = {name: index for index, name in enumerate(class_names(data, recipe.label_names))}
         labels, right = (
             [ids[recipe.label_names.get(one, one)] for one in read_labels(part)] for part in (data, test_data)
         )

@@ -21,12 +21,12 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from benchmarks.common import read_options, refuse_stopped, write_results
 from hf_lecture_models import LectureBertForSequenceClassification
-from hf_lecture_models.tasks.glue import Glue, GlueRecipe
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 
 
-def losses(model: Any, tokenizer: Any, data: Any, recipe: GlueRecipe, folder: Path) -> list[float]:
+def losses(model: Any, tokenizer: Any, data: Any, recipe: TextClassificationRecipe, folder: Path) -> list[float]:
     """The loss of each step, in nats."""
-    result = Glue().train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True)
+    result = TextClassification().train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True)
     refuse_stopped(result)
     return [row["loss"] for row in result.history if "loss" in row]
 
@@ -39,7 +39,7 @@ def main() -> None:
     disable_progress_bar()
     set_verbosity_error()
     torch.set_num_threads(1)
-    recipe = GlueRecipe(
+    recipe = TextClassificationRecipe(
         task="rte",
         train_files=["glue/rte/train.tsv"],
         max_length=128,
@@ -50,7 +50,7 @@ def main() -> None:
         learning_rate=5e-5,
         output_dir="unused",
     )
-    data = Glue().read(recipe, "train")
+    data = TextClassification().read(recipe, "train")
     with tempfile.TemporaryDirectory() as folder:
         start = Path(folder, "start")
         torch.manual_seed(0)

@@ -23,7 +23,7 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 from benchmarks.common import ROOT, check_trained_on_committed_code, read_options, refuse_stopped, write_results
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.glue import Glue, GlueRecipe
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 
 RECIPE = ROOT / "training" / "recipes" / "bag_of_words_sst3.yaml"
 UNLABELLED = "glue/sst2/train.tsv"
@@ -35,7 +35,7 @@ def student(seed: int, teacher: str | None) -> tuple[float, int]:
     changes: dict[str, Any] = {"seed": seed}
     if teacher is not None:
         changes |= {"pseudo_labels": teacher, "unlabelled_files": [UNLABELLED]}
-    task, recipe = Glue(), load_recipe(RECIPE, changes, recipe_class=GlueRecipe)
+    task, recipe = TextClassification(), load_recipe(RECIPE, changes, recipe_class=TextClassificationRecipe)
     data = task.training_data(recipe)
     tokenizer = task.processor(recipe, data)
     model = task.model(recipe, tokenizer, data)
@@ -46,17 +46,17 @@ def student(seed: int, teacher: str | None) -> tuple[float, int]:
     return task.evaluate(best, tokenizer, task.read(recipe, "test"), recipe)["accuracy"], len(data)
 
 
-def test_rows() -> tuple[GlueRecipe, Rows]:
+def test_rows() -> tuple[TextClassificationRecipe, Rows]:
     """Those of three-way SST, and the recipe by which they are read."""
-    recipe = load_recipe(RECIPE, recipe_class=GlueRecipe)
-    rows = Glue().read(recipe, "test")
+    recipe = load_recipe(RECIPE, recipe_class=TextClassificationRecipe)
+    rows = TextClassification().read(recipe, "test")
     assert rows is not None
     return recipe, rows
 
 
 def phrases_of_the_test_set(rows: Rows) -> int:
     """How many of the unlabelled texts are a sentence of the test set, letter by letter but for their size."""
-    unlabelled = Glue().read(GlueRecipe(task="sst2", predict_files=[UNLABELLED]), "predict")
+    unlabelled = TextClassification().read(TextClassificationRecipe(task="sst2", predict_files=[UNLABELLED]), "predict")
     assert unlabelled is not None
     sentences = {text.strip().lower() for text in rows.texts("text")}
     return sum(text.strip().lower() in sentences for text in unlabelled.texts("text"))
@@ -73,7 +73,7 @@ def main() -> None:
     teacher = AutoModelForSequenceClassification.from_pretrained(options.teacher)
     tokenizer = AutoTokenizer.from_pretrained(options.teacher)
     results: dict[str, Any] = {
-        "teacher": Glue().evaluate(teacher, tokenizer, rows, recipe)["accuracy"],
+        "teacher": TextClassification().evaluate(teacher, tokenizer, rows, recipe)["accuracy"],
         "unlabelled": UNLABELLED,
         "unlabelled_in_test": phrases_of_the_test_set(rows),
     }

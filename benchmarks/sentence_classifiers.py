@@ -27,8 +27,10 @@ from transformers.utils.logging import disable_progress_bar
 
 from benchmarks.common import ROOT, commit, read_options, refuse_stopped, write_results
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.glue import Glue, GlueRecipe
-from hf_lecture_models.tasks.text_classification import encode_examples, label_ids, predict
+from hf_lecture_models.tasks.text_classification import (
+    TextClassification,
+    TextClassificationRecipe,
+)
 
 RECIPES, RESULTS = ROOT / "training" / "recipes", ROOT / "benchmarks" / "results" / "sentence_classifiers.json"
 SEEDS = (0, 1, 2)
@@ -72,8 +74,10 @@ def run(
     if record.is_file() and (found := json.loads(record.read_text(encoding="utf-8")))["commit"] == commit():
         return found
     shutil.rmtree(folder, ignore_errors=True)  # a run that was cut off, or of other code
-    task = Glue()
-    recipe = load_recipe(RECIPES / f"{recipe_name}.yaml", {**changes, "seed": seed}, recipe_class=GlueRecipe)
+    task = TextClassification()
+    recipe = load_recipe(
+        RECIPES / f"{recipe_name}.yaml", {**changes, "seed": seed}, recipe_class=TextClassificationRecipe
+    )
     data, validation_data, test_data = (task.read(recipe, part) for part in ("train", "validation", "test"))
     tokenizer = task.processor(recipe, data)
     model = task.model(recipe, tokenizer, data)
@@ -82,8 +86,9 @@ def run(
     result = task.train(model, tokenizer, data, validation_data, recipe, output_dir=folder, quiet=True)
     refuse_stopped(result)
     best = task.auto_class.from_pretrained(result.folder)
-    predictions = predict(best, tokenizer, encode_examples(best, tokenizer, test_data, recipe)).argmax(1).numpy()
-    right = predictions == np.array(label_ids(best.config, test_data, recipe))
+    encoded = task.encode(best, tokenizer, test_data, recipe)
+    predictions = task.predict(best, tokenizer, encoded).argmax(1).numpy()
+    right = predictions == np.array(encoded.labels)
     found = {
         "commit": commit(),
         "validation": result.best_metric,

@@ -19,8 +19,8 @@ command with --resume goes on to the same weights.
 
 import sys
 
-from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.text_classification import TextClassification
 
 if __name__ == "__main__":
-    run_task(Glue(), sys.argv[1:], __doc__)
+    run_task(TextClassification(), sys.argv[1:], __doc__)

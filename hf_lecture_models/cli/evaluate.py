@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_lecture_models.analysis.confusion_matrix import save_confusion_matrix
 from hf_lecture_models.cli.io import print_json
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.registry import BENCHMARKS, TASKS
+from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
 from hf_lecture_models.tasks.task import Task
 
 
@@ -25,13 +26,15 @@ def run(
     fields: Mapping[str, str],
     json: bool,
     store: bool = False,
+    output: Path | None = None,
 ) -> None:
     """Print the measures of a model, the official one of the task first.
 
     Args:
-        task: a name of `BENCHMARKS` or of `TASKS`.
+        task: a name of `TASK_OF_BENCHMARK` or of `TASKS`.
         files, split: their data; no files: that split of a benchmark's on the Hub, None for validation's.
         max_length: the tokens that are kept of an input; None: those of the setting that was saved with the model.
+        output: a picture of the confusion matrix, .png, .svg or .pdf; None: no picture.
         store: keep the settings that follow from the measures in the model's folder, if it has none of them.
         fields: how the data are to be read, where the task or the model's recipe says otherwise or nothing: fields of
             the recipe by their dotted names, such as "label_names.1".
@@ -42,7 +45,7 @@ def run(
     """
     _check(name, files, split, store)
     found = _task(task)
-    model, processor = load_model(name, found.auto_class if task in BENCHMARKS else None)
+    model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
     if not found.is_for(model):
         raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
     given: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
@@ -52,12 +55,29 @@ def run(
     if data is None:
         raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
     measured = {"task": task, **found.evaluate(model, processor, data, recipe)}
+    if output is not None and "classes" not in measured:
+        raise ValueError(f"--output draws the confusion matrix of classes, and {task} measures none: leave it out")
     if json:
         print_json(measured)
-    for key, value in measured.items() if not json else ():
-        print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}")
+    else:
+        _print(measured)
+    if output is not None:
+        title = f"{task}: {', '.join(files) or split or 'validation'}"
+        save_confusion_matrix(measured["classes"], output, title, caption=f"{name}, {type(model).__name__}")
     if store:
         _store(found, name, measured, found.describe(model, recipe, data))
+
+
+def _print(measured: Mapping[str, Any]) -> None:
+    """Print measures a line each, and below them those of each class as a table."""
+    for key, value in measured.items():
+        if key != "classes":
+            print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}")
+    rows = measured.get("classes", {}).items()
+    if rows:
+        print(f"{'class':>26}  precision  recall      f1  examples")
+    for name, own in rows:
+        print(f"{name:>26}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['examples']:8,}")
 
 
 def _check(name: str, files: list[str], split: str | None, store: bool) -> None:
@@ -77,7 +97,7 @@ def _store(task: Task[Any], folder: str, measured: Mapping[str, Any], descriptio
 
 
 def _task(name: str) -> Task[Any]:
-    known = BENCHMARKS | TASKS
+    known = TASK_OF_BENCHMARK | TASKS
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -94,7 +114,7 @@ def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any,
     known = task.recipe_class.__dataclass_fields__.keys()
     if unknown := [field for field in fields if field.partition(".")[0] not in known]:
         raise ValueError(f"{name} has no {unknown[0]}: leave that option out")
-    if name in BENCHMARKS:
+    if name in TASK_OF_BENCHMARK:
         saved = task.recipe_fields(saved_settings(model.config, task.name))
         given = {"task": name, "output_dir": "unused", **saved, **fields}
         return load_recipe(None, given, recipe_class=task.recipe_class)

@@ -1,13 +1,23 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture predict`: what a model's head says of each line."""
+"""`hf-lecture predict`: the predictions of a model for each line of a file, or each row of a table.
 
+Every result is a JSON object: the input, and `predictions`, a list of objects. People read of a prediction its label,
+score and text, with tabs between them.
+"""
+
+import json as json_library
 import sys
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hf_lecture_models.cli.heads import Head, Line, Options, load_head
 from hf_lecture_models.cli.io import line_chunks, print_json
+from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.prediction import Predictor
+from hf_lecture_models.tasks.task import LineForm, PredictionOptions
+
+Result = dict[str, Any]
 
 
 def run(
@@ -24,39 +34,95 @@ def run(
     """Print the predictions for each line as its batch is ready, in the order of the lines; of a table, of each row.
 
     Args:
-        jsonl: lines are JSON objects, as heads that need more than a text read them anyway.
-        top_k: how many predictions to print; None: as many as is usual for the head.
+        jsonl: lines are JSON objects, as models that need more than a text read them anyway.
+        top_k: the most predictions of a line; None: as many as are usual for the task.
         aggregate: of tags, print entities in place of words.
         max_length: the tokens that are kept of an input; None: as many as were saved with the model as its setting, or
             one that is too long for the model is an error.
         fields: how tables are to be read, as fields of the recipe by their dotted names, such as "columns.text".
 
     Raises:
-        ValueError: the model has no such head, an option is not for it, a line cannot be read, or there is none.
+        ValueError: the model predicts nothing, an option is not for it, a line cannot be read, or there is none.
     """
-    head = load_head(name, Options(name, batch_size, jsonl, top_k, aggregate, max_length, fields))
-    if fields and not any(map(head.reads_table, files)):
+    predictor = Predictor(*load_model(name), PredictionOptions(top_k, aggregate, batch_size, max_length), name)
+    is_json = jsonl or predictor.form.needs_json
+    tables = [file for file in files if _is_table(file, is_json, jsonl)]
+    if fields and not tables:
         raise ValueError(f"--{next(iter(fields))} says how a table is read, and there is none: leave it out")
     count = 0
-    for results in chain.from_iterable(_results(head, file, batch_size) for file in files):
-        for result in results:
-            print_json(result) if json else print(head.show(result))
-            count += 1
-        sys.stdout.flush()
+    for file in files:
+        batches = [_table(predictor, file, fields)] if file in tables else _lines(predictor, file, batch_size, is_json)
+        for results in batches:
+            for result in results:
+                print_json(result) if json else _print(predictor, result, aggregate)
+            count += len(results)
+            sys.stdout.flush()
     if not count:
-        raise ValueError(f"nothing to predict: give {head.form}, one per line")
+        raise ValueError(f"nothing to predict: give {predictor.form.words}, one per line")
 
 
-def _results(head: Head, file: str, batch_size: int) -> Iterator[list[dict[str, Any]]]:
-    if head.reads_table(file):
-        yield head.predict_table(file)
-        return
-    for lines in _numbered_lines(file, batch_size):
-        yield head.predict(lines)
+def _is_table(file: str, is_json: bool, jsonl: bool) -> bool:
+    """Return whether a file is a table by its name, and is not read line by line."""
+    is_lines = is_json and file.removesuffix(".gz").lower().endswith(".jsonl")
+    return file != "-" and is_table(file) and not is_lines and not jsonl
 
 
-def _numbered_lines(file: str, batch_size: int) -> Iterator[list[Line]]:
-    number = 0
+def _table(predictor: Predictor, file: str, fields: Mapping[str, str]) -> list[Result]:
+    rows, found = predictor.predict_table(file, fields)
+    return [predictor.task.shown(row) | {"predictions": own} for row, own in zip(rows, found, strict=True)]
+
+
+def _lines(predictor: Predictor, file: str, batch_size: int, is_json: bool) -> Iterator[list[Result]]:
+    """The results of a file's lines, batch by batch; blank lines between JSON objects have none."""
+    number, source = 0, "standard input" if file == "-" else file
     for texts in line_chunks([file], batch_size):
-        yield [Line("standard input" if file == "-" else file, number + i, text) for i, text in enumerate(texts, 1)]
+        numbered = [(number + i, text) for i, text in enumerate(texts, 1) if text.strip() or not is_json]
         number += len(texts)
+        rows = [_fields(predictor, f"{source}, line {place}", text, is_json) for place, text in numbered]
+        sources = Rows({}, [(source, 1)] * len(rows), [[place] for place, _ in numbered])
+        found = predictor.predict(rows, sources)
+        yield [row | {"predictions": own} for row, own in zip(rows, found, strict=True)]
+
+
+def _fields(predictor: Predictor, where: str, text: str, is_json: bool) -> Result:
+    """The fields of a line; the task checks those of a JSON object."""
+    if not is_json:
+        return predictor.task.read_line(text)
+    given = _read_json(predictor.form, where, text)
+    try:
+        predictor.task.check_fields(given)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return given
+
+
+def _read_json(form: LineForm, where: str, text: str) -> Result:
+    """The fields of a line that is a JSON object; others that it has are not read.
+
+    Raises:
+        ValueError: it is none, or a field is missing or of another type.
+    """
+    try:
+        given = json_library.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{where} is no JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise ValueError(f"{where} is no JSON object, which has the fields {', '.join(form.fields)}")
+    known = dict(form.fields) | {name: str for name in form.optional if given.get(name) is not None}
+    for name, kind in known.items():
+        if name not in given:
+            raise ValueError(f"{where} has no field {name}, only {', '.join(given) or 'none'}")
+        if not isinstance(given[name], kind):
+            raise ValueError(f"{where}: {name} is {given[name]!r}, no {'text' if kind is str else 'list'}")
+    return {name: given[name] for name in known}
+
+
+def _print(predictor: Predictor, result: Result, aggregate: bool) -> None:
+    """Print a result for people: a line for each prediction, or word; an empty line ends a sentence."""
+    found: Sequence[Result] = result["predictions"]
+    if not predictor.form.usual and not aggregate:
+        print("".join(f"{one['word']}\t{one['label'] or '-'}\n" for one in found))
+        return
+    lines = [f"{one['label']}\t{one['score']:.4f}\t{predictor.task.line_of(result, one)}" for one in found]
+    shown = "\n".join(" ".join(line.split("\n")) for line in lines)
+    print(f"{shown}\n".lstrip("\n") if aggregate else shown)

@@ -11,12 +11,14 @@ from transformers import AutoModelForSeq2SeqLM
 
 from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.data.files import is_table
-from hf_lecture_models.evaluation.translation import translate_n_best
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.translation import encode_sources
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.io.task_file import saved_settings
+from hf_lecture_models.io.task_file import task_file_of
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.translation import Translation
+from hf_lecture_models.tasks.task import Encoded
+from hf_lecture_models.tasks.translation import Translation, search_of
 from hf_lecture_models.tasks.translation_rows import read_pairs
 
 
@@ -35,19 +37,16 @@ def run(
     model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
     if fields and not any(map(_is_table, files)):
         raise ValueError(f"--{next(iter(fields))} says how a table is read, and there is none: leave it out")
-    if (most := saved_settings(model.config, "translation").get("max_length")) is not None:
-        options = {"max_length": most} | options
+    task, length = Translation(), options.pop("max_length", None)
+    recipe = task.recipe_of({"task": task_file_of(model.config)})
+    recipe = replace(recipe, **search_of(model), **({} if length is None else {"max_length": length}))
     number = 0
     for chunk, where in _chunks(name, model, tokenizer, files, batch_size, fields):
         places = [place for place, line in enumerate(chunk) if line.strip()]
-        found = translate_n_best(
-            model,
-            tokenizer,
-            [chunk[place] for place in places],
-            batch_size=batch_size,
-            where=_where(places, where, number),
-            **options,
-        )
+        texts = [chunk[place] for place in places]
+        rows = encode_sources(model, tokenizer, texts, recipe.max_length, _where(places, where, number))
+        encoded = Encoded(Rows({"source": texts}, []), rows)
+        found = task.predict(model, tokenizer, encoded, recipe, batch_size, **options)
         translations = dict(zip(places, found, strict=True))
         for place, line in enumerate(chunk):
             written = [(one.text, one.score) for one in translations.get(place, ())]

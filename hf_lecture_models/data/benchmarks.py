@@ -1,10 +1,22 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Where the data of a benchmark are on the Hub."""
 
-from collections.abc import Mapping
+"""The benchmarks that recipes know by name: their columns, classes, measures, and where their data are on the Hub.
+
+GLUE (Wang et al. 2018), which gluebenchmark.com scores; the Stanford Sentiment Treebank (Socher et al. 2013) with its
+five degrees, or with these joined into negative, neutral and positive; the parts of speech of UD English EWT (Silveira
+et al. 2014); the rare and new names of WNUT-17 (Derczynski et al. 2017); SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016,
+2018); and multiple choice, whose rows `choice_rows.py` describes. Names and numbers of GLUE's classes are those of
+nyu-mll/glue on the Hub.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from hf_lecture_models.data.recipe import DataRecipe
+from hf_lecture_models.data.recipe import DataRecipe, RowsRecipe
+from hf_lecture_models.io.recipe import setting
+
+Columns = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -15,7 +27,7 @@ class HubData:
         name: of the data set.
         revision: the commit.
         config: its configuration.
-        splits: what it calls its splits, where that is not "validation" or "test"; "a+b" is both, one behind the other.
+        splits: its names for splits that are not called "validation" or "test"; "a+b" is both, one after the other.
     """
 
     name: str
@@ -24,7 +36,7 @@ class HubData:
     splits: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, recipe: DataRecipe) -> None:
-        """Let a recipe that names no training data of its own read these, but for parts that it names itself.
+        """Let a recipe that names no training data of its own read these, except for parts that it names itself.
 
         >>> recipe = DataRecipe(predict_split="test", validation_files=["dev.tsv"])
         >>> HubData("some/set", "abc", splits={"test": "test_a+test_b"}).fill(recipe)
@@ -38,3 +50,213 @@ class HubData:
             split = getattr(recipe, f"{part}_split")
             own = getattr(recipe, f"{part}_files") or recipe.inline_rows(part)
             setattr(recipe, f"{part}_split", "" if own else self.splits.get(split, split))
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What follows from a benchmark's name.
+
+    Attributes:
+        task: the task that it measures.
+        columns: its files' names for the task's columns; of several names the first one that a file has is read.
+        classes: the names of its classes or tags, by what its files call them; none: those of the data, or numbers.
+        measures: of text classification, the official ones first; the first one selects the best weights.
+        header: the columns of its files whose first line is a row already.
+        malformed_header: the first line of its files in which some rows have another width, and are left out.
+        file: the name of the file of predictions that it takes, of text classification without `.tsv`.
+        writes_names: whether that file holds the names of classes, not their numbers.
+        source: the text that a text-to-text model reads for a row.
+        scheme: the kind of its tags, "plain" or "entities".
+        has_unanswerable: whether its texts may hold no answer; None: the data show it.
+        form: the form of its choices, a name of `choice_rows.FORMS`.
+        hub: where its data are on the Hub.
+    """
+
+    task: str
+    columns: Columns = field(default_factory=dict)
+    classes: Mapping[str, str] = field(default_factory=dict)
+    measures: tuple[str, ...] = ("accuracy",)
+    header: tuple[str, ...] = ()
+    malformed_header: tuple[str, ...] = ()
+    file: str = "predictions"
+    writes_names: bool = True
+    source: str = ""
+    scheme: str = "plain"
+    has_unanswerable: bool | None = None
+    form: str = "own"
+    hub: HubData | None = None
+
+
+def _numbered(*names: str) -> dict[str, str]:
+    return {str(number): name for number, name in enumerate(names)}
+
+
+_classification = partial(Benchmark, "text_classification")
+_tagging = partial(Benchmark, "token_classification")
+_questions = partial(Benchmark, "question_answering")
+_choices = partial(Benchmark, "multiple_choice")
+_glue = partial(HubData, "nyu-mll/glue", "bcdcba79d07bc864c1c254ccfcedcce55bcc9a8c")
+_arc = partial(HubData, "allenai/ai2_arc", "210d026faf9955653af8916fad021475a3f00453")
+_SENTENCE: Columns = {"text": ("sentence",), "label": ("label",)}
+_PAIR: Columns = {"text": ("sentence1",), "text_pair": ("sentence2",), "label": ("label",)}
+_ENTAILMENT = _numbered("entailment", "not_entailment")
+_MNLI_SPLITS = {split: f"{split}_matched+{split}_mismatched" for split in ("validation", "test")}
+_WNUT_TYPES = ("corporation", "creative-work", "group", "location", "person", "product")
+_WNUT_TAGS = ("O", *(f"{prefix}-{kind}" for kind in _WNUT_TYPES for prefix in "BI"))
+_IDS: Columns = {"id": ("idx", "id")}
+_ARC_COLUMNS: Columns = {"label": ("answerKey", "label"), **_IDS}
+
+BENCHMARKS: dict[str, Benchmark] = {
+    "cola": _classification(
+        _SENTENCE,
+        _numbered("unacceptable", "acceptable"),
+        ("matthews_correlation", "accuracy"),
+        header=("source", "label", "mark", "sentence"),
+        file="CoLA",
+        writes_names=False,
+        source="cola sentence: {text}",
+        hub=_glue("cola"),
+    ),
+    "sst2": _classification(
+        _SENTENCE,
+        _numbered("negative", "positive"),
+        file="SST-2",
+        writes_names=False,
+        source="sst2 sentence: {text}",
+        hub=_glue("sst2"),
+    ),
+    "mrpc": _classification(
+        # The second names are those of Microsoft's own files.
+        {"text": ("sentence1", "#1 String"), "text_pair": ("sentence2", "#2 String"), "label": ("label", "Quality")},
+        _numbered("not_equivalent", "equivalent"),
+        ("f1", "accuracy"),
+        file="MRPC",
+        writes_names=False,
+        source="mrpc sentence1: {text} sentence2: {text_pair}",
+        hub=_glue("mrpc"),
+    ),
+    "stsb": _classification(
+        {**_PAIR, "label": ("score", "label")}, measures=("pearson", "spearmanr"), file="STS-B", hub=_glue("stsb")
+    ),
+    "qqp": _classification(
+        {
+            "text": ("question1",),
+            "text_pair": ("question2",),
+            "label": ("is_duplicate", "label"),
+            "index": ("index", "idx", "id"),
+        },
+        _numbered("not_duplicate", "duplicate"),
+        ("f1", "accuracy"),
+        # Of its train.tsv: some questions hold the end of a line.
+        malformed_header=("id", "qid1", "qid2", "question1", "question2", "is_duplicate"),
+        file="QQP",
+        writes_names=False,
+        source="qqp question1: {text} question2: {text_pair}",
+        hub=_glue("qqp"),
+    ),
+    "mnli": _classification(
+        {
+            "text": ("sentence1", "premise"),
+            "text_pair": ("sentence2", "hypothesis"),
+            "label": ("gold_label", "label"),
+        },
+        _numbered("entailment", "neutral", "contradiction"),
+        ("accuracy", "accuracy_mismatched"),
+        file="MNLI",
+        source="mnli hypothesis: {text_pair} premise: {text}",
+        hub=_glue("mnli", _MNLI_SPLITS),
+    ),
+    "qnli": _classification(
+        {"text": ("question",), "text_pair": ("sentence",), "label": ("label",)},
+        _ENTAILMENT,
+        file="QNLI",
+        source="qnli question: {text} sentence: {text_pair}",
+        hub=_glue("qnli"),
+    ),
+    "rte": _classification(
+        _PAIR,
+        _ENTAILMENT,
+        file="RTE",
+        source="rte sentence1: {text} sentence2: {text_pair}",
+        hub=_glue("rte"),
+    ),
+    "wnli": _classification(
+        _PAIR, _numbered("not_entailment", "entailment"), file="WNLI", writes_names=False, hub=_glue("wnli")
+    ),
+    "sst3": _classification(
+        {"text": ("sentence",), "label": ("label3",)},
+        {"-1": "negative", "0": "neutral", "1": "positive"},
+        source="sst3 sentence: {text}",
+    ),
+    "sst5": _classification(
+        _SENTENCE,
+        _numbered("very negative", "negative", "neutral", "positive", "very positive"),
+        source="sst5 sentence: {text}",
+    ),
+    "ewt": _tagging({"tokens": ("tokens", "form"), "tags": ("upos", "upos_tags")}),
+    "wnut17": _tagging(
+        {"tokens": ("tokens",), "tags": ("ner_tags", "tags")},
+        _numbered(*_WNUT_TAGS),
+        scheme="entities",
+        hub=HubData("leondz/wnut_17", "1ac0b6d18c8a1a1d1606b24bef78b8af2f92d2d9"),
+    ),
+    "squad": _questions(hub=HubData("rajpurkar/squad", "7b6d24c440a36b6815f21b70d25016731768db1f")),
+    "squad_v2": _questions(
+        has_unanswerable=True, hub=HubData("rajpurkar/squad_v2", "3ffb306f725f7d2ce8394bc1873b24868140c412")
+    ),
+    "swag": _choices(
+        _IDS,
+        form="swag",
+        file="predictions.csv",
+        hub=HubData("allenai/swag", "dc48148372b3853a9c7bae7bb06c161b46d8364a", "regular"),
+    ),
+    "copa": _choices(
+        _IDS,
+        form="copa",
+        file="COPA.jsonl",
+        hub=HubData("aps/super_glue", "3de24cf8022e94f4ee4b9d55a6f539891524d646", "copa"),
+    ),
+    "balanced_copa": _choices(_IDS, form="copa", file="predictions.jsonl"),
+    "arc_easy": _choices(_ARC_COLUMNS, form="arc", file="predictions.csv", hub=_arc("ARC-Easy")),
+    "arc_challenge": _choices(_ARC_COLUMNS, form="arc", file="predictions.csv", hub=_arc("ARC-Challenge")),
+    "french_english": Benchmark("translation"),
+}
+
+
+def benchmarks_of(task: str) -> tuple[str, ...]:
+    """Return the names of a task's benchmarks.
+
+    >>> benchmarks_of("question_answering")
+    ('squad', 'squad_v2')
+    """
+    return tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.task == task)
+
+
+@dataclass(kw_only=True)
+class BenchmarkRecipe(RowsRecipe):
+    """A recipe whose `task` may name a benchmark, and with it columns, classes and data on the Hub."""
+
+    task: str | None = setting(None, "a benchmark", choices=tuple(BENCHMARKS))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.benchmark is not None and self.benchmark.hub is not None:
+            self.benchmark.hub.fill(self)
+
+    @property
+    def benchmark(self) -> Benchmark | None:
+        """The named benchmark; None for a task of one's own."""
+        return None if self.task is None else BENCHMARKS[self.task]
+
+    def column_aliases(self, column: str) -> Sequence[str]:
+        """The benchmark's names for a column, unless `columns` names it."""
+        known = None if self.benchmark is None or column in self.columns else self.benchmark.columns.get(column)
+        return known or super().column_aliases(column)
+
+    def header(self) -> Sequence[str]:
+        """The columns of a benchmark's files that do not name them, such as CoLA's."""
+        return () if self.benchmark is None else self.benchmark.header
+
+    def malformed_header(self) -> Sequence[str]:
+        """The first line of a benchmark's files in which some rows have another width, such as QQP's."""
+        return () if self.benchmark is None else self.benchmark.malformed_header

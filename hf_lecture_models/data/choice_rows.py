@@ -11,11 +11,9 @@ import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.data.benchmarks import HubData
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.recipe import DataRecipe
 from hf_lecture_models.data.rows import Rows
@@ -31,27 +29,21 @@ Choices = tuple[str, list[str], list[str]]
 
 
 @dataclass(frozen=True)
-class NamedTask:
-    """How a benchmark writes its rows.
+class ChoiceForm:
+    """How a benchmark writes rows of multiple choice.
 
     Attributes:
         columns: those that each row has, beside its label.
         read: a row's context, choices and their names; a ValueError says what is wrong with it.
-        label: what its files call the column of the right choice, whose number from 0, or name, it holds; of several
-            names the first that a file has counts.
-        file: that of predictions, which `write` writes as the benchmark takes them.
-        hub: where its data are on the Hub.
+        write: writes the number of the choice of each row into a file, as the benchmark takes it.
     """
 
     columns: tuple[str, ...]
     read: Callable[[Row], Choices]
-    file: str
     write: Callable[[Rows, Sequence[int], Path], None]
-    label: tuple[str, ...] = ("label",)
-    hub: HubData | None = None
 
 
-def read_choices(named: NamedTask, recipe: DataRecipe, part: str) -> Rows | None:
+def read_choices(form: ChoiceForm, recipe: DataRecipe, part: str) -> Rows | None:
     """The rows of a part of a recipe's data: `context`, `choices` (texts), `names` (of choices), `label` (int), `id`.
 
     The label is a number from 0; rows of the part "predict" have none. The id is what the benchmark knows the row by.
@@ -60,14 +52,14 @@ def read_choices(named: NamedTask, recipe: DataRecipe, part: str) -> Rows | None
         ValueError: as `read_rows`; or a row has fewer than two choices, an empty one, or a label that is none of them.
         OSError: a file is missing or cannot be read.
     """
-    rows = read_rows(recipe, part, named.columns, optional=("id",), labels=("label",))
+    rows = read_rows(recipe, part, form.columns, optional=("id",), labels=("label",))
     if rows is None:
         return None
     ids = rows.columns.get("id") or range(len(rows))
     columns: dict[str, list[Any]] = {"context": [], "choices": [], "names": [], "label": [], "id": list(ids)}
     for index, row in enumerate(rows):
         try:
-            context, choices, names = named.read(row)
+            context, choices, names = form.read(row)
             label = None if part == "predict" else _read_label(row["label"], names)
         except ValueError as error:
             raise ValueError(f"{rows.where(index)}: {error}") from None
@@ -187,20 +179,10 @@ def _write_csv(rows: Sequence[Sequence[Any]], path: Path) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-_COPA = (("premise", "choice1", "choice2", "question"), _read_copa)
-_ARC = (("question", "choices"), _read_arc, "predictions.csv", _write_arc, ("answerKey", "label"))
-_ARC_DATA = partial(HubData, "allenai/ai2_arc", "210d026faf9955653af8916fad021475a3f00453")
-_SWAG_DATA = HubData("allenai/swag", "dc48148372b3853a9c7bae7bb06c161b46d8364a", "regular")
-_COPA_DATA = HubData("aps/super_glue", "3de24cf8022e94f4ee4b9d55a6f539891524d646", "copa")
-_SWAG = (("sent1", "sent2", *_ENDINGS), _read_swag, "predictions.csv", _write_swag)
-
-OWN = NamedTask(("context", "choices"), _read_own, "predictions.jsonl", _write_json_lines)
-"""Rows of one's own."""
-
-TASKS: dict[str, NamedTask] = {
-    "swag": NamedTask(*_SWAG, hub=_SWAG_DATA),
-    "copa": NamedTask(*_COPA, "COPA.jsonl", _write_json_lines, hub=_COPA_DATA),
-    "balanced_copa": NamedTask(*_COPA, "predictions.jsonl", _write_json_lines),
-    "arc_easy": NamedTask(*_ARC, hub=_ARC_DATA("ARC-Easy")),
-    "arc_challenge": NamedTask(*_ARC, hub=_ARC_DATA("ARC-Challenge")),
+FORMS = {
+    "own": ChoiceForm(("context", "choices"), _read_own, _write_json_lines),
+    "swag": ChoiceForm(("sent1", "sent2", *_ENDINGS), _read_swag, _write_swag),
+    "copa": ChoiceForm(("premise", "choice1", "choice2", "question"), _read_copa, _write_json_lines),
+    "arc": ChoiceForm(("question", "choices"), _read_arc, _write_arc),
 }
+"""The forms of rows by name: one's own, and those of benchmarks."""

@@ -101,26 +101,26 @@ class _Table:
             raise ValueError(f"{source}: there is no row in it")
         self.lines: list[list[int] | None] = getattr(columns, "lines", None) or [None] * self.length
 
-    def names_of(self, column: str) -> Sequence[str]:
+    def column_aliases(self, column: str) -> Sequence[str]:
         """What a column of the task may be called here."""
-        return [column] if self.recipe is None else self.recipe.names_of(column)
+        return [column] if self.recipe is None else self.recipe.column_aliases(column)
 
     def has(self, column: str) -> bool:
         """Whether a column of the task is there, or is said to be."""
         is_said = self.recipe is not None and column in self.recipe.columns
-        return is_said or any(name in self.known for name in self.names_of(column))
+        return is_said or any(name in self.known for name in self.column_aliases(column))
 
     def require(self, columns: Sequence[str], hint: str = "") -> None:
         """Raise ValueError where one of the task's columns is missing."""
         for column in columns:
-            names = self.names_of(column)
+            names = self.column_aliases(column)
             if not any(name in self.known for name in names):
                 raise missing_column(self.source, column, names, self.known, hint)
 
     def read(self, column: str) -> list[Any]:
         """The values of a column of the task."""
         self.require([column])
-        return _decoded(self.columns, next(name for name in self.names_of(column) if name in self.known))
+        return _decoded(self.columns, next(name for name in self.column_aliases(column) if name in self.known))
 
 
 def missing_column(source: str, column: str, names: Sequence[str], known: Sequence[str], hint: str = "") -> ValueError:
@@ -163,7 +163,9 @@ def _read_file(name: str, recipe: DataRecipe, known: Sequence[str], has_labels: 
     if file_suffix(name) in CONLL_SUFFIXES:
         return ConllTable(find_file(name), name, has_tags=has_labels)
     if file_suffix(name) in TABLE_SUFFIXES:
-        return _TableColumns(open_table(name, recipe), [own for column in known for own in recipe.names_of(column)])
+        return _TableColumns(
+            open_table(name, recipe), [own for column in known for own in recipe.column_aliases(column)]
+        )
     if file_suffix(name) == ".json" and (columns := read_squad_json(find_file(name), name)) is not None:
         return columns
     return load_files([name], streaming=False)

@@ -41,7 +41,7 @@ class DataRecipe(Recipe):
         """The rows of a part that stand in the recipe itself."""
         return list(getattr(self, f"{part}_{self.inline}", ()))
 
-    def names_of(self, column: str) -> Sequence[str]:
+    def column_aliases(self, column: str) -> Sequence[str]:
         """What files may call a column of the task; the first of these that a file has is read."""
         return [str(self.columns.get(column, column))]  # YAML reads the number of a column as one
 

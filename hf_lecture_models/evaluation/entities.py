@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -67,3 +68,29 @@ def _parts(tag: str) -> tuple[str, str]:
     if tag == OUTSIDE:
         return OUTSIDE, ""
     return (tag[0], tag[2:]) if tag[:2] in ("B-", "I-", "E-", "S-") and len(tag) > 2 else ("I", tag)
+
+
+def locate_entities(
+    text: str, words: Sequence[str], tags: Sequence[str | None], scores: Sequence[float]
+) -> list[dict[str, Any]]:
+    """The entities of a sentence with their places in its text, as they are measured.
+
+    >>> locate_entities("in New York", ["in", "New", "York"], ["O", "B-LOC", "I-LOC"], [0.9, 0.5, 1.0])
+    [{'label': 'LOC', 'score': 0.75, 'text': 'New York', 'start': 3, 'end': 11}]
+
+    Args:
+        words: of the text, in its order.
+        tags: (words), None where no token of a word is read.
+        scores: (words), the probabilities of the tags; that of an entity is their mean.
+    """
+    ends, end = [], 0
+    for word in words:
+        end = text.index(word, end) + len(word)
+        ends.append(end)
+    found = []
+    for entity in find_entities([tag or OUTSIDE for tag in tags]):
+        start, end = ends[entity.first] - len(words[entity.first]), ends[entity.last]
+        own = scores[entity.first : entity.last + 1]
+        place = {"text": text[start:end], "start": start, "end": end}
+        found.append({"label": entity.kind, "score": sum(own) / len(own), **place})
+    return found

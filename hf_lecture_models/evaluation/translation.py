@@ -85,6 +85,28 @@ def translate_n_best(
         ValueError: a text is blank or too long, or the tokenizer belongs to another model.
     """
     rows = encode_sources(model, tokenizer, sources, max_length, where)
+    return translate_encoded(model, tokenizer, rows, batch_size, max_new_tokens, **options)
+
+
+@torch.no_grad()
+def translate_encoded(
+    model: Any,
+    tokenizer: Any,
+    rows: Sequence[list[int]],
+    batch_size: int = 32,
+    max_new_tokens: int | None = None,
+    **options: Any,
+) -> list[list[Translation]]:
+    """Translate texts that `encode_sources` has tokenized; arguments and result as of `translate_n_best`.
+
+    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids)).eval()
+    >>> len(translate_encoded(model, tokenizer, encode_sources(model, tokenizer, ["je suis", "je"])))
+    2
+    """
     target = target_tokenizer_of(model, tokenizer)
     order = sorted(range(len(rows)), key=lambda row: (-len(rows[row]), row))
     found: list[list[Translation]] = [[] for _ in rows]

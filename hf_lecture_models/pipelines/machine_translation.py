@@ -12,6 +12,7 @@ from transformers.pipelines import Pipeline
 
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.translation import Translation, translate_n_best
+from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 TASK = "machine-translation"
@@ -34,7 +35,8 @@ class MachineTranslationPipeline(Pipeline):
 
     Other options, at construction or per call: `max_length`, to cut longer sources; `max_new_tokens`, of a translation,
     by default twice as many as its source has, and ten; and those of `model.generate`: `num_beams`, `length_penalty`,
-    `num_return_sequences`, ... What is not said is the model's own choice (its generation_config.json). A translation
+    `num_return_sequences`, ... By default `max_length` is that of the model's training, which task.json keeps, and the
+    rest the model's own choice (generation_config.json): the translations are those that were measured. A translation
     does not depend on which other texts are in its batch.
 
     >>> from transformers import pipeline
@@ -62,6 +64,9 @@ class MachineTranslationPipeline(Pipeline):
         # Both tokenizers of a model with two vocabularies, so that `save_pretrained` saves both.
         config: Any = self.model.config
         self.tokenizer: Any = with_target_tokenizer(self.tokenizer, config, config.name_or_path)
+        # The length by which the model was measured.
+        if (length := saved_settings(config, "translation").get("max_length")) is not None:
+            self._forward_params = {"max_length": length, **self._forward_params}
 
     def __call__(  # type: ignore[override]
         self, inputs: Any, batch_size: int | None = None, **kwargs: Any

@@ -10,8 +10,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,12 +27,9 @@ from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.trainer.batches import Batch, Batches
-
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
 
 _EVALUATION_ROWS = 32
 
@@ -111,28 +107,19 @@ class BidirectionalLM(Task[BidirectionalLMRecipe]):
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: BidirectionalLMRecipe) -> Batches:
         """Rows in a new order each epoch, each padded to the longest of its micro-batch."""
-        rows = NumberedRows(model, processor, data, recipe.sequence_length)
+        rows = self.encode(model, processor, data, recipe).inputs
         if model.needs_token_counts:
             counts = np.bincount(rows.numbers[rows.stream], minlength=model.config.num_words)
             model.set_token_counts(torch.from_numpy(counts))
         return ShuffledBatches(len(rows), rows, recipe.batch_size, recipe.seed)
 
-    def evaluate(
-        self, model: Any, processor: Any, data: Sequence[str], recipe: BidirectionalLMRecipe
-    ) -> dict[str, Any]:
+    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: BidirectionalLMRecipe) -> Encoded:
+        """Split the texts into rows of words."""
+        return Encoded(data, NumberedRows(model, processor, data, recipe.sequence_length))
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: BidirectionalLMRecipe) -> dict[str, Any]:
         """The perplexities, and what they depend on."""
-        return measure_directions(model, NumberedRows(model, processor, data, recipe.sequence_length))
-
-    def evaluation(
-        self, model: Any, processor: Any, data: Sequence[str] | None, recipe: BidirectionalLMRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the texts are encoded once."""
-        from hf_lecture_models.trainer.loop import Evaluation
-
-        if data is None:
-            return None
-        rows = NumberedRows(model, processor, data, recipe.sequence_length)
-        return Evaluation(partial(measure_directions, rows=rows), "perplexity", lower_is_better=True)
+        return measure_directions(model, encoded.inputs)
 
 
 class NumberedRows:

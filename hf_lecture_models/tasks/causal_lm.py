@@ -5,8 +5,8 @@
 import inspect
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.auto_classes import gives_saved_model
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.trainer.batches import Batches
 
@@ -131,23 +131,23 @@ class CausalLM(Task[CausalLMRecipe]):
         refuse_long_rows(model, recipe.sequence_length)
         return make_batches(processor, data, recipe, model)
 
-    def evaluate(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
+    def encode(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> Encoded:
+        """Return the texts; `evaluate_language_model` encodes them, a few thousand at a time."""
+        return Encoded(data, data)
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: CausalLMRecipe) -> dict[str, Any]:
         """What `evaluate_language_model` returns; what layouts stream and blocks trained is measured on one stream."""
-        return evaluate_language_model(model, processor, data, stream=recipe.layout != "texts")
+        return evaluate_language_model(model, processor, encoded.inputs, stream=recipe.layout != "texts")
 
     def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation | None":
-        """By perplexity, which must be finite."""
-        from hf_lecture_models.trainer.loop import Evaluation
-
-        if data is None:
-            return None
-        if not len(data):
+        """Measure by perplexity, which must be finite."""
+        if data is not None and not len(data):
             raise ValueError("validation_texts is empty; give None to measure nothing")
-        measure = partial(_finite_measures, task=self, processor=processor, data=data, recipe=recipe)
-        return Evaluation(measure, "perplexity", lower_is_better=True)
+        evaluation = super().evaluation(model, processor, data, recipe)
+        return evaluation and replace(evaluation, measure=partial(_finite_measures, measure=evaluation.measure))
 
     def fingerprint(self, recipe: CausalLMRecipe, part: str, data: Any) -> str:
-        """As of any task; of streamed data that of the local files, or of the first 1,000 texts.
+        """A checksum of the texts; of streamed data that of the local files, or of the first 1,000 texts.
 
         A data set of the Hub is the same by its revision, which the recipe names.
         """
@@ -165,7 +165,7 @@ class CausalLM(Task[CausalLMRecipe]):
         return options
 
     def recipe_of(self, facts: Mapping[str, Any]) -> CausalLMRecipe:
-        """As of any task; a model that no layout trained, an n-gram, is measured text by text."""
+        """The recipe in the facts; a model that no layout trained, an n-gram, is measured text by text."""
         recipe = {"layout": "texts"} | dict(facts.get("recipe") or {})
         return super().recipe_of({"recipe": recipe})
 
@@ -200,10 +200,8 @@ def train_causal_lm(
     )
 
 
-def _finite_measures(
-    model: Any, task: CausalLM, processor: Any, data: Sequence[str], recipe: CausalLMRecipe
-) -> dict[str, Any]:
-    measures = task.evaluate(model, processor, data, recipe)
+def _finite_measures(model: Any, measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    measures = measure(model)
     if measures["unk_token"] is None and measures["unknown"] and math.isinf(measures["perplexity"]):
         raise FloatingPointError(
             "the validation perplexity is infinite: the vocabulary is closed (the tokenizer has no unknown token) and "

@@ -2,32 +2,31 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Images to one of several classes."""
 
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from transformers import AutoModelForImageClassification
 
-from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.batches.images import ImageBatches, ImageCollator
 from hf_lecture_models.batches.pixels import Augmentation, Normalization
 from hf_lecture_models.data.images import ImagesRecipe, fingerprint_images, read_images, where
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.by_length import predict_by_length
+from hf_lecture_models.evaluation.classes import best_classes, class_scores
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.class_labels import SINGLE_LABEL, class_names, label_ids
 from hf_lecture_models.tasks.factories import SMALL_VIT
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.labels import class_fields, classes_of, in_the_order_of_checkpoint, make_head
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
-from hf_lecture_models.tasks.text_classification import SINGLE_LABEL, class_names, label_ids
+from hf_lecture_models.tasks.metrics.by_class import measures_by_class
+from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.trainer.batches import Batches
-
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
 
 _EVALUATION_BATCH = 256
 _HEAD = "ForImageClassification"
@@ -65,6 +64,7 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     items = "images"
     script = "train_image_classifier.py"
     recipe_class = ImageClassificationRecipe
+    line_form = LineForm("paths of images", {"image": str})
 
     def measures(self, recipe: ImageClassificationRecipe) -> tuple[Measure, ...]:
         """The share of right classes."""
@@ -84,67 +84,81 @@ class ImageClassification(Task[ImageClassificationRecipe]):
         A checkpoint that is a classifier of these classes already keeps its order of them; where it has as many others,
         it is refused, since nothing says which one becomes which.
         """
-        names = in_the_order_of_checkpoint(class_names(data, recipe), recipe, _HEAD)  # type: ignore[arg-type]
+        names = in_the_order_of_checkpoint(class_names(data, recipe.label_names), recipe, _HEAD)
         return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> Batches:
         """Images in a new order each epoch."""
-        labels = [int(label) for label in label_ids(model.config, data, recipe)]  # type: ignore[arg-type]
-        collate = ImageCollator(pixels_for(model, processor, data), labels, Normalization(processor))
+        encoded = self.encode(model, processor, data, recipe)
+        collate = ImageCollator(encoded.inputs, encoded.labels, Normalization(processor))
         return ImageBatches(collate, Augmentation(recipe.crop_padding, recipe.flip), recipe.batch_size, recipe.seed)
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> dict[str, Any]:
-        """The measures, and the number of images."""
-        labels = label_ids(model.config, data, recipe)  # type: ignore[arg-type]
-        return _measured(model, Normalization(processor), pixels_for(model, processor, data), labels)
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> Encoded:
+        """Decode and resize the images: (images, channels, height, width), bytes; labels become the model's ids.
 
-    def evaluation(
-        self, model: Any, processor: Any, data: Rows | None, recipe: ImageClassificationRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the images are decoded once."""
-        evaluation = super().evaluation(model, processor, data, recipe)
-        if data is None or evaluation is None:
-            return None
-        labels = label_ids(model.config, data, recipe)  # type: ignore[arg-type]
-        normalize, pixels = Normalization(processor), pixels_for(model, processor, data)
-        return replace(evaluation, measure=partial(_measured, normalize=normalize, pixels=pixels, labels=labels))
+        Raises:
+            ValueError: an image cannot be read, or a label is none of the model's classes.
+        """
+        pixels = pixels_for(model, processor, data)
+        labels = label_ids(model.config, data, recipe) if "label" in data.columns else None
+        return Encoded(data, pixels, labels if labels is None else [int(label) for label in labels])
 
-    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> None:
-        """Raise ValueError where an image cannot be read."""
-        pixels_for(model, processor, data)
+    def predict(self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH) -> Tensor:
+        """Return the logits of encoded images, (images, classes), float32 on the CPU."""
+        normalize = Normalization(processor)
+
+        def predict_batch(images: list[Tensor]) -> Tensor:
+            return model(pixel_values=normalize(torch.stack(images)).to(model.device)).logits.float().cpu()
+
+        return torch.stack(predict_by_length(model, encoded.inputs, predict_batch, batch_size))
+
+    def measure(
+        self, model: Any, processor: Any, encoded: Encoded, recipe: ImageClassificationRecipe
+    ) -> dict[str, Any]:
+        """The measures, also those of each class, and the number of images."""
+        predictions = self.predict(model, processor, encoded).argmax(1).tolist()
+        by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
+        return {
+            "accuracy": compute("accuracy", predictions, encoded.labels),
+            **by_class,
+            "images": len(encoded.inputs),
+        }
+
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """The most probable classes of each image."""
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        names = classes_of(model.config)
+        return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe, folder: Path
     ) -> Path:
         """Write `predictions.tsv` with the columns `image`, its file, or file and row, and `prediction`."""
-        logits = predict(model, Normalization(processor), pixels_for(model, processor, data))
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
         names = classes_of(model.config)
         found = (f"{where(data, row)}\t{names[index]}" for row, index in enumerate(logits.argmax(1).tolist()))
         with staged_file(folder / "predictions.tsv") as path:
             path.write_text("\n".join(["image\tprediction", *found]) + "\n", encoding="utf-8")
         return folder / "predictions.tsv"
 
+    def read_line(self, text: str) -> dict[str, Any]:
+        """The path of a file."""
+        return {"image": text.strip()}
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The path of an image; of one that is in the table itself, nothing."""
+        return {"image": row["image"] if isinstance(row["image"], str) else ""}
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """The path."""
+        return str(fields["image"])
+
     def fingerprint(self, recipe: ImageClassificationRecipe, part: str, data: Any) -> str:
         """A checksum of the images and labels."""
         return fingerprint_images(data)
 
     def describe(self, model: Any, recipe: ImageClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """As of any task, and the classes."""
+        """Add the classes."""
         return super().describe(model, recipe, data) | {"classes": classes_of(model.config)}
-
-
-@torch.no_grad()
-def predict(model: Any, normalize: Normalization, pixels: Tensor, batch_size: int = _EVALUATION_BATCH) -> Tensor:
-    """The logits of images, (images, num_labels), float32 on the CPU.
-
-    Args:
-        pixels: (images, channels, height, width), bytes.
-    """
-    with evaluation_mode(model):
-        parts = [model(pixel_values=normalize(part).to(model.device)).logits for part in pixels.split(batch_size)]
-    return torch.cat([part.float().cpu() for part in parts])
-
-
-def _measured(model: Any, normalize: Normalization, pixels: Tensor, labels: list[float]) -> dict[str, Any]:
-    predictions = predict(model, normalize, pixels).argmax(1).tolist()
-    return {"accuracy": compute("accuracy", predictions, labels), "images": len(labels)}

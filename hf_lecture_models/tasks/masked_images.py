@@ -5,8 +5,7 @@
 import math
 import sys
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,11 +21,8 @@ from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_VIT, load_checkpoint, make_model, tell
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.trainer.batches import Batches
-
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
 
 MASKING_SEED = 0
 """Of masks in every evaluation, whatever the recipe's seed, so that runs can be compared."""
@@ -119,31 +115,24 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> Batches:
         """Images in a new order each epoch, masked anew."""
-        images = _masked_images(model, processor, data, recipe)
+        images = self.encode(model, processor, data, recipe).inputs
         augmentation = Augmentation(recipe.crop_padding, recipe.flip)
         return MaskedImageBatches(images, augmentation, recipe.batch_size, recipe.seed)
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> dict[str, Any]:
-        """The measures, on masks that are always the same; what is predicted, the model says."""
-        return measure_masked_images(model, _masked_images(model, processor, data, _recipe_for(model, recipe)))
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> Encoded:
+        """Decode and resize the images, from which patches are masked; the model determines what is predicted."""
+        return Encoded(data, _masked_images(model, processor, data, _recipe_for(model, recipe)))
 
-    def evaluation(
-        self, model: Any, processor: Any, data: Rows | None, recipe: MaskedImagesRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the images are decoded once."""
-        evaluation = super().evaluation(model, processor, data, recipe)
-        if data is None or evaluation is None:
-            return None
-        images = _masked_images(model, processor, data, recipe)
-        return replace(evaluation, measure=partial(measure_masked_images, images=images))
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MaskedImagesRecipe) -> dict[str, Any]:
+        """The measures, on masks that are always the same."""
+        return measure_masked_images(model, encoded.inputs)
 
     def fingerprint(self, recipe: MaskedImagesRecipe, part: str, data: Any) -> str:
         """A checksum of the images."""
         return fingerprint_images(data)
 
     def describe(self, model: Any, recipe: MaskedImagesRecipe, data: Any = None) -> dict[str, Any]:
-        """As of any task; what is predicted, the model says."""
-        # There is no pipeline, and the Hub has no name for the task.
+        """Describe the task, for which the Hub has no name; the model determines what is predicted."""
         return super().describe(model, _recipe_for(model, recipe), data) | {"pipeline_tag": None}
 
 

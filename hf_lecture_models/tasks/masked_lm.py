@@ -11,8 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,15 +25,14 @@ from hf_lecture_models.batches.masked import IS_RANDOM, MaskedBatches, MaskedTex
 from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, load_checkpoint, make_model, tokenizer_for
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.inputs import encode_inputs
+from hf_lecture_models.tasks.task import Encoded, LineForm, Measure, PredictionOptions, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.trainer.batches import Batch, Batches
-
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
 
 MASKING_SEED = 0
 """Of pairs and masks in every evaluation, whatever the recipe's seed, so that runs can be compared."""
@@ -90,6 +88,7 @@ class MaskedLM(Task[MaskedLMRecipe]):
     items = "targets"
     script = "train_masked_lm.py"
     recipe_class = MaskedLMRecipe
+    line_form = LineForm(usual=5)
 
     def auto_class_of(self, recipe: MaskedLMRecipe) -> Any:
         """What loads models with a head for next sentences, or those without."""
@@ -143,23 +142,28 @@ class MaskedLM(Task[MaskedLMRecipe]):
         texts = _masked_texts(model, processor, data, recipe, "training")
         return MaskedBatches(texts, recipe.batch_size, recipe.seed)
 
-    def evaluate(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> dict[str, Any]:
-        """The measures, on a masking that is always the same; whether there are pairs, the model says."""
+    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Encoded:
+        """Cut the documents into rows, from which words are masked; whether they are pairs, the model says."""
         recipe = _recipe_for(model, recipe)
-        return measure_masked(model, _masked_texts(model, processor, data, recipe, "evaluation"), recipe)
+        return Encoded(data, _masked_texts(model, processor, data, recipe, "validation or test"))
 
-    def evaluation(
-        self, model: Any, processor: Any, data: Sequence[str] | None, recipe: MaskedLMRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the texts are encoded once."""
-        evaluation = super().evaluation(model, processor, data, recipe)
-        if data is None or evaluation is None:
-            return None
-        texts = _masked_texts(model, processor, data, _recipe_for(model, recipe), "validation")
-        return replace(evaluation, measure=partial(measure_masked, texts=texts, recipe=_recipe_for(model, recipe)))
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MaskedLMRecipe) -> dict[str, Any]:
+        """The measures, on a masking that is always the same."""
+        return measure_masked(model, encoded.inputs, recipe)
+
+    def predictions(
+        self, model: Any, processor: Any, data: Any, recipe: MaskedLMRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """The most probable words for the first mask of each text, then for the next.
+
+        Raises:
+            ValueError: a text has no mask, or is too long for the model.
+        """
+        rows = data if isinstance(data, Rows) else Rows({"text": list(data)}, [("the texts", len(data))])
+        return fill_masks(model, processor, rows, options)
 
     def describe(self, model: Any, recipe: MaskedLMRecipe, data: Any = None) -> dict[str, Any]:
-        """As of any task; whether there are pairs, the model says."""
+        """Describe the task; whether there are pairs, the model says."""
         return super().describe(model, _recipe_for(model, recipe), data)
 
 
@@ -209,6 +213,35 @@ def _sums(model: Any, batch: Batch) -> np.ndarray:
         says_random = outputs.seq_relationship_logits.argmax(1) == IS_RANDOM
         sums[2:] = counted.sum(), (says_random == (pairs == IS_RANDOM))[counted].sum()
     return np.array([float(value) for value in sums])
+
+
+def fill_masks(model: Any, tokenizer: Any, rows: Rows, options: PredictionOptions) -> list[list[dict[str, Any]]]:
+    """Predict the words of each text's masks with transformers' pipeline "fill-mask", the most probable one first.
+
+    Raises:
+        ValueError: a text has no mask, or is too long for the model.
+    """
+    texts, mask = rows.texts("text"), tokenizer.mask_token
+    cut = {} if options.max_length is None else {"truncation": True, "max_length": options.max_length}
+    encoded = encode_inputs(model, tokenizer, rows, texts, max_length=options.max_length)
+    for index, ids in enumerate(encoded["input_ids"]):
+        if tokenizer.mask_token_id not in ids:
+            raise ValueError(
+                f"{rows.where(index)} has no mask that is read: write {mask} for the word that is asked for"
+            )
+    from transformers import pipeline
+
+    fill = pipeline("fill-mask", model=model, tokenizer=tokenizer, device=model.device)
+    top_k = options.top_k or MaskedLM.line_form.usual
+    found = fill(texts, top_k=top_k, tokenizer_kwargs=cut, batch_size=options.batch_size)
+    return [
+        [
+            {"mask": number, "label": word["token_str"], "score": word["score"], "text": word["sequence"]}
+            for number, words in enumerate(masks if isinstance(masks[0], list) else [masks])
+            for word in words
+        ]
+        for masks in ([found] if len(texts) == 1 else found)  # the pipeline returns the one of one text as it is
+    ]
 
 
 def _exp(nats: float) -> float:

@@ -7,47 +7,44 @@ have different numbers of choices: those of a batch have the same, since the hea
 every choice of a batch for a real one.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.batches.shuffled import ShuffledBatches
-from hf_lecture_models.data.choice_rows import OWN, TASKS, NamedTask, read_choices
-from hf_lecture_models.data.recipe import RowsRecipe
+from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.choice_rows import FORMS, ChoiceForm, check_choices, read_choices
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.by_length import predict_by_length
+from hf_lecture_models.evaluation.classes import best_classes
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
+from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches
-
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
 
 _EVALUATION_BATCH = 64
 
 
 @dataclass(kw_only=True)
-class MultipleChoiceRecipe(HeadRecipe, RowsRecipe):
-    """The recipe of a chooser; its data have the columns `context`, `choices`, `label`, or those of a named task."""
+class MultipleChoiceRecipe(HeadRecipe, BenchmarkRecipe):
+    """The recipe of a multiple-choice model; its data have `context`, `choices`, `label`, or a benchmark's."""
 
     task: str | None = setting(
         None,
         "a benchmark, whose columns the data have, and whose data on the Hub are read where neither files nor rows are "
         "named (all but balanced_copa); null: rows of context, choices and label",
-        choices=tuple(TASKS),
+        choices=benchmarks_of("multiple_choice"),
     )
     max_length: int | None = setting(
         None,
@@ -59,20 +56,15 @@ class MultipleChoiceRecipe(HeadRecipe, RowsRecipe):
         "model_type and the fields of its config; with from_pretrained, fields to change: {classifier_dropout: 0.2}",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.named_task.hub is not None:
-            self.named_task.hub.fill(self)
-
     @property
-    def named_task(self) -> NamedTask:
+    def form(self) -> ChoiceForm:
         """How its rows are written."""
-        return OWN if self.task is None else TASKS[self.task]
+        return FORMS["own" if self.benchmark is None else self.benchmark.form]
 
-    def names_of(self, column: str) -> Sequence[str]:
-        """What files may call a column, unless `columns` says it."""
-        known = {"label": self.named_task.label, "id": ("idx", "id")}
-        return super().names_of(column) if column in self.columns else known.get(column, (column,))
+    def column_aliases(self, column: str) -> Sequence[str]:
+        """The names of a column in files; the number of a row is called as the Hub calls it."""
+        own = super().column_aliases(column)
+        return ("idx", "id") if column == "id" and list(own) == [column] else own
 
 
 class MultipleChoice(Task[MultipleChoiceRecipe]):
@@ -84,6 +76,9 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     items = "examples"
     script = "finetune_multiple_choice.py"
     recipe_class: ClassVar[type[MultipleChoiceRecipe]] = MultipleChoiceRecipe
+    line_form = LineForm(
+        'JSON objects {"context": ..., "choices": [...]}', {"context": str, "choices": list}, needs_json=True
+    )
 
     def measures(self, recipe: MultipleChoiceRecipe) -> tuple[Measure, ...]:
         """The share of right choices."""
@@ -91,7 +86,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
 
     def read(self, recipe: MultipleChoiceRecipe, part: str) -> Rows | None:
         """The rows of the part."""
-        return read_choices(recipe.named_task, recipe, part)
+        return read_choices(recipe.form, recipe, part)
 
     def processor(self, recipe: MultipleChoiceRecipe, data: Rows) -> Any:
         """The tokenizer; the template that the model needs is added where it is missing."""
@@ -99,81 +94,75 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         return templated_tokenizer(self.auto_class, recipe, texts)
 
     def model(self, recipe: MultipleChoiceRecipe, processor: Any, data: Rows) -> Any:
-        """The chooser, whose head gives one number per choice, whatever their number."""
+        """The multiple-choice model; its head gives one number for each choice, however many there are."""
         return make_head(self.auto_class, recipe, processor, {})
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Batches:
         """Rows in a new order each epoch; a micro-batch is cut once more where the numbers of choices differ."""
-        examples = encode_choices(model, processor, data, recipe.max_length)
-        collate = ChoiceCollator(examples, data.columns["label"], processor)
+        encoded = self.encode(model, processor, data, recipe)
+        collate = ChoiceCollator(encoded.inputs, encoded.labels, processor)
         return ChoiceBatches(collate, recipe.batch_size, recipe.seed)
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> dict[str, Any]:
-        """The accuracy, that of guessing (`chance`), and the number of examples."""
-        examples = encode_choices(model, processor, data, recipe.max_length)
-        return _measured(model, processor, examples, data.columns["label"])
-
-    def evaluation(
-        self, model: Any, processor: Any, data: Rows | None, recipe: MultipleChoiceRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the texts are encoded once."""
-        evaluation = super().evaluation(model, processor, data, recipe)
-        if data is None or evaluation is None:
-            return None
-        examples = encode_choices(model, processor, data, recipe.max_length)
-        measure = partial(_measured, processor=processor, examples=examples, labels=data.columns["label"])
-        return replace(evaluation, measure=measure)
-
-    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> None:
-        """Encode the rows.
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Encoded:
+        """Tokenize each row's context with each of its choices.
 
         Raises:
-            ValueError: one is too long.
+            ValueError: as `encode_choices`.
         """
-        encode_choices(model, processor, data, recipe.max_length)
+        return Encoded(data, encode_choices(model, processor, data, recipe.max_length), data.columns.get("label"))
+
+    def predict(
+        self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
+    ) -> list[torch.Tensor]:
+        """Return the scores of each row's choices, (choices,) each, float32 on the CPU.
+
+        Args:
+            batch_size: the texts of a batch, one for each choice.
+        """
+
+        def predict_batch(rows: list[list[Example]]) -> torch.Tensor:
+            batch = pad_choices(processor, rows)
+            return model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits.float().cpu()
+
+        scores: dict[int, torch.Tensor] = {}
+        for choices in {len(row) for row in encoded.inputs}:  # a batch has as many choices in each of its rows
+            rows = [index for index, row in enumerate(encoded.inputs) if len(row) == choices]
+            size, inputs = max(1, batch_size // choices), [encoded.inputs[row] for row in rows]
+            scores |= zip(rows, predict_by_length(model, inputs, predict_batch, size, longest), strict=True)
+        return [scores[row] for row in range(len(encoded.inputs))]
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MultipleChoiceRecipe) -> dict[str, Any]:
+        """The accuracy, that of guessing (`chance`), and the number of examples."""
+        predictions = [int(scores.argmax()) for scores in self.predict(model, processor, encoded)]
+        chance = float(np.mean([1 / len(choices) for choices in encoded.inputs]))
+        accuracy = compute("accuracy", predictions, encoded.labels)
+        return {"accuracy": accuracy, "chance": chance, "examples": len(encoded.inputs)}
+
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """The numbers of the best choices of each row, with their probabilities and texts."""
+        scores = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        return [
+            [
+                found | {"text": choices[found["label"]]}
+                for found in best_classes(own.softmax(-1), range(len(own)), options.top_k or 1)
+            ]
+            for choices, own in zip(data.columns["choices"], scores, strict=True)
+        ]
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, folder: Path
     ) -> Path:
-        """COPA's and one's own as lines {"idx", "label"}, SWAG's and ARC's as the tables of their leaderboards."""
-        scores = predict(model, processor, encode_choices(model, processor, data, recipe.max_length))
-        path = folder / recipe.named_task.file
-        recipe.named_task.write(data, [int(row.argmax()) for row in scores], path)
+        """Write COPA's rows and one's own as lines {"idx", "label"}, SWAG's and ARC's as their leaderboards' tables."""
+        scores = self.predict(model, processor, self.encode(model, processor, data, recipe))
+        path = folder / ("predictions.jsonl" if recipe.benchmark is None else recipe.benchmark.file)
+        recipe.form.write(data, [int(row.argmax()) for row in scores], path)
         return path
 
-
-def _measured(
-    model: Any, processor: Any, examples: Sequence[Sequence[Example]], labels: Sequence[int]
-) -> dict[str, Any]:
-    predictions = [int(scores.argmax()) for scores in predict(model, processor, examples)]
-    chance = float(np.mean([1 / len(choices) for choices in examples]))
-    return {"accuracy": compute("accuracy", predictions, labels), "chance": chance, "examples": len(examples)}
-
-
-@torch.no_grad()
-def predict(
-    model: Any, tokenizer: Any, examples: Sequence[Sequence[Example]], batch_size: int = _EVALUATION_BATCH
-) -> list[torch.Tensor]:
-    """The scores of each row's choices, (choices,) each, float32 on the CPU.
-
-    Rows of one number of choices and of like length go through the model together.
-
-    Args:
-        batch_size: the texts of a batch, one per choice.
-    """
-    order = sorted(range(len(examples)), key=lambda row: (len(examples[row]), longest(examples[row])))
-    scores: list[torch.Tensor] = [torch.empty(0)] * len(examples)
-    with evaluation_mode(model):
-        while order:
-            choices = len(examples[order[0]])
-            size = max(1, batch_size // choices)
-            rows = [row for row in order[:size] if len(examples[row]) == choices]
-            order = order[len(rows) :]
-            batch = pad_choices(tokenizer, [examples[row] for row in rows])
-            logits = model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits.float().cpu()
-            for row, own in zip(rows, logits, strict=True):
-                scores[row] = own
-    return scores
+    def check_fields(self, fields: Mapping[str, Any]) -> None:
+        """Raise a ValueError where the choices are not two texts at least."""
+        check_choices(fields["choices"])
 
 
 def longest(choices: Sequence[Example]) -> int:

@@ -7,23 +7,21 @@ Long texts are read in overlapping windows. In a window without the whole answer
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from transformers import AutoModelForQuestionAnswering
 
-from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.batches.shuffled import ShuffledBatches
-from hf_lecture_models.data.benchmarks import HubData
+from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.question_rows import has_unanswerable, read_questions
-from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.answer_spans import (
     Window,
@@ -34,53 +32,30 @@ from hf_lecture_models.evaluation.answer_spans import (
     log_softmax,
 )
 from hf_lecture_models.evaluation.answers import AnswerSettings, Prediction, find_prediction
+from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, tell, templated_tokenizer
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute_all
-from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
+from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches
-
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
 
 _EVALUATION_BATCH = 32
 # What `AnswerSettings` has and a recipe does not: they are transformers 4's.
 _OF_PIPELINES = ("align_to_words", "by_window")
 
 
-@dataclass(frozen=True)
-class NamedTask:
-    """What follows from a benchmark's name.
-
-    Attributes:
-        hub: where its data are on the Hub.
-        has_unanswerable: whether texts may hold no answer; None: the data show it.
-    """
-
-    hub: HubData
-    has_unanswerable: bool | None = None
-
-
-TASKS: dict[str, NamedTask] = {
-    "squad": NamedTask(HubData("rajpurkar/squad", "7b6d24c440a36b6815f21b70d25016731768db1f")),
-    "squad_v2": NamedTask(
-        HubData("rajpurkar/squad_v2", "3ffb306f725f7d2ce8394bc1873b24868140c412"), has_unanswerable=True
-    ),
-}
-
-
 @dataclass(kw_only=True)
-class QuestionAnsweringRecipe(HeadRecipe, RowsRecipe):
-    """The recipe of an answerer; its data are SQuAD's files, or have their columns (see `read_questions`)."""
+class QuestionAnsweringRecipe(HeadRecipe, BenchmarkRecipe):
+    """The recipe of a question-answering model; its data have SQuAD's columns (see `read_questions`)."""
 
     task: str | None = setting(
         None,
         "a benchmark, whose data are those of the Hub where train_files and train_rows name none",
-        choices=tuple(TASKS),
+        choices=benchmarks_of("question_answering"),
     )
     max_length: int = setting(384, "tokens of a window, the model's longest input if that is less", least=1)
     doc_stride: int = setting(
@@ -106,11 +81,8 @@ class QuestionAnsweringRecipe(HeadRecipe, RowsRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.task is not None:
-            named = TASKS[self.task]
-            named.hub.fill(self)
-            if self.version_2_with_negative is None:
-                self.version_2_with_negative = named.has_unanswerable
+        if self.benchmark is not None and self.version_2_with_negative is None:
+            self.version_2_with_negative = self.benchmark.has_unanswerable
 
 
 class QuestionAnswering(Task[QuestionAnsweringRecipe]):
@@ -122,6 +94,9 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
     items = "windows"
     script = "finetune_squad.py"
     recipe_class: ClassVar[type[QuestionAnsweringRecipe]] = QuestionAnsweringRecipe
+    line_form = LineForm(
+        'JSON objects {"question": ..., "context": ...}', {"question": str, "context": str}, needs_json=True
+    )
 
     def measures(self, recipe: QuestionAnsweringRecipe) -> tuple[Measure, ...]:
         """F1 and exact match; where texts may hold no answer, also of the questions with and without one."""
@@ -160,7 +135,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return templated_tokenizer(self.auto_class, recipe, texts)
 
     def model(self, recipe: QuestionAnsweringRecipe, processor: Any, data: Rows) -> Any:
-        """The answerer, whose head has two numbers for each token, whatever classes a checkpoint told apart."""
+        """The question-answering model; its head has two numbers for each token, whatever classes a checkpoint had."""
         return make_head(self.auto_class, recipe, processor, {"num_labels": 2})
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> Batches:
@@ -171,7 +146,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         Raises:
             ValueError: as `cut_questions`; or the model cannot read a token of any answer.
         """
-        cut = cut_questions(model, processor, data, recipe)
+        cut = self.encode(model, processor, data, recipe).inputs
         windows, tokens, unread = [], [], 0
         for own, answers in zip(cut, data.columns["answers"], strict=True):
             places = _answer_places(own, answers)
@@ -185,20 +160,13 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         collate = WindowCollator(windows, tokens, input_names(model), processor)
         return ShuffledBatches(len(windows), collate, recipe.batch_size, recipe.seed)
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> dict[str, Any]:
-        """The measures, the thresholds of the best ones, and how many questions and windows there are."""
-        return self._measured(model, processor, cut_questions(model, processor, data, recipe), data, recipe)
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> Encoded:
+        """Cut each text into the windows that the model reads, each with its question.
 
-    def evaluation(
-        self, model: Any, processor: Any, data: Rows | None, recipe: QuestionAnsweringRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the windows are cut once."""
-        evaluation = super().evaluation(model, processor, data, recipe)
-        if data is None or evaluation is None:
-            return None
-        windows = cut_questions(model, processor, data, recipe)
-        measure = partial(self._measured, processor=processor, windows=windows, data=data, recipe=recipe)
-        return replace(evaluation, measure=measure)
+        Raises:
+            ValueError: as `cut_questions`.
+        """
+        return Encoded(data, cut_questions(model, processor, data, recipe), data.columns.get("answers"))
 
     def settings(self, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
         """The fields of `AnswerSettings`; the threshold is None until one is measured, or the recipe gives one."""
@@ -217,36 +185,70 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         names = {"no_answer": "version_2_with_negative", "no_answer_threshold": "null_score_diff_threshold"}
         return super().recipe_fields({names.get(n, n): value for n, value in settings.items() if value is not False})
 
-    def _measured(
+    def predict(
         self,
         model: Any,
         processor: Any,
-        windows: Sequence[Sequence[Window]],
-        data: Rows,
+        encoded: Encoded,
         recipe: QuestionAnsweringRecipe,
-    ) -> dict[str, Any]:
-        may_be_none = _may_be_none(data, recipe)
-        texts = data.columns["context"]
+        batch_size: int = _EVALUATION_BATCH,
+    ) -> list[Prediction]:
+        """Return the best answers to each question, over all of its windows."""
+        names = input_names(model)
+
+        def predict_batch(windows: list[Window]) -> list[tuple[np.ndarray, np.ndarray]]:
+            batch = batch_windows([window.inputs for window in windows], names, processor)
+            outputs = model(**{name: ids.to(model.device) for name, ids in batch.items()})
+            both = torch.stack([outputs.start_logits, outputs.end_logits], dim=1).float().cpu().numpy()
+            return [tuple(own[:, : len(window)]) for own, window in zip(both, windows, strict=True)]
+
+        scores = predict_by_length(model, list(chain.from_iterable(encoded.inputs)), predict_batch, batch_size)
+        settings, remaining = answer_settings(recipe, _may_be_none(encoded.data, recipe)), iter(scores)
+        return [
+            find_prediction(windows, list(islice(remaining, len(windows))), text, settings)
+            for windows, text in zip(encoded.inputs, encoded.data.columns["context"], strict=True)
+        ]
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: QuestionAnsweringRecipe) -> dict[str, Any]:
+        """The measures, the thresholds of the best ones, and how many questions and windows there are."""
+        may_be_none, threshold = _may_be_none(encoded.data, recipe), recipe.null_score_diff_threshold
+        found = self.predict(model, processor, encoded, recipe)
         predictions = [
             {
-                "text": text[found.best.start : found.best.end],
-                "no_answer_score": found.odds - recipe.null_score_diff_threshold if may_be_none else 0.0,
+                "text": text[one.best.start : one.best.end],
+                "no_answer_score": one.odds - threshold if may_be_none else 0.0,
             }
-            for text, found in zip(texts, predict(model, processor, windows, texts, recipe), strict=True)
+            for text, one in zip(encoded.data.columns["context"], found, strict=True)
         ]
-        measured = compute_all("squad", predictions, [answers["text"] for answers in data.columns["answers"]])
+        measured = compute_all("squad", predictions, [answers["text"] for answers in encoded.labels])
         for name in ("best_f1_thresh", "best_exact_thresh"):
             if name in measured:
-                measured[name] += recipe.null_score_diff_threshold
-        return {**measured, "questions": len(data), "windows": sum(map(len, windows))}
+                measured[name] += threshold
+        return {**measured, "questions": len(encoded.data), "windows": sum(map(len, encoded.inputs))}
 
-    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> None:
-        """Cut the windows.
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """The most probable answers to each question, pieces of its context; "" for none."""
+        top_k = options.top_k or 1
+        recipe = replace(recipe, n_best_size=max(recipe.n_best_size, top_k))
+        found = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe, options.batch_size)
+        return [
+            [
+                {"label": text[one.start : one.end], "score": score, "start": one.start, "end": one.end}
+                for one, score in own.choices()[:top_k]
+            ]
+            for text, own in zip(data.texts("context"), found, strict=True)
+        ]
 
-        Raises:
-            ValueError: as `cut_questions`.
-        """
-        cut_questions(model, processor, data, recipe)
+    def check_fields(self, fields: Mapping[str, Any]) -> None:
+        """Raise a ValueError where the question or the context is empty."""
+        if empty := [name for name, text in fields.items() if not text.strip()]:
+            raise ValueError(f"{empty[0]} is empty")
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """The question."""
+        return str(fields["question"])
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe, folder: Path
@@ -257,9 +259,9 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         texts may hold no answer, `null_odds.json`, by how much the score of none is greater than that of the best one.
         """
         may_be_none = _may_be_none(data, recipe)
-        windows = cut_questions(model, processor, data, recipe)
         ids, texts = data.columns["id"], data.columns["context"]
-        found = dict(zip(ids, predict(model, processor, windows, texts, recipe, may_be_none), strict=True))
+        predictions = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe)
+        found = dict(zip(ids, predictions, strict=True))
         contexts = dict(zip(ids, texts, strict=True))
         files: dict[str, dict[str, Any]] = {
             "predictions": {own: contexts[own][one.answer.start : one.answer.end] for own, one in found.items()},
@@ -273,7 +275,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return folder
 
     def describe(self, model: Any, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """As of any task, and whether the model may find no answer."""
+        """Add whether a question may be left without an answer."""
         return super().describe(model, recipe, data) | {"no_answer": _may_be_none(data, recipe)}
 
 
@@ -309,52 +311,6 @@ def answer_settings(recipe: QuestionAnsweringRecipe, may_be_none: bool) -> Answe
         no_answer=may_be_none,
         no_answer_threshold=recipe.null_score_diff_threshold or None,
     )
-
-
-@torch.no_grad()
-def predict(
-    model: Any,
-    tokenizer: Any,
-    windows: Sequence[Sequence[Window]],
-    texts: Sequence[str],
-    recipe: QuestionAnsweringRecipe,
-    may_be_none: bool = False,
-    batch_size: int = _EVALUATION_BATCH,
-) -> list[Prediction]:
-    """The best answers to each question, over all of its windows.
-
-    Windows of like length go through the model together.
-
-    Args:
-        may_be_none: a question may be left without an answer.
-    """
-    settings = answer_settings(recipe, may_be_none)
-    flat = [window for own in windows for window in own]
-    scores = list(_scores(model, tokenizer, flat, batch_size))
-    found, place = [], 0
-    for own, text in zip(windows, texts, strict=True):
-        found.append(find_prediction(own, scores[place : place + len(own)], text, settings))
-        place += len(own)
-    return found
-
-
-def _scores(
-    model: Any, tokenizer: Any, windows: Sequence[Window], batch_size: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The scores of each window's tokens as the first and the last one of the answer, in the order of the windows."""
-    order = sorted(range(len(windows)), key=lambda row: len(windows[row]))
-    found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(windows)
-    names = input_names(model)
-    with evaluation_mode(model):
-        for first in range(0, len(order), batch_size):
-            rows = order[first : first + batch_size]
-            batch = batch_windows([windows[row].inputs for row in rows], names, tokenizer)
-            outputs = model(**{name: ids.to(model.device) for name, ids in batch.items()})
-            both = torch.stack([outputs.start_logits, outputs.end_logits]).float().cpu().numpy()
-            for place, row in enumerate(rows):
-                start, end = both[:, place, : len(windows[row])]
-                found[row] = start, end
-    return iter(found)
 
 
 class WindowCollator:

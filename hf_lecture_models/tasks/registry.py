@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_lecture_models.data.benchmarks import BENCHMARKS
 from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
-from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.image_classification import ImageClassification
 from hf_lecture_models.tasks.masked_images import MaskedImagesTask
 from hf_lecture_models.tasks.masked_lm import MaskedLM
@@ -16,6 +16,7 @@ from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.span_corruption import SpanCorruption
 from hf_lecture_models.tasks.task import Task
+from hf_lecture_models.tasks.text_classification import TextClassification
 from hf_lecture_models.tasks.text_to_text import TextToText
 from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.tasks.translation import Translation
@@ -27,7 +28,7 @@ TASKS: dict[str, Task[Any]] = {
         CausalLM(),
         MaskedLM(),
         BidirectionalLM(),
-        Glue(),
+        TextClassification(),
         TokenClassification(),
         QuestionAnswering(),
         MultipleChoice(),
@@ -41,21 +42,12 @@ TASKS: dict[str, Task[Any]] = {
 }
 
 
-def _benchmarks_of(task: Task[Any]) -> tuple[str, ...]:
-    fields = task.recipe_class.__dataclass_fields__
-    return fields["task"].metadata["choices"] if "task" in fields else ()
-
-
-BENCHMARKS: dict[str, Task[Any]] = {
-    name: task
-    for task in reversed(TASKS.values())
-    for name in _benchmarks_of(task)  # of two, the first one
-}
-"""The tasks by the names of the benchmarks that their recipes know: "rte", "squad", "ewt" and the like."""
+TASK_OF_BENCHMARK: dict[str, Task[Any]] = {name: TASKS[benchmark.task] for name, benchmark in BENCHMARKS.items()}
+"""The tasks by the names of their benchmarks: "rte", "squad", "ewt" and the like."""
 
 
 def task_of(model: Any) -> Task[Any]:
-    """The task that models of this class are for.
+    """Return the task that models of this class are for.
 
     >>> from hf_lecture_models import FeedForwardConfig, FeedForwardForCausalLM
     >>> task_of(FeedForwardForCausalLM(FeedForwardConfig(vocab_size=9, hidden_size=2))).name
@@ -96,5 +88,5 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
 
 
 def _data_of(file: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """What the facts say of the data, of which the file is a part; only its name, if theirs is one of files too."""
+    """The facts of the data that the file is a part of; its name alone, where they name files too."""
     return {**data, "split": file} if "split" in data else {**data, "name": file}

@@ -8,9 +8,8 @@ What is left out, and how, `batches/spans.py` says. Any encoder-decoder learns i
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,15 +26,12 @@ from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.evaluation.translation import longest_side, start_of
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_TRANSFORMER, load_tokenizer
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.sentinels import add_sentinels
 from hf_lecture_models.tokenization.templates import Template
 from hf_lecture_models.trainer.batches import Batches
-
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
 
 NOISE_SEED = 0
 """Of the spans in every evaluation, whatever the recipe's seed, so that runs can be compared."""
@@ -144,24 +140,16 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
         """No cache in training, and no logits where the loss needs none."""
         return {"use_cache": False} | ({"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {})
 
-    def evaluate(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> dict[str, Any]:
-        """The measures, on spans that are always the same."""
-        return measure_spans(model, processor, _corrupted_texts(model, processor, data, recipe, "evaluation"), recipe)
+    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> Encoded:
+        """Cut the documents into texts, from which spans are left out."""
+        return Encoded(data, _corrupted_texts(model, processor, data, recipe, "validation or test"))
 
-    def evaluation(
-        self, model: Any, processor: Any, data: Sequence[str] | None, recipe: SpanCorruptionRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the texts are encoded once."""
-        evaluation = super().evaluation(model, processor, data, recipe)
-        if data is None or evaluation is None:
-            return None
-        texts = _corrupted_texts(model, processor, data, recipe, "validation")
-        measure = partial(measure_spans, tokenizer=processor, texts=texts, recipe=recipe)
-        return replace(evaluation, measure=measure)
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
+        """The measures, on spans that are always the same."""
+        return measure_spans(model, processor, encoded.inputs, recipe)
 
     def describe(self, model: Any, recipe: SpanCorruptionRecipe, data: Any = None) -> dict[str, Any]:
-        """As of any task."""
-        # There is no pipeline, and the Hub has no name for the task.
+        """Describe the task, for which the Hub has no name."""
         return super().describe(model, recipe, data) | {"pipeline_tag": None}
 
 

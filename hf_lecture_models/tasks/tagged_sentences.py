@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.evaluation.entities import OUTSIDE, UNREAD, tag_words
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.trainer.batches import Batch
@@ -35,14 +35,14 @@ class Sentence:
     Attributes:
         inputs: what the model takes.
         first_tokens: (words) the place of each word's first token, or `UNREAD`.
-        blanks: the places of tokens of blanks, each with the number of the word behind.
-        twins: the places of tokens that stand where a word's first token does, each with the number of the word.
+        blanks: the places of tokens of blanks, each with the number of the word after it.
+        same_offset_tokens: the places of tokens with the offset of a word's first token, each with the word's number.
     """
 
     inputs: Example
     first_tokens: list[int]
     blanks: list[tuple[int, int]]
-    twins: list[tuple[int, int]]
+    same_offset_tokens: list[tuple[int, int]]
 
 
 def encode_sentences(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Sentence]:
@@ -81,11 +81,11 @@ def place_tokens(
         offsets: the first character of each token in that text, and the one behind; equal for special tokens.
 
     Returns:
-        `first_tokens`, `blanks` and `twins` of a `Sentence`.
+        `first_tokens`, `blanks` and `same_offset_tokens` of a `Sentence`.
     """
     text = " ".join(words)
     starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
-    firsts, begins, blanks, twins = [UNREAD] * len(words), [-1] * len(words), [], []
+    firsts, begins, blanks, same_offset_tokens = [UNREAD] * len(words), [-1] * len(words), [], []
     for place, (start, end) in enumerate(offsets):
         # A token may begin with the blank in front of its word.
         begin = end - len(text[start:end].lstrip())
@@ -96,8 +96,8 @@ def place_tokens(
         elif firsts[word] == UNREAD:
             firsts[word], begins[word] = place, begin
         elif begin == begins[word]:
-            twins.append((place, word))
-    return firsts, blanks, twins
+            same_offset_tokens.append((place, word))
+    return firsts, blanks, same_offset_tokens
 
 
 def token_labels(
@@ -112,7 +112,7 @@ def token_labels(
     Args:
         tags: (words).
         ids: the classes of the model.
-        are_entities: whether tags are parts of entities, so that blanks and twins have labels, too.
+        are_entities: whether tags are parts of entities, so that blanks and same_offset_tokens have labels, too.
     """
     labels = [NOT_COUNTED] * len(sentence.inputs["input_ids"])
     for place, tag in zip(sentence.first_tokens, tags, strict=True):
@@ -124,7 +124,7 @@ def token_labels(
         before, behind = tags[word - 1], tags[word]
         goes_on = behind[:2] in ("I-", "E-") and before[:2] in ("B-", "I-") and before[2:] == behind[2:]
         labels[place] = ids.get(f"I-{behind[2:]}" if goes_on else OUTSIDE, NOT_COUNTED)
-    for place, word in sentence.twins:
+    for place, word in sentence.same_offset_tokens:
         labels[place] = ids.get(OUTSIDE if tags[word] == OUTSIDE else f"I-{tags[word][2:]}", NOT_COUNTED)
     return labels
 
@@ -135,32 +135,19 @@ def count_words(sentences: Sequence[Sentence]) -> tuple[int, int]:
     return len(firsts), firsts.count(UNREAD)
 
 
-def predict_tags(
-    model: Any, tokenizer: Any, sentences: Sequence[Sentence], batch_size: int = _EVALUATION_BATCH
-) -> list[list[int]]:
-    """The most probable tag of each word of encoded sentences, as ids; `UNREAD` for words without a token."""
-    return [[tag for tag, _ in words] for words in predict_words(model, tokenizer, sentences, batch_size)]
-
-
-@torch.no_grad()
 def predict_words(
     model: Any, tokenizer: Any, sentences: Sequence[Sentence], batch_size: int = _EVALUATION_BATCH
 ) -> list[list[tuple[int, float]]]:
-    """The most probable tag of each word of encoded sentences and its probability, as `tag_words` gives them.
+    """Return the most probable tag of each word of encoded sentences and its probability, as `tag_words` gives them."""
 
-    Sentences of like length go through the model together.
-    """
-    order = sorted(range(len(sentences)), key=lambda row: len(sentences[row].inputs["input_ids"]))
-    found: list[list[tuple[int, float]]] = [[] for _ in sentences]
-    with evaluation_mode(model):
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            batch = tokenizer.pad([sentences[row].inputs for row in rows], return_tensors="pt").to(model.device)
-            logits = model(**batch).logits.cpu()
-            for row, own in zip(rows, logits, strict=True):
-                skipped = _padding_in_front(tokenizer, sentences[row].inputs, len(own))
-                found[row] = tag_words(own[skipped:], sentences[row].first_tokens)
-    return found
+    def predict_batch(batch: list[Sentence]) -> list[list[tuple[int, float]]]:
+        inputs = [sentence.inputs for sentence in batch]
+        logits = model(**tokenizer.pad(inputs, return_tensors="pt").to(model.device)).logits.cpu()
+        skipped = [_padding_in_front(tokenizer, own, logits.shape[1]) for own in inputs]
+        rows = zip(logits, skipped, batch, strict=True)
+        return [tag_words(own[start:], sentence.first_tokens) for own, start, sentence in rows]
+
+    return predict_by_length(model, sentences, predict_batch, batch_size, lambda one: len(one.inputs["input_ids"]))
 
 
 class SentenceCollator:

@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -46,6 +46,57 @@ class Measure:
     label: str
     lower_is_better: bool
     variant_of: str = ""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Data as a model reads them.
+
+    Attributes:
+        data: the rows, or the texts.
+        inputs: what the model reads of them, of most tasks one for each row.
+        labels: what is right, one for each row; None where the data have no labels, or the inputs hold them.
+    """
+
+    data: Any
+    inputs: Any
+    labels: Any = None
+
+
+@dataclass(frozen=True)
+class PredictionOptions:
+    """What a caller of `Task.predictions` may choose; none of it changes a prediction.
+
+    Attributes:
+        top_k: the most predictions of a row; None: as many as are usual for the task.
+        aggregate: of tags, return entities in place of words.
+        batch_size: rows that go through the model together.
+        max_length: the tokens that are kept of an input, for tasks whose recipe has no field of that name.
+    """
+
+    top_k: int | None = None
+    aggregate: bool = False
+    batch_size: int = 64
+    max_length: int | None = None
+
+
+@dataclass(frozen=True)
+class LineForm:
+    """How `hf-lecture predict` reads a line for a task.
+
+    Attributes:
+        words: what a line holds, in words: "texts".
+        fields: of the JSON object that a line may be, with their types.
+        optional: texts that the object may have beside these.
+        needs_json: whether a line is a JSON object in any case.
+        usual: predictions of a row that are printed where nothing asks for another number; 0: as many as its words.
+    """
+
+    words: str = "texts"
+    fields: Mapping[str, type] = field(default_factory=lambda: {"text": str})
+    optional: tuple[str, ...] = ()
+    needs_json: bool = False
+    usual: int = 1
 
 
 @dataclass(kw_only=True)
@@ -129,6 +180,7 @@ class Task(ABC, Generic[RecipeType]):
         items: what a model's loss is a mean over, and a progress bar counts: "tokens", "examples".
         script: what runs it, in the folder `training`.
         recipe_class: what that reads.
+        line_form: how `hf-lecture predict` reads a line for its models; None: they predict nothing of a line.
     """
 
     name: ClassVar[str]
@@ -137,6 +189,7 @@ class Task(ABC, Generic[RecipeType]):
     items: ClassVar[str]
     script: ClassVar[str]
     recipe_class: ClassVar[type[TaskRecipe]]
+    line_form: ClassVar[LineForm | None] = None
 
     def auto_class_of(self, recipe: RecipeType) -> Any:
         """The Auto class of the recipe's model."""
@@ -192,31 +245,81 @@ class Task(ABC, Generic[RecipeType]):
         """The training data, step by step."""
 
     @abstractmethod
-    def evaluate(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> dict[str, Any]:
-        """The measures of a model on data, and what they depend on."""
-
-    def evaluation(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> "Evaluation | None":
-        """How a run measures its model; None without data.
+    def encode(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> Encoded:
+        """Bring data into the form that the model reads.
 
         Raises:
-            ValueError: the model cannot be measured on the data.
+            ValueError: the model cannot read a row; the message names it.
+        """
+
+    @abstractmethod
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: RecipeType) -> dict[str, Any]:
+        """Measure a model on encoded data; return the measures, and the settings that they depend on."""
+
+    def evaluate(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> dict[str, Any]:
+        """Encode data, and measure a model on them.
+
+        Raises:
+            ValueError: as `encode` and `measure`.
+        """
+        return self.measure(model, processor, self.encode(model, processor, data, recipe), recipe)
+
+    def evaluation(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> "Evaluation | None":
+        """Encode data once, for all the times that a run measures its model on them; None without data.
+
+        Raises:
+            ValueError: as `encode`.
         """
         from hf_lecture_models.trainer.loop import Evaluation
 
         if data is None:
             return None
-        first = self.measures(recipe)[0]
-        measure = partial(self.evaluate, processor=processor, data=data, recipe=recipe)
+        encoded, first = self.encode(model, processor, data, recipe), self.measures(recipe)[0]
+        measure = partial(self.measure, processor=processor, encoded=encoded, recipe=recipe)
         return Evaluation(measure, first.key, first.lower_is_better)
 
+    def predictions(
+        self, model: Any, processor: Any, data: Any, recipe: RecipeType, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """Predict data without labels; return for each row its predictions, the best one first.
+
+        A prediction is an object with `label`, `score`, and others that its task adds. Measures and files of
+        predictions are made by the same functions, of the same settings.
+
+        Raises:
+            ValueError: as `encode`; or models of the task predict nothing of a row.
+        """
+        raise ValueError(f"{type(model).__name__} predicts no classes, tags, words, choices or answers")
+
     def check_predict_data(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> None:
-        """Look, before training, for whatever would let `write_predictions` fail after it.
+        """Find, before training, everything that would let `write_predictions` fail after it.
 
         Raises:
             ValueError: the task writes no predictions, or the model cannot read the data.
         """
         if type(self).write_predictions is Task.write_predictions:
             raise ValueError(f"{self.script} writes no predictions; leave out predict_files and predict_split")
+        self.encode(model, processor, data, recipe)
+
+    def read_line(self, text: str) -> dict[str, Any]:
+        """Return the fields of a line of text that `hf-lecture predict` reads."""
+        return {"text": text}
+
+    def check_fields(self, fields: Mapping[str, Any]) -> None:
+        """Raise a ValueError where the model cannot read a row of these fields, such as an empty question."""
+
+    def is_blank(self, fields: Mapping[str, Any]) -> bool:
+        """Return whether a row holds nothing to predict, and the model need not read it."""
+        return False
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a table's row that `hf-lecture predict` prints with its predictions."""
+        form = self.line_form or LineForm()
+        return {name: row[name] for name in ("id", *form.fields, *form.optional) if row.get(name) is not None}
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """Return the text that a person reads after a prediction's label and score."""
+        return str(prediction["text"])
 
     def write_predictions(self, model: Any, processor: Any, data: Any, recipe: RecipeType, folder: Path) -> Path:
         """Write the predictions for data without labels, in the format in which the benchmark takes them.

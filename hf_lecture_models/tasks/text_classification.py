@@ -1,59 +1,79 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Texts and pairs of texts to one of several classes, or to a number."""
+"""Texts and pairs of texts to one of several classes, or to a number: benchmarks by name, and data of one's own."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
-from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.batches.class_weights import weighted_loss
 from hf_lecture_models.batches.shuffled import ShuffledBatches
+from hf_lecture_models.data.benchmarks import Benchmark, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
-from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.by_length import predict_by_length
+from hf_lecture_models.evaluation.classes import best_classes, class_scores
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.class_labels import (
+    REGRESSION,
+    SINGLE_LABEL,
+    UNLABELLED,
+    as_number,
+    class_names,
+    ids_by_name,
+    label_ids,
+    read_labels,
+)
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
     class_fields,
     classes_of,
-    has_default_names,
     in_the_order_of_checkpoint,
     make_head,
     names_of_labels,
     tell_of_default_names,
-    tell_of_found_classes,
 )
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
+from hf_lecture_models.tasks.metrics.by_class import measures_by_class
+from hf_lecture_models.tasks.pseudo_labels import with_pseudo_labels
+from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches
 
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
-
-REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
-UNLABELLED = "rows without labels are for --predict_files, or --predict_split"
 _EVALUATION_BATCH = 64
+_MEASURES = {
+    "accuracy": "accuracy",
+    "accuracy_mismatched": "accuracy on the mismatched set",
+    "f1": "F1",
+    "macro_f1": "F1, mean over the classes",
+    "matthews_correlation": "Matthews correlation",
+    "pearson": "Pearson correlation",
+    "spearmanr": "Spearman correlation",
+}
+_MISMATCHED = "mismatched"
+_HIGHEST_SCORE = 5.0
 
 
 @dataclass(kw_only=True)
-class TextClassificationRecipe(HeadRecipe, RowsRecipe):
+class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
     """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
 
     problem_type: str = setting(
         SINGLE_LABEL, "what labels are: names of classes, or numbers", choices=(SINGLE_LABEL, REGRESSION)
     )
     label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: bad, 1: good}")
+    class_weights: dict[str, float] = setting(
+        {}, "weight of a class's rows in the loss, by the class's name, 1 where none is given: {bad: 2.5}"
+    )
     max_length: int | None = setting(
         None,
         "tokens of an input, longer ones are cut, of a pair the longer text first; null: one that is too long for the "
@@ -64,19 +84,53 @@ class TextClassificationRecipe(HeadRecipe, RowsRecipe):
         {"model_type": "lecture_bag_of_words"},
         "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
     )
+    pseudo_labels: str = setting("", "folder or Hub name of a trained classifier that labels `unlabelled_files`")
+    unlabelled_files: list[str] = setting(
+        [], "files of texts, or pairs of texts, to train on as well, with the labels that pseudo_labels gives them"
+    )
+    task: str | None = setting(
+        None,
+        "names the columns of its files, its classes and its measures, and its data on the Hub, which are read where "
+        "neither files nor rows are named; null: a task of your own. Of mnli, files and splits with `mismatched` in "
+        "their names are measured and predicted apart",
+        choices=benchmarks_of("text_classification"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # YAML reads a name that looks like a number as one.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
+        self.class_weights = {str(name): weight for name, weight in self.class_weights.items()}
+        if self.benchmark is not None:
+            self.label_names = {**self.benchmark.classes, **self.label_names}
+            self.problem_type = self.problem_type if self.benchmark.classes else REGRESSION
+        if bool(self.pseudo_labels) != bool(self.unlabelled_files):
+            raise ValueError("recipe: pseudo_labels and unlabelled_files belong together; name both or none")
+        for name in ("pseudo_labels", "class_weights") if self.problem_type == REGRESSION else ():
+            if getattr(self, name):
+                raise ValueError(f"recipe: {name} are for classes, problem_type {REGRESSION} learns numbers")
+        for name, weight in self.class_weights.items():
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < float("inf"):
+                raise ValueError(f"recipe: class_weights.{name} must be a number of at least 0, not {weight!r}")
 
-    def names_of(self, column: str) -> Sequence[str]:
-        """What files may call a column; the number of a row, as GLUE and the Hub do."""
-        return ("index", "idx") if column == "index" else super().names_of(column)
+    def column_aliases(self, column: str) -> Sequence[str]:
+        """The names of a column in files; the number of a row is called as GLUE and the Hub call it."""
+        own = super().column_aliases(column)
+        return ("index", "idx") if column == "index" and list(own) == [column] else own
+
+    @property
+    def official(self) -> Benchmark | None:
+        """The benchmark whose measures count; None also where its classes are learned as numbers."""
+        has_classes = self.benchmark is not None and bool(self.benchmark.classes)
+        return self.benchmark if has_classes == (self.problem_type == SINGLE_LABEL) else None
 
 
 class TextClassification(Task[TextClassificationRecipe]):
-    """The task of classifying texts, or pairs of them; its data are `Rows`."""
+    """The task of classifying texts, or pairs of them; its data are `Rows`.
+
+    >>> [measure.key for measure in TextClassification().measures(TextClassificationRecipe(task="mrpc"))]
+    ['f1', 'accuracy']
+    """
 
     name = "text_classification"
     auto_class = AutoModelForSequenceClassification
@@ -84,17 +138,34 @@ class TextClassification(Task[TextClassificationRecipe]):
     items = "examples"
     script = "finetune_glue.py"
     recipe_class: ClassVar[type[TextClassificationRecipe]] = TextClassificationRecipe
+    line_form = LineForm("texts, or pairs with a tab between them", optional=("text_pair",))
 
     def measures(self, recipe: TextClassificationRecipe) -> tuple[Measure, ...]:
-        """The share of right classes; of numbers, how they go together with the right ones."""
-        if recipe.problem_type == REGRESSION:
-            return (Measure("pearson", "Pearson correlation", lower_is_better=False),)
-        return (Measure("accuracy", "accuracy", lower_is_better=False),)
+        """The benchmark's measures, its official one first; of one's own data accuracy and F1, or the correlation."""
+        own = ("pearson",) if recipe.problem_type == REGRESSION else ("accuracy", "macro_f1")
+        keys = own if recipe.official is None else recipe.official.measures
+        return tuple(Measure(key, _MEASURES[key], lower_is_better=False) for key in keys)
 
     def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
-        """The rows of the part; those to predict may have a column `index`, by which predictions are written."""
-        optional = ("text_pair", "index") if part == "predict" else ("text_pair",)
-        return read_rows(recipe, part, required=("text",), optional=optional, labels=("label",))
+        """Read the rows of the part; those to predict may have a column `index`, by which predictions are written.
+
+        Raises:
+            ValueError, OSError: as `read_rows`; or a label is none of the benchmark's.
+        """
+        required, optional = ["text"], ["index"] if part == "predict" else []
+        if recipe.benchmark is None:
+            optional.insert(0, "text_pair")
+        elif "text_pair" in recipe.benchmark.columns:
+            required.append("text_pair")
+        rows = read_rows(recipe, part, required, optional, labels=("label",))
+        if rows is not None and recipe.benchmark is not None and part != "predict":
+            _check_labels(rows, recipe)
+        return rows
+
+    def training_data(self, recipe: TextClassificationRecipe) -> Rows:
+        """Read the rows of the training data, and after them the unlabelled ones with a teacher's labels, if any."""
+        rows = super().training_data(recipe)
+        return with_pseudo_labels(self, rows, recipe) if recipe.pseudo_labels else rows
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
         """The tokenizer; the template that the model needs is added where it is missing."""
@@ -102,61 +173,61 @@ class TextClassification(Task[TextClassificationRecipe]):
         return templated_tokenizer(self.auto_class, recipe, [*texts, *(pairs or ())])
 
     def model(self, recipe: TextClassificationRecipe, processor: Any, data: Rows) -> Any:
-        """The classifier, with the classes of the data.
+        """The classifier, with the classes of the benchmark or of the data.
 
         A checkpoint that is a classifier of these classes already keeps its order of them; where it has as many others,
         it is refused, since nothing says which one becomes which.
         """
-        names = None if recipe.problem_type == REGRESSION else self.classes(data, recipe)
-        if names is not None:
-            names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
-        return make_head(self.auto_class, recipe, processor, _head_fields(names))
+        if recipe.problem_type == REGRESSION:
+            return make_head(self.auto_class, recipe, processor, {"num_labels": 1, "problem_type": REGRESSION})
+        names = class_names(data, recipe.label_names)
+        if recipe.benchmark is not None:  # all of its classes, in its order, whether the data have them or not
+            names = list(dict.fromkeys(recipe.label_names.values()))
+        names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
+        return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
 
-    def classes(self, data: Rows, recipe: TextClassificationRecipe) -> list[str]:
-        """The classes that a model learns from the data, in the order of their ids."""
-        return class_names(data, recipe)
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Encoded:
+        """Tokenize the rows, and bring their labels, if they have any, to the model's ids."""
+        inputs = encode_examples(model, processor, data, recipe.max_length)
+        return Encoded(data, inputs, label_ids(model.config, data, recipe) if "label" in data.columns else None)
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Rows in a new order each epoch; each micro-batch is padded to its longest row."""
         if "text_pair" in data.columns and not _parts_pairs(processor):
             fix = "give it a template" if recipe.from_pretrained else "--tokenizer.template pair parts them"
             tell(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
-        examples = encode_examples(model, processor, data, recipe)
-        collate = ExampleCollator(examples, label_ids(model.config, data, recipe), processor)
+        encoded = self.encode(model, processor, data, recipe)
+        weights = _weights_of_classes(model.config, recipe.class_weights)
+        collate = ExampleCollator(encoded.inputs, encoded.labels, processor, weights)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
+    def predict(self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH) -> Tensor:
+        """Return the logits of encoded rows, (rows, classes), float32 on the CPU."""
+
+        def predict_batch(examples: list[Example]) -> Tensor:
+            batch = processor.pad(examples, return_tensors="pt").to(model.device)
+            return model(**batch).logits.float().cpu()
+
+        found = predict_by_length(model, encoded.inputs, predict_batch, batch_size, _length)
+        return torch.stack(found) if found else torch.empty(0, model.config.num_labels)
+
     def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> dict[str, Any]:
-        """The measures, and the number of examples."""
+        """Encode data, and measure a model on them; a model whose classes have no names is named in the log."""
         if recipe.problem_type == SINGLE_LABEL:
             names = names_of_labels(recipe.label_names, recipe.label_names)
             tell_of_default_names(model.config, model.config.name_or_path or "the model", names)
-        examples, labels = encode_examples(model, processor, data, recipe), label_ids(model.config, data, recipe)
-        return self._measured(model, processor, examples, labels, data, recipe)
+        return super().evaluate(model, processor, data, recipe)
 
-    def evaluation(
-        self, model: Any, processor: Any, data: Rows | None, recipe: TextClassificationRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the texts are encoded once."""
-        evaluation = super().evaluation(model, processor, data, recipe)
-        if data is None or evaluation is None:
-            return None
-        examples, labels = encode_examples(model, processor, data, recipe), label_ids(model.config, data, recipe)
-        known = {"processor": processor, "examples": examples, "labels": labels, "data": data, "recipe": recipe}
-        return replace(evaluation, measure=partial(self._measured, **known))
-
-    def _measured(
-        self,
-        model: Any,
-        processor: Any,
-        examples: Sequence[Example],
-        labels: Sequence[float],
-        data: Rows,
-        recipe: TextClassificationRecipe,
-    ) -> dict[str, Any]:
-        logits = predict(model, processor, examples)
-        predictions = logits[:, 0] if recipe.problem_type == REGRESSION else logits.argmax(1)
-        measured = self.scores(model.config, predictions.tolist(), labels, data, recipe)
-        return {**measured, "examples": len(examples)}
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TextClassificationRecipe) -> dict[str, Any]:
+        """The measures, and the number of examples; of classes also the precision, recall and F1 of each."""
+        logits = self.predict(model, processor, encoded)
+        predictions = (logits[:, 0] if recipe.problem_type == REGRESSION else logits.argmax(1)).tolist()
+        measured = self.scores(model.config, predictions, encoded.labels, encoded.data, recipe)
+        measured["examples"] = len(encoded.inputs)
+        if recipe.problem_type == SINGLE_LABEL:
+            by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
+            measured["classes"] = by_class["classes"]
+        return measured
 
     def scores(
         self,
@@ -165,21 +236,33 @@ class TextClassification(Task[TextClassificationRecipe]):
         labels: Sequence[float],
         data: Rows,
         recipe: TextClassificationRecipe,
-    ) -> dict[str, float]:
-        """The measures of predictions, ids of the model's classes or numbers, one for each row of the data."""
-        return {measure.key: compute(measure.key, predictions, labels) for measure in self.measures(recipe)}
+    ) -> dict[str, Any]:
+        """The measures of predictions: ids of the model's classes, whatever their order, or numbers."""
+        if recipe.official is not None:
+            return _official_scores(recipe, config, predictions, labels, data)
+        if recipe.problem_type == REGRESSION:
+            return {"pearson": compute("pearson", predictions, labels)}
+        macro_f1 = measures_by_class(predictions, labels, classes_of(config))["macro_f1"]
+        return {"accuracy": compute("accuracy", predictions, labels), "macro_f1": macro_f1}
 
-    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> None:
-        """Raise ValueError where the model cannot read a row."""
-        encode_examples(model, processor, data, recipe)
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """The most probable classes of each row, or its number."""
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        names = classes_of(model.config)
+        return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe, folder: Path
     ) -> Path:
-        """Write `.tsv` files with the columns `index`, from the data or else counted from 0, and `prediction`."""
-        logits = predict(model, processor, encode_examples(model, processor, data, recipe))
-        values, index = self.prediction_values(model.config, logits, recipe), data.columns.get("index")
-        files = self.prediction_files(data, recipe)
+        """Write `.tsv` files with the columns `index`, from the data or else counted from 0, and `prediction`.
+
+        GLUE's tasks have its names of files, and the names or numbers of classes that it takes.
+        """
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
+        values, index = _written(model.config, logits, recipe), data.columns.get("index")
+        files = _prediction_files(data, recipe.official)
         for name, rows in files.items():
             numbers = range(len(rows)) if index is None else [index[row] for row in rows]
             lines = ["index\tprediction", *(f"{i}\t{values[row]}" for i, row in zip(numbers, rows, strict=True))]
@@ -187,40 +270,20 @@ class TextClassification(Task[TextClassificationRecipe]):
                 path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return folder / name if len(files) == 1 else folder
 
-    def prediction_files(self, data: Rows, recipe: TextClassificationRecipe) -> dict[str, list[int]]:
-        """The files of predictions, each with the rows that are in it."""
-        return {"predictions.tsv": list(range(len(data)))}
-
-    def prediction_values(self, config: Any, logits: torch.Tensor, recipe: TextClassificationRecipe) -> list[str]:
-        """What is written for each row: the name of the class, or the number."""
-        if recipe.problem_type == REGRESSION:
-            return [f"{value:.6g}" for value in logits[:, 0].tolist()]
-        names = classes_of(config)
-        return [names[index] for index in logits.argmax(1).tolist()]
-
     def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """As of any task, and the classes, if there are any; and whether inputs are pairs of texts."""
+        """Add the classes, if there are any, and whether inputs are pairs of texts."""
         classes = [] if recipe.problem_type == REGRESSION else classes_of(model.config)
         pairs = data is not None and "text_pair" in data.columns
         return super().describe(model, recipe, data) | {"classes": classes, "pairs": pairs}
 
+    def read_line(self, text: str) -> dict[str, Any]:
+        """A text, or a pair with a tab between its texts."""
+        first, tab, second = text.partition("\t")
+        return {"text": first, **({"text_pair": second} if tab else {})}
 
-@torch.no_grad()
-def predict(
-    model: Any, tokenizer: Any, examples: Sequence[Example], batch_size: int = _EVALUATION_BATCH
-) -> torch.Tensor:
-    """The logits of encoded examples, (rows, num_labels), float32 on the CPU.
-
-    Those of like length go through the model together.
-    """
-    order = sorted(range(len(examples)), key=lambda row: len(examples[row]["input_ids"]))
-    logits = torch.empty(len(examples), model.config.num_labels)
-    with evaluation_mode(model):
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            batch = tokenizer.pad([examples[row] for row in rows], return_tensors="pt").to(model.device)
-            logits[rows] = model(**batch).logits.float().cpu()
-    return logits
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """The line that was read."""
+        return "\t".join(fields[name] for name in ("text", "text_pair") if name in fields)
 
 
 class ExampleCollator:
@@ -229,10 +292,13 @@ class ExampleCollator:
     Args:
         examples: the tokenizer's output for each row.
         labels: ids of classes, or floats.
+        class_weights: (classes,), the weight of each class in the loss; None: all weigh the same.
     """
 
-    def __init__(self, examples: Sequence[Example], labels: Sequence[float], tokenizer: Any) -> None:
-        self.examples, self.tokenizer = examples, tokenizer
+    def __init__(
+        self, examples: Sequence[Example], labels: Sequence[float], tokenizer: Any, class_weights: Tensor | None = None
+    ) -> None:
+        self.examples, self.tokenizer, self.class_weights = examples, tokenizer, class_weights
         self.labels = torch.tensor(labels)
 
     def __call__(self, rows: np.ndarray) -> Batch:
@@ -240,11 +306,12 @@ class ExampleCollator:
         real = [int(row) for row in rows if row >= 0]
         batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
         labels = self.labels[real] if real else torch.full((1,), NOT_COUNTED, dtype=self.labels.dtype)
-        return Batch({**batch, "labels": labels}, len(real))
+        loss = None if self.class_weights is None else weighted_loss(labels, self.class_weights)
+        return Batch({**batch, "labels": labels}, len(real), loss=loss)
 
 
-def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassificationRecipe) -> list[Example]:
-    """What the tokenizer gives for each row and the model takes; how many rows `max_length` cuts is told.
+def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Example]:
+    """Tokenize each row for the model; the number of rows that `max_length` cuts is logged.
 
     Raises:
         ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
@@ -258,10 +325,14 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, recipe: TextClassifi
         raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
     if getattr(model.config, "pair_combination", None) is not None:
         _check_pairs(tokenizer, data)
-    encoded = encode_inputs(model, tokenizer, data, texts, pairs, recipe.max_length)
+    encoded = encode_inputs(model, tokenizer, data, texts, pairs, max_length)
     if cut := count_cut(encoded):
         tell(f"{data.sources[0][0]}: {cut:,} of {len(data):,} rows are longer than max_length and are cut")
     return model_inputs(model, encoded)
+
+
+def _length(example: Example) -> int:
+    return len(example["input_ids"])
 
 
 def _check_pairs(tokenizer: Any, data: Rows) -> None:
@@ -278,7 +349,7 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
 
 
 def _parts_pairs(tokenizer: Any) -> bool:
-    """Whether a pair of texts is told from one text, by a token between them or by types of tokens."""
+    """Return whether a token between two texts, or types of tokens, tell a pair of texts from one text."""
     if "token_type_ids" in tokenizer.model_input_names:
         return True
     return tokenizer.num_special_tokens_to_add(pair=True) > tokenizer.num_special_tokens_to_add(pair=False)
@@ -288,109 +359,83 @@ def _texts(data: Rows) -> tuple[list[str], list[str] | None]:
     return data.texts("text"), data.texts("text_pair") if "text_pair" in data.columns else None
 
 
-def read_labels(data: Rows) -> list[str]:
-    """The labels of classes, as text.
-
-    Raises:
-        ValueError: a row has no label, or a number that is no class.
-    """
-    labels = data.columns["label"]
-    for index, label in enumerate(labels):
-        if label is None or not str(label).strip():
-            raise ValueError(f"{data.where(index)} has no label; {UNLABELLED}")
-    wrong = [index for index, label in enumerate(labels) if not isinstance(label, str | int)]
-    if not wrong and all(map(_is_number, labels)):  # those of a table are texts
-        wrong = [index for index, label in enumerate(labels) if not float(label).is_integer()]
-    if wrong:
-        # One 0.5 makes floats of all numbers in its column.
-        index = next((i for i in wrong if not isinstance(labels[i], float) or labels[i] % 1), wrong[0])
-        raise ValueError(
-            f"{data.where(index)}: label is {labels[index]!r}, no class; --problem_type {REGRESSION} learns numbers"
-        )
-    return [str(label) for label in labels]
+def _weights_of_classes(config: Any, weights: Mapping[str, float]) -> Tensor | None:
+    names = classes_of(config)
+    if unknown := [name for name in weights if name not in names]:
+        raise ValueError(f"recipe: class_weights.{unknown[0]} names none of the classes {', '.join(names)}")
+    return torch.tensor([float(weights.get(name, 1.0)) for name in names]) if weights else None
 
 
-def _is_number(label: Any) -> bool:
-    try:
-        return math.isfinite(float(label))
-    except (TypeError, ValueError):
-        return False
+def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
+    """Raise a ValueError where a label is none of the benchmark's."""
+    if recipe.problem_type == SINGLE_LABEL:
+        known = {*recipe.label_names, *recipe.label_names.values()}
+        classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
+        for index, label in enumerate(read_labels(rows)):
+            if label not in known:
+                fix = UNLABELLED if label == "-1" else f"--label_names.{label} NAME says which one it is"
+                raise ValueError(f"{rows.where(index)}: label {label!r} is none of {recipe.task}'s, {classes}; {fix}")
+    elif recipe.official is not None:
+        for index, label in enumerate(rows.columns["label"]):
+            if not 0 <= as_number(label, rows.where(index)) <= _HIGHEST_SCORE:
+                raise ValueError(
+                    f"{rows.where(index)}: label {label} of {recipe.task} is no number from 0 to 5; {UNLABELLED}"
+                )
 
 
-def class_names(data: Rows, recipe: TextClassificationRecipe) -> list[str]:
-    """The classes of the data, in the order of their numbers or of the alphabet, by their names.
-
-    >>> rows = Rows({"label": [1, -1, 0, 1]}, [("train.jsonl", 4)])
-    >>> class_names(rows, TextClassificationRecipe(label_names={-1: "negative", 0: "neutral"}))
-    ['negative', 'neutral', '1']
-
-    Raises:
-        ValueError: a label is no class, or there is only one.
-    """
-    labels = read_labels(data)
-    names = names_of_labels(labels, recipe.label_names)
-    if len(names) < 2:
-        raise ValueError(f"{data.sources[0][0]}: all labels are {names[0]!r}; there is nothing to learn")
-    tell_of_found_classes(labels, names, recipe.label_names, data.sources[0][0])
-    return names
+def _official_scores(
+    recipe: TextClassificationRecipe, config: Any, predictions: Sequence[float], labels: Sequence[float], data: Rows
+) -> dict[str, float]:
+    assert recipe.official is not None
+    scores = {}
+    for key, rows in _rows_by_measure(recipe.official, data).items():
+        ours: Sequence[float] = [predictions[row] for row in rows]
+        theirs: Sequence[float] = [labels[row] for row in rows]
+        if key == "f1":
+            found = ids_by_name(config, recipe.label_names)[recipe.label_names["1"]]
+            ours, theirs = ([int(value == found) for value in values] for values in (ours, theirs))
+        scores[key] = compute(key.removesuffix(f"_{_MISMATCHED}"), ours, theirs)
+    return scores
 
 
-def label_ids(config: Any, data: Rows, recipe: TextClassificationRecipe) -> list[float]:
-    """The labels as the model's loss takes them: ids of its classes, or floats.
+def _rows_by_measure(benchmark: Benchmark, data: Rows) -> dict[str, list[int]]:
+    """The rows that each measure counts: all, unless both sets of MNLI are there."""
+    matched, mismatched = _matched_and_mismatched(data)
+    if f"accuracy_{_MISMATCHED}" in benchmark.measures and matched and mismatched:
+        return {"accuracy": matched, f"accuracy_{_MISMATCHED}": mismatched}
+    return {key: list(range(len(data))) for key in benchmark.measures if not key.endswith(_MISMATCHED)}
 
-    Raises:
-        ValueError: a label is none of the classes, or no number.
-    """
+
+def _matched_and_mismatched(data: Rows) -> tuple[list[int], list[int]]:
+    """The rows of MNLI's two sets, which the names of their files or splits tell apart."""
+    sets: tuple[list[int], list[int]] = ([], [])
+    first = 0
+    for source, length in data.sources:
+        name = source if source.startswith("split ") else Path(source).name
+        sets[_MISMATCHED in name].extend(range(first, first + length))
+        first += length
+    return sets
+
+
+def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list[int]]:
+    """The files of predictions with the rows in each: one, but two of MNLI."""
+    if benchmark is None or benchmark.file != "MNLI":
+        return {f"{'predictions' if benchmark is None else benchmark.file}.tsv": list(range(len(data)))}
+    matched, mismatched = _matched_and_mismatched(data)
+    return {name: rows for name, rows in (("MNLI-m.tsv", matched), ("MNLI-mm.tsv", mismatched)) if rows}
+
+
+def _written(config: Any, logits: Tensor, recipe: TextClassificationRecipe) -> list[str]:
+    """The class of each row as it is written: its name, or of some benchmarks its number; or the row's number."""
+    benchmark = recipe.official
     if recipe.problem_type == REGRESSION:
-        return [as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
-    ids = ids_by_name(config, recipe.label_names)
-    found: list[float] = []
-    for index, label in enumerate(read_labels(data)):
-        name = recipe.label_names.get(label, label)
-        if (known := ids.get(name, ids.get(name.casefold()))) is None:
-            fix = UNLABELLED if name == "-1" else f"--label_names.{name} NAME says which one it is"
-            classes = ", ".join(classes_of(config))
-            raise ValueError(f"{data.where(index)}: label {name!r} is none of the model's classes, {classes}; {fix}")
-        found.append(known)
-    return found
-
-
-def ids_by_name(config: Any, label_names: Mapping[str, str]) -> dict[str, int]:
-    """The ids of a model's classes, by name, also in small letters if these tell them apart.
-
-    Classes that the model merely numbers are known by their numbers, and, if they are as many, by `label_names` in the
-    order of the labels.
-    """
-    ids = {name: index for index, name in enumerate(classes_of(config))}
-    small = {name.casefold(): index for name, index in ids.items()}
-    unnamed: dict[str, int] = {}
-    if has_default_names(config):
-        named = names_of_labels(label_names, label_names)
-        unnamed = {str(index): index for index in ids.values()}
-        unnamed |= {name: index for index, name in enumerate(named)} if len(named) == len(ids) else {}
-    return unnamed | (small if len(small) == len(ids) else {}) | ids
-
-
-def as_number(label: Any, where: str) -> float:
-    """A label that is a number.
-
-    Args:
-        where: its row, for the message.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        number = float(label)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{where}: label is {label!r}, no number")
-    return number
-
-
-def _head_fields(names: list[str] | None) -> dict[str, Any]:
-    """Fields of the configuration by which the head knows its classes; of None, that it gives one number."""
-    if names is None:
-        return {"num_labels": 1, "problem_type": REGRESSION}
-    return class_fields(names) | {"problem_type": SINGLE_LABEL}
+        values = logits[:, 0].tolist() if benchmark is None else logits[:, 0].clamp(0, _HIGHEST_SCORE).tolist()
+        return [f"{value:.6g}" if benchmark is None else f"{value:.3f}" for value in values]
+    names: Mapping[int, str] = dict(enumerate(classes_of(config)))
+    if benchmark is not None:
+        ids = ids_by_name(config, recipe.label_names)
+        names = {
+            ids[recipe.label_names[label]]: name if benchmark.writes_names else label
+            for label, name in benchmark.classes.items()
+        }
+    return [names[index] for index in logits.argmax(1).tolist()]

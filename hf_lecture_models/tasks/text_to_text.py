@@ -11,34 +11,25 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hf_lecture_models.data.benchmarks import BENCHMARKS
 from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.translation import longest_side, target_tokenizer_of
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks import glue
-from hf_lecture_models.tasks.task import Measure
+from hf_lecture_models.tasks.task import Encoded, Measure
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
 
-SOURCES = {
-    "cola": "cola sentence: {text}",
-    "sst2": "sst2 sentence: {text}",
-    "mrpc": "mrpc sentence1: {text} sentence2: {text_pair}",
-    "qqp": "qqp question1: {text} question2: {text_pair}",
-    "mnli": "mnli hypothesis: {text_pair} premise: {text}",
-    "qnli": "qnli question: {text} sentence: {text_pair}",
-    "rte": "rte sentence1: {text} sentence2: {text_pair}",
-    "sst3": "sst3 sentence: {text}",
-    "sst5": "sst5 sentence: {text}",
-}
-"""What is read, by the task's name: as in T5, but for the Stanford Sentiment Treebank, which T5 has in two classes."""
+# A source is what T5 reads; T5 has the Stanford Sentiment Treebank in two classes alone.
+_TASKS = tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.source)
 
 
 @dataclass(kw_only=True)
 class TextToTextRecipe(TranslationRecipe):
     """The recipe of a classification task as text; files, columns and classes are those of `finetune_glue.py`."""
 
-    task: str | None = setting("sst2", "names columns, classes, and the data on the Hub", choices=tuple(SOURCES))
+    task: str | None = setting("sst2", "names columns, classes, and the data on the Hub", choices=_TASKS)
     epochs: float = setting(3.0, "passes over the training data", least=0)
     batch_tokens: int = setting(
         0, "tokens of one side of one optimizer step, padding included; 0: batch_size rows", least=0
@@ -50,12 +41,12 @@ class TextToTextRecipe(TranslationRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.task is None:
-            raise ValueError(f"recipe: task names what is learned; it must be one of {', '.join(SOURCES)}")
+            raise ValueError(f"recipe: task names what is learned; it must be one of {', '.join(_TASKS)}")
 
-    def as_classification(self) -> glue.GlueRecipe:
+    def as_classification(self) -> TextClassificationRecipe:
         """The recipe that reads the same rows as texts and classes."""
         shared = {field.name: getattr(self, field.name) for field in fields(RowsRecipe)}
-        return glue.GlueRecipe(task=self.task, **shared)
+        return TextClassificationRecipe(task=self.task, **shared)
 
 
 class TextToText(Translation):
@@ -83,10 +74,10 @@ class TextToText(Translation):
             ValueError, OSError: as of `finetune_glue.py`.
         """
         classification = recipe.as_classification()
-        rows = glue.Glue().read(classification, part)
+        rows = TextClassification().read(classification, part)
         if rows is None:
             return None
-        written = SOURCES[str(recipe.task)]
+        written = BENCHMARKS[str(recipe.task)].source
         texts = {name: rows.texts(name) for name in ("text", "text_pair") if name in rows.columns}
         columns: dict[str, list[Any]] = {
             "source": [
@@ -110,13 +101,13 @@ class TextToText(Translation):
         model.generation_config.max_new_tokens = _most_tokens(model, processor, recipe)
         return model
 
-    def evaluate(  # type: ignore[override]
-        self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe
+    def measure(  # type: ignore[override]
+        self, model: Any, processor: Any, encoded: Encoded, recipe: TextToTextRecipe
     ) -> dict[str, Any]:
         """The measures, the number of examples, and how outputs were searched."""
         classes = written_classes(model, processor, recipe)
-        found = [classes.get(text) for text in self._translations(model, processor, data, recipe)]
-        right = [ours == theirs for ours, theirs in zip(found, data.columns["target"], strict=True)]
+        found = [classes.get(outputs[0].text) for outputs in self.predict(model, processor, encoded, recipe)]
+        right = [ours == theirs for ours, theirs in zip(found, encoded.labels, strict=True)]
         return {
             "accuracy": sum(right) / len(right),
             "no_class": found.count(None) / len(found),
@@ -135,7 +126,8 @@ class TextToText(Translation):
         What is written is the class's name, or the output as it is, where that is none.
         """
         classes = written_classes(model, processor, recipe)
-        texts = self._translations(model, processor, data, recipe)
+        encoded = self.encode(model, processor, data, recipe)
+        texts = [outputs[0].text for outputs in self.predict(model, processor, encoded, recipe)]
         index: Sequence[Any] = data.columns.get("index") or range(len(texts))
         lines = [f"{i}\t{classes.get(text, ' '.join(text.split()))}" for i, text in zip(index, texts, strict=True)]
         with staged_file(folder / "predictions.tsv") as path:
@@ -145,8 +137,8 @@ class TextToText(Translation):
     def describe(  # type: ignore[override]
         self, model: Any, recipe: TextToTextRecipe, data: Rows | None = None
     ) -> dict[str, Any]:
-        """As of any task, with the classes, and what a source looks like; the Hub has no name for the task."""
-        known = {"classes": class_names(recipe), "source": SOURCES[str(recipe.task)], "pipeline_tag": None}
+        """Add the classes and the form of a source; the Hub has no name for the task."""
+        known = {"classes": class_names(recipe), "source": BENCHMARKS[str(recipe.task)].source, "pipeline_tag": None}
         described = super().describe(model, recipe, data)
         return {key: value for key, value in described.items() if key != "signatures"} | known
 

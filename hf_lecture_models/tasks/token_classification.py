@@ -3,19 +3,18 @@
 """A tag for each word of a sentence: parts of speech, names."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from transformers import AutoModelForTokenClassification
 
 from hf_lecture_models.batches.shuffled import ShuffledBatches
-from hf_lecture_models.data.benchmarks import HubData
+from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
-from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.entities import locate_entities
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import tell, templated_tokenizer
@@ -32,65 +31,30 @@ from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.tagged_sentences import (
     OUTSIDE,
     UNREAD,
-    Sentence,
     SentenceCollator,
     count_words,
     encode_sentences,
-    predict_tags,
+    predict_words,
     token_labels,
 )
-from hf_lecture_models.tasks.task import HeadRecipe, Measure, Task
+from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.trainer.batches import Batches
 
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation
-
 PLAIN, ENTITIES = "plain", "entities"
+_EVALUATION_BATCH = 64
 _NO_TAG = "_"
 """What CoNLL files say where there is none."""
 
 
-@dataclass(frozen=True)
-class NamedTask:
-    """What follows from a task's name.
-
-    Attributes:
-        columns: what its files call the columns; of several names the first that a file has counts.
-        scheme: what its tags are.
-        tags: the names of all, by what its files may call them beside these; none: those that the data have.
-        hub: where its data are on the Hub.
-    """
-
-    columns: Mapping[str, tuple[str, ...]]
-    scheme: str
-    tags: Mapping[str, str] = field(default_factory=dict)
-    hub: HubData | None = None
-
-
-_WNUT_TYPES = ("corporation", "creative-work", "group", "location", "person", "product")
-_WNUT_TAGS = ("O", *(f"{prefix}-{kind}" for kind in _WNUT_TYPES for prefix in "BI"))
-TASKS = {
-    # UD English EWT (Silveira et al. 2014): universal parts of speech.
-    "ewt": NamedTask({"tokens": ("tokens", "form"), "tags": ("upos", "upos_tags")}, PLAIN),
-    # WNUT-17 (Derczynski et al. 2017): rare and new names.
-    "wnut17": NamedTask(
-        {"tokens": ("tokens",), "tags": ("ner_tags", "tags")},
-        ENTITIES,
-        {str(number): tag for number, tag in enumerate(_WNUT_TAGS)},
-        HubData("leondz/wnut_17", "1ac0b6d18c8a1a1d1606b24bef78b8af2f92d2d9"),
-    ),
-}
-
-
 @dataclass(kw_only=True)
-class TokenClassificationRecipe(HeadRecipe, RowsRecipe):
+class TokenClassificationRecipe(HeadRecipe, BenchmarkRecipe):
     """The recipe of a tagger; its data have the columns `tokens` and `tags`, lists of equally many words and tags."""
 
     task: str | None = setting(
         None,
         "names the columns of its files, what its tags are, and its data on the Hub, if they are there; null: a task "
         "of your own",
-        choices=tuple(TASKS),
+        choices=benchmarks_of("token_classification"),
     )
     scheme: str = setting(
         PLAIN,
@@ -111,17 +75,8 @@ class TokenClassificationRecipe(HeadRecipe, RowsRecipe):
         super().__post_init__()
         # YAML reads a name that looks like a number as one.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
-        if self.task is None:
-            return
-        named = TASKS[self.task]
-        self.scheme, self.label_names = named.scheme, {**named.tags, **self.label_names}
-        if named.hub is not None:
-            named.hub.fill(self)
-
-    def names_of(self, column: str) -> Sequence[str]:
-        """What the named task's files may call a column, unless `columns` says it."""
-        named = None if self.task is None or column in self.columns else TASKS[self.task].columns.get(column)
-        return named or super().names_of(column)
+        if self.benchmark is not None:
+            self.scheme, self.label_names = self.benchmark.scheme, {**self.benchmark.classes, **self.label_names}
 
 
 class TokenClassification(Task[TokenClassificationRecipe]):
@@ -133,6 +88,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     items = "tags"
     script = "finetune_tagging.py"
     recipe_class: ClassVar[type[TokenClassificationRecipe]] = TokenClassificationRecipe
+    line_form = LineForm("sentences, with blanks between the words", usual=0)
 
     def measures(self, recipe: TokenClassificationRecipe) -> tuple[Measure, ...]:
         """The share of right tags; of entities first F1, precision and recall."""
@@ -170,7 +126,8 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         Raises:
             ValueError: as `encode_sentences` and `read_tags`; or no word is left of any sentence.
         """
-        sentences, tags = _encoded(model, processor, data, recipe)
+        encoded = self.encode(model, processor, data, recipe)
+        sentences = encoded.inputs
         words, unread = count_words(sentences)
         if unread == words:
             raise ValueError(f"max_length {recipe.max_length} leaves no word of any sentence")
@@ -179,79 +136,96 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         ids = _ids_by_name(model.config)
         labels = [
             token_labels(sentence, own, ids, are_entities=recipe.scheme == ENTITIES)
-            for sentence, own in zip(sentences, tags, strict=True)
+            for sentence, own in zip(sentences, encoded.labels, strict=True)
         ]
         collate = SentenceCollator([sentence.inputs for sentence in sentences], labels, processor)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> dict[str, Any]:
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> Encoded:
+        """Tokenize the sentences; their tags, if they have any, become the model's names for them.
+
+        Raises:
+            ValueError: as `encode_sentences` and `read_tags`; or a tag of the model is not part of an entity, where the
+                recipe says that all are.
+        """
+        if recipe.scheme == ENTITIES and "tags" in data.columns:
+            _refuse_other_tags(classes_of(model.config), "the model")
+        sentences = encode_sentences(model, processor, data, recipe.max_length)
+        return Encoded(data, sentences, read_tags(model.config, data, recipe) if "tags" in data.columns else None)
+
+    def predict(
+        self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
+    ) -> list[list[tuple[int, float]]]:
+        """Return the id of the most probable tag of each word, or `UNREAD`, and its probability."""
+        return predict_words(model, processor, encoded.inputs, batch_size)
+
+    def measure(
+        self, model: Any, processor: Any, encoded: Encoded, recipe: TokenClassificationRecipe
+    ) -> dict[str, Any]:
         """The measures, and how many words and sentences there are.
 
         Words that are not read, because `max_length` cuts them, count as wrong: as a wrong tag, or as O.
         """
-        return self._measured(model, processor, *_encoded(model, processor, data, recipe), recipe)
-
-    def evaluation(
-        self, model: Any, processor: Any, data: Rows | None, recipe: TokenClassificationRecipe
-    ) -> "Evaluation | None":
-        """As of any task; the sentences are encoded once."""
-        evaluation = super().evaluation(model, processor, data, recipe)
-        if data is None or evaluation is None:
-            return None
-        sentences, tags = _encoded(model, processor, data, recipe)
-        measure = partial(self._measured, processor=processor, sentences=sentences, tags=tags, recipe=recipe)
-        return replace(evaluation, measure=measure)
-
-    def _measured(
-        self,
-        model: Any,
-        processor: Any,
-        sentences: Sequence[Sentence],
-        tags: Sequence[Sequence[str]],
-        recipe: TokenClassificationRecipe,
-    ) -> dict[str, Any]:
         ids, names = _ids_by_name(model.config), classes_of(model.config)
-        predictions = predict_tags(model, processor, sentences)
-        right = [ids[tag] for row in tags for tag in row]
+        predictions = [[tag for tag, _ in row] for row in self.predict(model, processor, encoded)]
+        right = [ids[tag] for row in encoded.labels for tag in row]
         measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
         if recipe.scheme == ENTITIES:
             predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
-            measured = compute_all("entities", predicted, tags) | measured
-        words, unread = count_words(sentences)
-        return {**measured, "words": words, "unread_words": unread, "sentences": len(sentences)}
+            measured = compute_all("entities", predicted, encoded.labels) | measured
+        words, unread = count_words(encoded.inputs)
+        return {**measured, "words": words, "unread_words": unread, "sentences": len(encoded.inputs)}
 
-    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> None:
-        """Raise ValueError where the model cannot read a sentence."""
-        encode_sentences(model, processor, data, recipe.max_length)
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """The words of each row with their tags, None where no token of a word is read; or the row's entities.
+
+        Args:
+            data: rows of `tokens`, or of `text`, in which blanks part the words.
+        """
+        sentences = data.columns.get("tokens") or [text.split() for text in data.texts("text")]
+        texts = data.columns.get("text") or [" ".join(words) for words in sentences]
+        encoded = self.encode(model, processor, Rows({"tokens": sentences}, data.sources, data.lines), recipe)
+        names = {UNREAD: None, **dict(enumerate(classes_of(model.config)))}
+        found: list[list[dict[str, Any]]] = []
+        for text, words, tags in zip(
+            texts, sentences, self.predict(model, processor, encoded, options.batch_size), strict=True
+        ):
+            labels, scores = [names[tag] for tag, _ in tags], [score for _, score in tags]
+            if options.aggregate:
+                found.append(locate_entities(text, words, labels, scores))
+            else:
+                found.append([{"word": word, "label": label} for word, label in zip(words, labels, strict=True)])
+        return found
+
+    def is_blank(self, fields: Mapping[str, Any]) -> bool:
+        """Return whether a sentence has no word."""
+        return not fields["text"].strip()
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The words of a sentence as one text."""
+        return {"text": " ".join(row["tokens"])}
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, folder: Path
     ) -> Path:
-        """Write `predictions.conll`: a word and its tag a line, an empty line behind each sentence.
+        """Write `predictions.conll`: a word and its tag a line, an empty line after each sentence.
 
         Words that are not read, because `max_length` cuts them, are O, or, where tags are no entities, have none: `_`.
         """
         names, unread = classes_of(model.config), OUTSIDE if recipe.scheme == ENTITIES else _NO_TAG
-        found = predict_tags(model, processor, encode_sentences(model, processor, data, recipe.max_length))
+        found = self.predict(model, processor, self.encode(model, processor, data, recipe))
         with staged_file(folder / "predictions.conll") as path, path.open("w", encoding="utf-8") as file:
             for words, tags in zip(data.columns["tokens"], found, strict=True):
-                named = (unread if tag == UNREAD else names[tag] for tag in tags)
+                named = (unread if tag == UNREAD else names[tag] for tag, _ in tags)
                 file.writelines(f"{word}\t{tag}\n" for word, tag in zip(words, named, strict=True))
                 file.write("\n")
         return folder / "predictions.conll"
 
     def describe(self, model: Any, recipe: TokenClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """As of any task, and the tags, and what they are."""
+        """Add the tags, and their scheme."""
         return super().describe(model, recipe, data) | {"classes": classes_of(model.config), "scheme": recipe.scheme}
-
-
-def _encoded(
-    model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe
-) -> tuple[list[Sentence], list[list[str]]]:
-    """The sentences as the model reads them, and their tags by its names."""
-    if recipe.scheme == ENTITIES:
-        _refuse_other_tags(classes_of(model.config), "the model")
-    return encode_sentences(model, processor, data, recipe.max_length), read_tags(model.config, data, recipe)
 
 
 def _checked(rows: Rows) -> Rows:
@@ -298,7 +272,7 @@ def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
         _refuse_other_tags(names, data.sources[0][0])
     elif all(map(is_entity_tag, names)):
         tell(f"all tags are parts of entities; --scheme {ENTITIES} measures entities in place of words")
-    is_known = recipe.task is not None and TASKS[recipe.task].tags
+    is_known = recipe.benchmark is not None and recipe.benchmark.classes
     return list(dict.fromkeys(recipe.label_names.values())) if is_known else names
 
 

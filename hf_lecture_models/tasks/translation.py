@@ -19,12 +19,13 @@ from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.batches.pairs import BatchesByTokens, PairCollator
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.translation import Translation as Translated
 from hf_lecture_models.evaluation.translation import (
     encode_sources,
     longest_side,
     start_of,
     target_tokenizer_of,
-    translate,
+    translate_encoded,
 )
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
@@ -39,7 +40,7 @@ from hf_lecture_models.tasks.factories import (
     without_sampling,
 )
 from hf_lecture_models.tasks.french_english import french_english_pairs
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation_rows import PairsRecipe, find_blank, keep_rows, read_pairs, refuse_blanks
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER, TokenizerPair, with_target_tokenizer
 from hf_lecture_models.trainer.averaging import keep_average
@@ -192,23 +193,46 @@ class Translation(Task[TranslationRecipe]):
         spared = not recipe.label_smoothing and getattr(model, "loss_without_logits", False)
         return {"use_cache": False} | ({"logits_to_keep": 1} if spared else {})
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> dict[str, Any]:
-        """BLEU and chrF of the translations as people read them, how both were measured, and how it was decoded."""
-        texts = self._translations(model, processor, data, recipe)
-        decoding = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty, "pairs": len(data)}
-        kept = {f"{name}_signature": signature for name, signature in signatures().items()}
-        return bleu_and_chrf(texts, data.columns["target"]) | decoding | kept
-
-    def evaluation(
-        self, model: Any, processor: Any, data: Rows | None, recipe: TranslationRecipe
-    ) -> "Evaluation | None":
-        """As of any task, with as many beams as the recipe says for validation data.
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> Encoded:
+        """Tokenize the sources.
 
         Raises:
             ValueError: as `encode_sources`.
         """
-        if data is not None:
-            encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
+        inputs = encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
+        return Encoded(data, inputs, data.columns.get("target"))
+
+    def predict(
+        self,
+        model: Any,
+        processor: Any,
+        encoded: Encoded,
+        recipe: Any,
+        batch_size: int = _EVALUATION_BATCH,
+        **options: Any,
+    ) -> list[list[Translated]]:
+        """Return the translations of each source, best first: one, unless `num_return_sequences` asks for more.
+
+        Args:
+            options: of `model.generate`, in place of the recipe's `num_beams` and `length_penalty`.
+        """
+        search = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty}
+        most = self._most_new_tokens(model, processor, recipe)
+        return translate_encoded(
+            model, processor, encoded.inputs, batch_size, **{"max_new_tokens": most, **search, **options}
+        )
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TranslationRecipe) -> dict[str, Any]:
+        """BLEU and chrF of the translations as people read them, how both were measured, and how it was decoded."""
+        texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
+        decoding = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty, "pairs": len(texts)}
+        kept = {f"{name}_signature": signature for name, signature in signatures().items()}
+        return bleu_and_chrf(texts, encoded.labels) | decoding | kept
+
+    def evaluation(
+        self, model: Any, processor: Any, data: Rows | None, recipe: TranslationRecipe
+    ) -> "Evaluation | None":
+        """Measure with as many beams as the recipe says for validation data."""
         return super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
 
     def train(
@@ -223,7 +247,7 @@ class Translation(Task[TranslationRecipe]):
         resume: bool = False,
         quiet: bool = False,
     ) -> "TrainingResult":
-        """As any task; then the mean of the newest checkpoints is kept, where it is the best, or nothing is measured.
+        """Train; then the mean of the newest checkpoints is kept, where it is the best, or nothing is measured.
 
         Raises:
             ValueError, FloatingPointError, OSError: as of any task.
@@ -235,39 +259,36 @@ class Translation(Task[TranslationRecipe]):
         evaluation = self.evaluation(model, processor, validation_data, recipe)
         return keep_average(model, result, recipe.average_checkpoints, evaluation)
 
-    def _translations(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> list[str]:
-        found = translate(
-            model,
-            processor,
-            data.columns["source"],
-            batch_size=_EVALUATION_BATCH,
-            max_length=recipe.max_length,
-            max_new_tokens=self._most_new_tokens(model, processor, recipe),
-            num_beams=recipe.num_beams,
-            length_penalty=recipe.length_penalty,
-        )
-        return [translation.text for translation in found]
-
     def _most_new_tokens(self, model: Any, processor: Any, recipe: Any) -> int | None:
         """Tokens of the longest output; None: what follows from each source."""
         return None
-
-    def check_predict_data(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> None:
-        """Raise ValueError where the model cannot read a source."""
-        encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe, folder: Path
     ) -> Path:
         """Write `translations.txt`, a line for each source."""
-        texts = self._translations(model, processor, data, recipe)
+        encoded = self.encode(model, processor, data, recipe)
+        texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
         with staged_file(folder / "translations.txt") as path:
             path.write_text("".join(f"{' '.join(text.splitlines())}\n" for text in texts), encoding="utf-8")
         return folder / "translations.txt"
 
     def describe(self, model: Any, recipe: TranslationRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """As of any task, and sacrebleu's signatures."""
+        """Add sacrebleu's signatures."""
         return super().describe(model, recipe, data) | {"signatures": signatures()}
+
+
+def search_of(model: Any) -> dict[str, Any]:
+    """Return how a saved model searches for a translation, as fields of a recipe.
+
+    >>> from types import SimpleNamespace
+    >>> from transformers import GenerationConfig
+    >>> search_of(SimpleNamespace(generation_config=GenerationConfig(num_beams=3)))
+    {'num_beams': 3, 'length_penalty': 1.0}
+    """
+    decoding = model.generation_config
+    length_penalty = 1.0 if decoding.length_penalty is None else decoding.length_penalty
+    return {"num_beams": decoding.num_beams or 1, "length_penalty": length_penalty}
 
 
 def make_encoder_decoder(recipe: Any, processor: Any) -> Any:

@@ -35,14 +35,14 @@ class PairsRecipe(RowsRecipe):
         [], "sources alone, whose translations are written to the folder `predictions` of output_dir", free=True
     )
 
-    def names_of(self, column: str) -> Sequence[str]:
+    def column_aliases(self, column: str) -> Sequence[str]:
         """What files may call a column; a `.txt` file of sources has the column `text`."""
-        named = super().names_of(column)
+        named = super().column_aliases(column)
         return ("source", "text") if column == "source" and column not in self.columns else named
 
     def header(self) -> Sequence[str]:
         """The columns of a `.tsv` file without their names, as `paste SOURCE TARGET` writes it."""
-        return [self.names_of(column)[0] for column in ("source", "target")]
+        return [self.column_aliases(column)[0] for column in ("source", "target")]
 
 
 def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:

@@ -23,7 +23,7 @@ from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.models.word2vec import Word2VecForPreTraining
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
-from hf_lecture_models.tasks.task import Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.word_updates import WordUpdates, make_row_adagrad
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.trainer.batches import Batches
@@ -147,14 +147,22 @@ class WordVectors(Task[WordVectorsRecipe]):
         """The model's own way to change its weights."""
         return {"optimizer_factory": make_row_adagrad, "update": WordUpdates(model, recipe.batch_size)}
 
-    def evaluate(self, model: Any, processor: Any, data: Sequence[str], recipe: WordVectorsRecipe) -> dict[str, Any]:
+    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: WordVectorsRecipe) -> Encoded:
+        """Return the ids of the words, text after text.
+
+        Raises:
+            ValueError: the tokenizer is not the model's.
+        """
+        check_tokenizer(model, processor)
+        return Encoded(data, encode_corpus(processor, data))
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: WordVectorsRecipe) -> dict[str, Any]:
         """`pair_loss`, the mean over `pairs`; no word is left out for being frequent.
 
         Raises:
-            ValueError: the tokenizer is not the model's, or no text has two known words.
+            ValueError: no text has two known words.
         """
-        check_tokenizer(model, processor)
-        corpus = encode_corpus(processor, data)
+        corpus = encoded.inputs
         known = ~np.isin(corpus.ids, model.config.special_ids)
         rows = [
             ids[start : start + _EVALUATION_WORDS]

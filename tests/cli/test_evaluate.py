@@ -11,7 +11,7 @@ from transformers import AutoModelForSequenceClassification, pipeline
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.registry import BENCHMARKS
+from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK
 from tests.tasks.small_classifier import ROWS, small_bert, small_tokenizer
 
 CLASSES = {"id2label": {0: "positive", 1: "negative"}, "label2id": {"positive": 0, "negative": 1}}
@@ -141,6 +141,6 @@ def test_only_causal_models_are_refused_max_length(run: Any, network: Path, tmp_
 
 
 def test_benchmarks_are_those_of_the_recipes() -> None:
-    assert {"cola", "mnli", "sst5", "ewt", "wnut17", "swag", "arc_easy"} <= BENCHMARKS.keys()
-    for name, task in BENCHMARKS.items():
+    assert {"cola", "mnli", "sst5", "ewt", "wnut17", "swag", "arc_easy"} <= TASK_OF_BENCHMARK.keys()
+    for name, task in TASK_OF_BENCHMARK.items():
         assert task.recipe_class(task=name).task == name  # type: ignore[call-arg]

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What predicts is what was measured: `predictions.json`, `hf-lecture predict` and pipelines give the same answers."""
+"""What predicts is what was measured: files of predictions, `hf-lecture predict`, `predict` and pipelines agree."""
 
 from __future__ import annotations
 
@@ -8,21 +8,30 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from seqeval.metrics.sequence_labeling import get_entities
-from transformers import pipeline
+from transformers import ViTConfig, ViTForImageClassification, pipeline
 
 from hf_lecture_models import ElmoConfig, ElmoForTokenClassification, ElmoTokenizer
 from hf_lecture_models.evaluation.answers import AnswerSettings
 from hf_lecture_models.evaluation.entities import find_entities
 from hf_lecture_models.hub import export
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.bleu import bleu_and_chrf
+from hf_lecture_models.tasks.images import make_image_processor
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.metrics.squad import best_scores
+from hf_lecture_models.tasks.multiple_choice import MultipleChoice, MultipleChoiceRecipe
+from hf_lecture_models.tasks.prediction import predict
 from hf_lecture_models.tasks.question_answering import QuestionAnswering, QuestionAnsweringRecipe
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
-from tests.tasks import small_answerer, small_tagger
+from hf_lecture_models.tasks.translation import Translation
+from tests.stand_in import EncoderConfig, EncoderForMaskedLM, encoder_tokenizer
+from tests.tasks import small_answerer, small_chooser, small_classifier, small_tagger, small_translator
 
 TASK: Any = "extractive-question-answering"
 QUESTIONS = small_answerer.ROWS
@@ -207,3 +216,118 @@ def test_transformers_pipeline_refuses_rows_of_characters_in_one_line(tmp_path: 
     tag = pipeline("token-classification", model=str(elmo(tmp_path / "model")), aggregation_strategy="simple")
     with pytest.raises(ValueError, match="tag by `hf-lecture predict MODEL`, with --aggregate for entities"):
         tag("Ada lives")
+
+
+# Classes, numbers, choices, masked words, images: the verb on lines, the function, transformers' pipeline
+
+
+def lines_of(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def check_classes(run: Any, folder: Path, rows: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    """Expected are label and score of each row, as transformers' pipeline gives them."""
+    model, processor = load_model(str(folder))
+    status, out, _ = run("predict", folder, "--json", "--jsonl", stdin=lines_of(rows))
+    assert status == 0
+    for found in (best(out), [one[0] for one in predict(model, processor, rows)]):
+        assert [one["label"] for one in found] == [one["label"] for one in expected]
+        assert [one["score"] for one in found] == pytest.approx([one["score"] for one in expected], abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["classes", "regression"])
+def test_classes_and_numbers(run: Any, tmp_path: Path, kind: str) -> None:
+    """Of cut texts too; the file of predictions, the measures and the pipeline with the same max_length agree."""
+    fields = {"problem_type": "regression", "num_labels": 1} if kind == "regression" else {}
+    folder = small_classifier.save_small_bert(tmp_path / "model", **fields)
+    settings = {"max_length": 4}
+    content = {"name": "text_classification", "pipeline_tag": None, "settings": settings}
+    (folder / "task.json").write_text(json.dumps(content), encoding="utf-8")
+    texts = [row["text"] for row in small_classifier.ROWS]
+    classify = pipeline("text-classification", model=str(folder))
+    expected = classify(texts, truncation=True, max_length=4)
+    check_classes(run, folder, [{"text": text} for text in texts], expected)
+    (model, tokenizer), task = load_model(str(folder)), TextClassification()
+    problem = "regression" if kind == "regression" else "single_label_classification"
+    path = small_classifier.write_tsv(tmp_path / "rows.tsv", text="text")
+    recipe = TextClassificationRecipe(
+        predict_files=[str(path)], test_files=[str(path)], problem_type=problem, **settings
+    )
+    written = task.write_predictions(model, tokenizer, task.read(recipe, "predict"), recipe, tmp_path)
+    values = [line.split("\t")[1] for line in written.read_text().splitlines()[1:]]
+    if kind == "regression":
+        assert list(map(float, values)) == pytest.approx([one["score"] for one in expected], abs=1e-5)
+    else:
+        assert values == [one["label"] for one in expected]
+        labels = [f"LABEL_{row['label']}" for row in small_classifier.ROWS]
+        right = sum(map(str.__eq__, values, labels)) / len(labels)
+        assert task.evaluate(model, tokenizer, task.read(recipe, "test"), recipe)["accuracy"] == right
+
+
+@pytest.mark.parametrize("kind", ["stock", "ours"])
+def test_choices(run: Any, tmp_path: Path, kind: str) -> None:
+    folder, task = small_chooser.save_small_chooser(tmp_path / "model", kind), MultipleChoice()
+    rows = [{name: row[name] for name in ("context", "choices")} for row in small_chooser.ROWS]
+    status, out, err = run("predict", folder, "--json", stdin=lines_of(rows))
+    assert (status, err) == (0, "")
+    model, tokenizer = load_model(str(folder))
+    assert [one[0] for one in predict(model, tokenizer, rows)] == best(out)
+    recipe = MultipleChoiceRecipe(train_rows=small_chooser.ROWS)
+    data = task.read(recipe, "train")
+    written = task.write_predictions(model, tokenizer, data, recipe, tmp_path)
+    chosen = [json.loads(line)["label"] for line in written.read_text().splitlines()]
+    assert chosen == [one["label"] for one in best(out)]
+    right = sum(number == row["label"] for number, row in zip(chosen, small_chooser.ROWS, strict=True))
+    assert task.evaluate(model, tokenizer, data, recipe)["accuracy"] == right / len(chosen)
+
+
+def test_masked_words(run: Any, tmp_path: Path) -> None:
+    EncoderForMaskedLM(EncoderConfig()).save_pretrained(tmp_path)
+    encoder_tokenizer().save_pretrained(tmp_path)
+    mask = encoder_tokenizer().mask_token
+    texts = [f"w1 {mask} w2", f"{mask} w3", f"w2 w1 {mask} w1"]
+    expected = [found[0] for found in pipeline("fill-mask", model=str(tmp_path))(texts)]
+    status, out, err = run("predict", tmp_path, "--json", stdin="\n".join(texts) + "\n")
+    assert (status, err) == (0, "")
+    for found in (best(out), [one[0] for one in predict(*load_model(str(tmp_path)), texts)]):
+        assert [one["label"] for one in found] == [one["token_str"] for one in expected]
+        assert [one["score"] for one in found] == pytest.approx([one["score"] for one in expected], abs=1e-5)
+
+
+def test_images(run: Any, tmp_path: Path) -> None:
+    names = {"id2label": {0: "dark", 1: "light"}, "label2id": {"dark": 0, "light": 1}}
+    torch.manual_seed(0)
+    config = ViTConfig(image_size=4, patch_size=2, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, **names)
+    ViTForImageClassification(config).save_pretrained(tmp_path / "model")
+    make_image_processor(4, 3).save_pretrained(tmp_path / "model")
+    paths = []
+    for index in range(5):
+        paths.append(tmp_path / f"{index}.png")
+        Image.fromarray(np.random.default_rng(index).integers(0, 256, (5, 7, 3), dtype=np.uint8)).save(paths[-1])
+    classify = pipeline("image-classification", model=str(tmp_path / "model"), top_k=1)
+    expected = [found[0] for found in classify([str(path) for path in paths])]
+    check_classes(run, tmp_path / "model", [{"image": str(path)} for path in paths], expected)
+    status, out, _ = run("predict", tmp_path / "model", stdin="".join(f"{path}\n" for path in paths))
+    assert (status, [line.split("\t")[0] for line in out.splitlines()]) == (0, [one["label"] for one in expected])
+
+
+def test_translations(run: Any, tmp_path: Path) -> None:
+    """With the beams and the length that the training saved: measure, file, verb and our pipeline."""
+    task = Translation()
+    recipe = small_translator.small_recipe(num_beams=3, max_length=3, length_penalty=0.5)
+    model, tokenizer = small_translator.make_translator("ours")
+    model.generation_config.num_beams, model.generation_config.length_penalty = 3, 0.5
+    model.save_pretrained(tmp_path / "model"), tokenizer.save_pretrained(tmp_path / "model")
+    content = json.dumps(task.describe(model, recipe))
+    (tmp_path / "model/task.json").write_text(content, encoding="utf-8")
+    model, tokenizer = load_model(str(tmp_path / "model"))
+    rows = small_translator.rows()
+    written = task.write_predictions(model, tokenizer, rows, recipe, tmp_path).read_text(encoding="utf-8")
+    sources = rows.columns["source"]
+    status, out, err = run("translate", tmp_path / "model", stdin="\n".join(sources) + "\n")
+    assert (status, out, err) == (0, written, "")
+    translate = pipeline("machine-translation", model=str(tmp_path / "model"))
+    assert [" ".join(one["translation_text"].split()) for one in translate(sources)] == written.splitlines()
+    assert any(len(tokenizer(text)["input_ids"]) > 3 for text in sources), "else nothing is cut"
+    measured = task.evaluate(model, tokenizer, rows, recipe)
+    assert measured["bleu"] == bleu_and_chrf(written.splitlines(), rows.columns["target"])["bleu"]

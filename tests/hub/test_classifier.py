@@ -20,9 +20,9 @@ from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import prepare
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.glue import Glue, GlueRecipe
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import TASKS, measure_file, task_of
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from tests.hub.card_examples import examples, output_without_package
 from tests.tasks.small_classifier import ROWS, save_small_bert, write_tsv
 
@@ -40,7 +40,9 @@ def make(kind: str, folder: Path) -> Path:
     if kind != "ours":
         fields["from_pretrained"] = str(save_small_bert(folder.parent / f"{folder.name}_start"))
     data = {"name": "Twelve Sentences", "licence": "CC0"}
-    train_and_test(Glue(), GlueRecipe(output_dir=str(folder), data=data, name="a small one", **fields))
+    train_and_test(
+        TextClassification(), TextClassificationRecipe(output_dir=str(folder), data=data, name="a small one", **fields)
+    )
     return folder
 
 
@@ -152,7 +154,9 @@ def test_the_command_measures_a_classifier(ours: Path, tmp_path: Path) -> None:
 
 def test_columns_of_the_recipe_hold_for_other_files_too(tmp_path: Path) -> None:
     files = {"train_files": [str(write_tsv(tmp_path / "T.tsv"))]}
-    train_and_test(Glue(), GlueRecipe(task="sst2", output_dir=str(tmp_path / "run"), **files))
+    train_and_test(
+        TextClassification(), TextClassificationRecipe(task="sst2", output_dir=str(tmp_path / "run"), **files)
+    )
     model, tokenizer = load_model(str(tmp_path / "run"))
     facts = facts_of(tmp_path / "run", model, tokenizer)
     assert facts["results"] == {}

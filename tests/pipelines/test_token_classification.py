@@ -13,7 +13,7 @@ from seqeval.metrics.sequence_labeling import get_entities
 from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.tagged_sentences import encode_sentences, predict_tags
+from hf_lecture_models.tasks.tagged_sentences import encode_sentences, predict_words
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
 from tests.tasks.small_tagger import ROWS as OTHERS
 from tests.tasks.small_tagger import TAGS
@@ -112,7 +112,8 @@ def test_tokens_of_a_text_of_unknown_words(trained: tuple[str, Path]) -> None:
     answer = tagger(folder, "none", ignore_labels=[])(text)
     model, tokenizer = AutoModelForTokenClassification.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     sentences = encode_sentences(model, tokenizer, Rows({"tokens": [words]}, [("a.jsonl", 1)]))
-    (tags,) = predict_tags(model, tokenizer, sentences)
+    (found,) = predict_words(model, tokenizer, sentences)
+    tags = [tag for tag, _ in found]
     by_place = {entry["index"]: entry for entry in answer}
     # All but the special tokens.
     assert len(answer) == len(sentences[0].inputs["input_ids"]) - tokenizer.num_special_tokens_to_add()

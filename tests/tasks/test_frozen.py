@@ -46,7 +46,6 @@ from hf_lecture_models import (
 )
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.frozen import freeze_backbone, frozen_backbone
-from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.main import run_task, train_and_test, train_from_command
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
@@ -342,7 +341,7 @@ def weights(folder: str) -> dict[str, torch.Tensor]:
 
 
 def test_the_saved_folder_is_an_ordinary_checkpoint(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    run_task(Glue(), [*command, "--validation_files", "V.tsv", "--test_files", "V.tsv"], "")
+    run_task(TextClassification(), [*command, "--validation_files", "V.tsv", "--test_files", "V.tsv"], "")
     said = capsys.readouterr()
     assert "features of 12 texts take 0.0 MiB of memory" in said.err
     assert "start anew: classifier.bias, classifier.weight" in said.err
@@ -362,12 +361,12 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(command: list[str]) -> Non
     out, err = stopped.communicate()
     assert stopped.returncode == 128 + signal.SIGTERM, err
     assert "stopped by SIGTERM at step 7" in out
-    train_from_command(Glue(), [*command, "--resume"])
-    train_from_command(Glue(), [*command, "--output_dir", "straight"])
+    train_from_command(TextClassification(), [*command, "--resume"])
+    train_from_command(TextClassification(), [*command, "--output_dir", "straight"])
     resumed, straight = weights("OUT"), weights("straight")
     assert all(torch.equal(weight, straight[name]) for name, weight in resumed.items())
     with pytest.raises(ValueError, match="cannot resume: freeze_backbone is False"):
-        train_from_command(Glue(), [*command, "--resume", "--freeze_backbone", "false"])
+        train_from_command(TextClassification(), [*command, "--resume", "--freeze_backbone", "false"])
 
 
 @pytest.mark.slow
@@ -376,7 +375,7 @@ def test_two_processes_train_as_one(command: list[str]) -> None:
     assert tokenizer_folder.is_dir()
     _, err = run_workers(str(SCRIPT), *command, "--num_processes", "2")
     assert err.count("features of 12 texts") == 1
-    train_from_command(Glue(), [*command, "--output_dir", "one"])
+    train_from_command(TextClassification(), [*command, "--output_dir", "one"])
     two = weights("OUT")
     for name, weight in weights("one").items():
         torch.testing.assert_close(two[name], weight, rtol=1e-4, atol=1e-6)

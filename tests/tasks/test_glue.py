@@ -11,14 +11,18 @@ import torch
 from sklearn.metrics import f1_score
 from transformers import AutoModelForSequenceClassification
 
+from hf_lecture_models.data.benchmarks import benchmarks_of
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import measure_file
-from hf_lecture_models.tasks.text_classification import encode_examples, label_ids, predict
+from hf_lecture_models.tasks.text_classification import (
+    TextClassification,
+    TextClassificationRecipe,
+    label_ids,
+)
 from tests.tasks.small_classifier import save_small_bert, small_bert, small_tokenizer, stand_in_hub
 
-TASK = Glue()
+TASK = TextClassification()
 CLASSES = {
     "cola": ["unacceptable", "acceptable"],
     "sst2": ["negative", "positive"],
@@ -46,7 +50,7 @@ def json_lines(*rows: dict[str, Any]) -> str:
 
 
 def read(task: str, path: Path, part: str = "train", **fields: Any) -> Rows:
-    rows = TASK.read(GlueRecipe(task=task, **{f"{part}_files": [str(path)]}, **fields), part)
+    rows = TASK.read(TextClassificationRecipe(task=task, **{f"{part}_files": [str(path)]}, **fields), part)
     assert rows is not None
     return rows
 
@@ -139,7 +143,7 @@ def test_files_are_read_as_they_are_handed_out(
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     rows = read(task, tmp_path / name)
-    recipe = GlueRecipe(task=task)
+    recipe = TextClassificationRecipe(task=task)
     found = [recipe.label_names.get(str(label), label) for label in rows.columns["label"]]
     assert ([float(label) for label in found] if task == "stsb" else found) == labels
     assert ("text_pair" in rows.columns) == (task in PAIRS)
@@ -159,14 +163,14 @@ def test_malformed_rows_of_qqp_are_left_out_and_counted(tmp_path: Path, capsys: 
     for task, path, line in (("qqp", other, 3), (None, own, 3)):
         columns = {"text": "question1", "text_pair": "question2", "label": "is_duplicate"}
         with pytest.raises(ValueError, match=rf"{path.name}, line {line}: \d fields"):
-            TASK.read(GlueRecipe(task=task, train_files=[str(path)], columns=columns), "train")
+            TASK.read(TextClassificationRecipe(task=task, train_files=[str(path)], columns=columns), "train")
 
 
 @pytest.mark.parametrize("task", CLASSES)
 def test_a_task_has_its_classes_whichever_the_data_have(tmp_path: Path, task: str) -> None:
     text = {"text": "a film"} | ({"text_pair": "a fine film"} if task in PAIRS else {})
     labels = [4.5, 0] if task == "stsb" else CLASSES[task][:2]
-    recipe = GlueRecipe(task=task, train_rows=[{**text, "label": label} for label in labels])
+    recipe = TextClassificationRecipe(task=task, train_rows=[{**text, "label": label} for label in labels])
     data = TASK.read(recipe, "train")
     assert data is not None
     recipe.from_pretrained, recipe.model = str(save_small_bert(tmp_path)), {}
@@ -200,7 +204,7 @@ def test_the_files_of_the_lectures(shared_data: Path) -> None:
 def test_without_files_the_data_are_those_of_the_hub(monkeypatch: pytest.MonkeyPatch, task: str) -> None:
     texts = HUB_COLUMNS.get(task, ("sentence1", "sentence2") if task in PAIRS else ("sentence",))
     asked = stand_in_hub(monkeypatch, texts, CLASSES[task])
-    recipe = GlueRecipe(task=task, predict_split="test", test_split="test")
+    recipe = TextClassificationRecipe(task=task, predict_split="test", test_split="test")
     data = {part: TASK.read(recipe, part) for part in ("train", "validation", "predict")}
     splits = ["train", "validation", "test"]
     if task == "mnli":
@@ -214,19 +218,19 @@ def test_without_files_the_data_are_those_of_the_hub(monkeypatch: pytest.MonkeyP
     problem = "label -1.0 of stsb is no number" if task == "stsb" else " has no label"
     with pytest.raises(ValueError, match=rf"{where}, row 1.*{problem}.*; rows without labels are for --predict_files"):
         TASK.read(recipe, "test")
-    assert GlueRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
+    assert TextClassificationRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
 
 
 def test_named_data_win_over_the_hub() -> None:
-    assert GlueRecipe(task="rte").dataset_name == "nyu-mll/glue"
+    assert TextClassificationRecipe(task="rte").dataset_name == "nyu-mll/glue"
     for fields in (
         {"train_files": ["a.tsv"]},
         {"train_rows": [{"text": "a", "text_pair": "b", "label": "entailment"}]},
     ):
-        assert not GlueRecipe(task="rte", **fields).dataset_name
-    mixed = GlueRecipe(task="rte", validation_files=["a.tsv"])
+        assert not TextClassificationRecipe(task="rte", **fields).dataset_name
+    mixed = TextClassificationRecipe(task="rte", validation_files=["a.tsv"])
     assert (mixed.dataset_name, mixed.train_split, mixed.validation_split) == ("nyu-mll/glue", "train", "")
-    own = GlueRecipe(task="rte", dataset_name="my/rte", dataset_revision="abc", validation_split="dev")
+    own = TextClassificationRecipe(task="rte", dataset_name="my/rte", dataset_revision="abc", validation_split="dev")
     assert (own.dataset_name, own.dataset_config, own.validation_split) == ("my/rte", None, "dev")
 
 
@@ -250,11 +254,11 @@ def data_of(*sources: tuple[str, int]) -> Rows:
         ("stsb", ["pearson", "spearmanr"]),
         ("mnli", ["accuracy", "accuracy_mismatched"]),
         *((task, ["accuracy"]) for task in ("sst2", "qnli", "rte", "wnli", "sst3", "sst5")),
-        (None, ["accuracy"]),
+        (None, ["accuracy", "macro_f1"]),
     ],
 )
 def test_the_official_measure_is_the_first(task: str | None, keys: list[str]) -> None:
-    recipe = GlueRecipe(task=task)
+    recipe = TextClassificationRecipe(task=task)
     assert [measure.key for measure in TASK.measures(recipe)] == keys
     scores = TASK.scores(
         config_of(*CLASSES[task or "sst2"] or ["score"]), [0, 1, 1], [0, 1, 0], data_of(("a", 3)), recipe
@@ -266,14 +270,14 @@ def test_the_official_measure_is_the_first(task: str | None, keys: list[str]) ->
 def test_f1_is_that_of_equivalent_pairs_whatever_their_number(names: tuple[str, str]) -> None:
     right, predicted = np.array([1, 1, 1, 1, 0, 0]), np.array([1, 1, 0, 0, 1, 0])
     order = (lambda values: 1 - values) if names[0] == "EQUIVALENT" else (lambda values: values)
-    recipe = GlueRecipe(task="mrpc")
+    recipe = TextClassificationRecipe(task="mrpc")
     scores = TASK.scores(config_of(*names), order(predicted).tolist(), order(right).tolist(), data_of(("a", 6)), recipe)
     assert scores == {"f1": pytest.approx(f1_score(right, predicted)), "accuracy": pytest.approx(3 / 6)}
     assert scores["f1"] == pytest.approx(2 * 2 / (3 + 4))
 
 
 def test_both_sets_of_mnli_are_measured_apart() -> None:
-    config, recipe = config_of(*CLASSES["mnli"]), GlueRecipe(task="mnli")
+    config, recipe = config_of(*CLASSES["mnli"]), TextClassificationRecipe(task="mnli")
     predictions, labels = [0, 1, 2, 0, 1], [0, 1, 1, 1, 1]
     both = data_of(("dev_matched.tsv", 2), ("dev_mismatched.tsv", 3))
     assert TASK.scores(config, predictions, labels, both, recipe) == {
@@ -290,7 +294,9 @@ def test_classes_without_names_are_taken_in_the_tasks_order_and_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [{"text": "a film", "text_pair": "film", "label": label} for label in ("entailment", "not_entailment")]
-    recipe = GlueRecipe(task="rte", train_rows=rows, from_pretrained=str(save_small_bert(tmp_path / "unnamed")))
+    recipe = TextClassificationRecipe(
+        task="rte", train_rows=rows, from_pretrained=str(save_small_bert(tmp_path / "unnamed"))
+    )
     data = TASK.read(recipe, "train")
     assert data is not None
     model = TASK.model(recipe, small_tokenizer(), data)
@@ -303,7 +309,7 @@ def test_classes_without_names_are_taken_in_the_tasks_order_and_told(
     TASK.evaluate(unnamed, small_tokenizer(), data, recipe)
     assert "unnamed have no names and are taken in order, LABEL_0 for entailment" in capsys.readouterr().err
     save_small_bert(tmp_path / "three", num_labels=3)
-    recipe = GlueRecipe(task="rte", train_rows=rows, from_pretrained=str(tmp_path / "three"))
+    recipe = TextClassificationRecipe(task="rte", train_rows=rows, from_pretrained=str(tmp_path / "three"))
     TASK.model(recipe, small_tokenizer(), data)
     assert "three tells apart 3 classes, the data 2: its head starts anew\n" in capsys.readouterr().err
 
@@ -313,7 +319,7 @@ def test_a_saved_model_is_measured_as_its_task_is(tmp_path: Path) -> None:
     folder = save_small_bert(tmp_path / "bert", id2label={0: "acceptable", 1: "unacceptable"})
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     facts = measure_file(tmp_path / "dev.tsv", model, small_tokenizer(), {"recipe": {"task": "cola"}})
-    assert list(facts["results"]) == ["matthews_correlation", "accuracy", "examples"]
+    assert list(facts["results"]) == ["matthews_correlation", "accuracy", "examples", "classes"]
 
 
 # Predictions
@@ -330,10 +336,10 @@ def test_predictions_are_written_as_glue_takes_them(tmp_path: Path, task: str) -
     texts = ["a film", "fine film", "a dull film", "cold and long", "warm", "this is a fine one"]
     rows = {"text": texts, "index": [7, 3, 5, 1, 0, 2]} | ({"text_pair": texts[::-1]} if task in PAIRS else {})
     sources = [("test_matched.tsv", 4), ("test_mismatched.tsv", 2)] if task == "mnli" else [("test.tsv", 6)]
-    data, recipe = Rows(rows, sources), GlueRecipe(task=task)
-    examples = encode_examples(model, small_tokenizer(), data, recipe)
-    model.classifier.bias.data -= predict(model, small_tokenizer(), examples).mean(0)
-    logits = predict(model, small_tokenizer(), examples)
+    data, recipe = Rows(rows, sources), TextClassificationRecipe(task=task)
+    encoded = TASK.encode(model, small_tokenizer(), data, recipe)
+    model.classifier.bias.data -= TASK.predict(model, small_tokenizer(), encoded).mean(0)
+    logits = TASK.predict(model, small_tokenizer(), encoded)
     numbers = [len(names) - 1 - row.argmax().item() for row in logits]
     if task == "stsb":
         values = [f"{min(max(score.item(), 0), 5):.3f}" for score in logits[:, 0]]
@@ -360,7 +366,7 @@ def test_a_run_ends_with_predictions_for_rows_without_labels(tmp_path: Path) -> 
     (tmp_path / "test.tsv").write_text(tsv("index|sentence1|sentence2", "4|a film|cold", "9|film|a film"))
     outcome = train_and_test(
         TASK,
-        GlueRecipe(
+        TextClassificationRecipe(
             task="rte",
             from_pretrained=str(save_small_bert(tmp_path / "bert")),
             train_files=[str(tmp_path / "train.tsv")],
@@ -378,7 +384,7 @@ def test_a_run_ends_with_predictions_for_rows_without_labels(tmp_path: Path) -> 
 def test_rows_without_a_number_are_counted_from_0(tmp_path: Path) -> None:
     data = Rows({"text": ["a film", "cold"]}, [("a.tsv", 2)])
     model = small_bert(id2label={0: "bad", 1: "good"})
-    written = TASK.write_predictions(model, small_tokenizer(), data, GlueRecipe(), tmp_path)
+    written = TASK.write_predictions(model, small_tokenizer(), data, TextClassificationRecipe(), tmp_path)
     assert written.name == "predictions.tsv"
     _, *lines = written.read_text().splitlines()
     assert [line.split("\t")[0] for line in lines] == ["0", "1"]
@@ -434,4 +440,4 @@ def test_hidden_labels_are_not_looked_at(tmp_path: Path) -> None:
 
 
 def test_every_task_is_tested() -> None:
-    assert set(TASKS) == set(CLASSES)
+    assert set(benchmarks_of("text_classification")) == set(CLASSES)

@@ -15,13 +15,12 @@ from safetensors.torch import load_file
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.command_line import parse_command
-from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
-from hf_lecture_models.tasks.text_classification import TextClassification, encode_examples, predict
+from hf_lecture_models.tasks.text_classification import TextClassification
 from hf_lecture_models.tasks.token_classification import TokenClassification
 from tests.forked_python import run_workers
 from tests.interrupted import start_interrupted
@@ -46,11 +45,8 @@ class Labels(TextClassification):
     def read(self, recipe: Any, part: str) -> Any:
         return read_rows(recipe, part, ("text",), labels=("label",))
 
-    def check_predict_data(self, model: Any, processor: Any, data: Any, recipe: Any) -> None:
-        encode_examples(model, processor, data, recipe)
-
     def write_predictions(self, model: Any, processor: Any, data: Any, recipe: Any, folder: Path) -> Path:
-        logits = predict(model, processor, encode_examples(model, processor, data, recipe))
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
         path = folder / "labels.json"
         path.write_text(json.dumps([model.config.id2label[index] for index in logits.argmax(1).tolist()]))
         return path
@@ -176,12 +172,12 @@ def test_a_series_of_seeds_is_resumed_at_the_unfinished_one(place: Path, capsys:
     finished = weights("OUT/seed-0")
     with pytest.raises(SystemExit, match="seed-0 holds a run; add --resume to continue it"):
         run_task(Labels(), command[1:], "")
-    run_task(Glue(), [*command[1:], "--resume"], "")
+    run_task(TextClassification(), [*command[1:], "--resume"], "")
     said = capsys.readouterr()
     assert re.search(r"seed 1: 6 steps.*\nseed 2: 6 steps.*\n3 seeds, mean best validation accuracy", said.out)
     assert "steps 6 to 6" in said.err, "the finished run makes no step"
     assert "steps 3 to 6" in said.err
-    run_task(Glue(), [*command[1:], "--output_dir", "straight"], "")
+    run_task(TextClassification(), [*command[1:], "--output_dir", "straight"], "")
     for seed in range(3):
         straight = weights(f"straight/seed-{seed}")
         assert all(torch.equal(tensor, straight[name]) for name, tensor in weights(f"OUT/seed-{seed}").items())
@@ -189,7 +185,7 @@ def test_a_series_of_seeds_is_resumed_at_the_unfinished_one(place: Path, capsys:
     summaries = [json.loads(Path(name, "seeds.json").read_text()) for name in ("OUT", "straight")]
     assert summaries[0] == summaries[1]
     with pytest.raises(SystemExit, match="cannot resume: batch_size is 2"):
-        run_task(Glue(), [*command[1:], "--resume", "--batch_size", "2"], "")
+        run_task(TextClassification(), [*command[1:], "--resume", "--batch_size", "2"], "")
 
 
 @pytest.mark.slow
@@ -216,21 +212,21 @@ def test_options_of_transformers_examples_are_fields(monkeypatch: pytest.MonkeyP
         "--do_train --do_eval --do_predict True --max_seq_length 64 --num_train_epochs 3 --learning_rate 2e-5 "
         "--per_device_train_batch_size 4 --gradient_accumulation_steps 2"
     )
-    recipe = recipe_of(Glue(), *line.split())
+    recipe = recipe_of(TextClassification(), *line.split())
     own = (
         "--from_pretrained FOLDER --task sst2 --train_files a.tsv --validation_files b.tsv --predict_files c.tsv "
         "--max_length 64 --epochs 3 --learning_rate 2e-5 --batch_size 8 --accumulation_steps 2"
     )
-    assert recipe == recipe_of(Glue(), *own.split())
+    assert recipe == recipe_of(TextClassification(), *own.split())
     monkeypatch.setenv("WORLD_SIZE", "3")
-    assert recipe_of(Glue(), "--train_file=a.tsv", "--per_device_train_batch_size=4").batch_size == 12
+    assert recipe_of(TextClassification(), "--train_file=a.tsv", "--per_device_train_batch_size=4").batch_size == 12
     hub = ["--dataset_name", "some/set", "--dataset_config_name", "one", "--do_train", "--do_predict"]
     recipe = recipe_of(TextClassification(), *hub)
     assert (recipe.dataset_config, recipe.predict_split) == ("one", "test")
     assert recipe_of(TextClassification(), *hub, "--predict_split", "hidden").predict_split == "hidden"
-    named = recipe_of(Glue(), "--task_name", "mnli", "--do_train", "--do_eval", "--do_predict")
+    named = recipe_of(TextClassification(), "--task_name", "mnli", "--do_train", "--do_eval", "--do_predict")
     assert named.predict_split == "test_matched+test_mismatched"
-    assert recipe_of(Glue(), "--task_name", "mnli", "--do_train").predict_split == ""
+    assert recipe_of(TextClassification(), "--task_name", "mnli", "--do_train").predict_split == ""
 
 
 @pytest.mark.parametrize(
@@ -241,13 +237,21 @@ def test_options_of_transformers_examples_are_fields(monkeypatch: pytest.MonkeyP
             ["--task_name", "sst2"],
             "--task_name stands for task, which the recipes of train_causal_lm.py do",
         ),
-        (Glue(), ["--train_file", "a", "--train_files", "b"], "--train_file.* are the same; keep one"),
-        (Glue(), ["--num_train_epochs", "x"], "epochs must be float"),
-        (Glue(), ["--per_device_train_batch_size", "x"], "per_device_train_batch_size must be int, not 'x'"),
-        (Glue(), ["--per_device_train_batch_size", "4", "--batch_size", "4"], "keep one of them"),
-        (Glue(), ["--do_eval", "--train_file", "a"], "--do_eval without --do_train would not train"),
-        (Glue(), ["--do_train", "--do_predict", "--train_file", "a"], "names no data set on the Hub; --predict_files"),
-        (Glue(), ["--train_fil", "a"], "no field train_fil; did you mean train_files"),
+        (TextClassification(), ["--train_file", "a", "--train_files", "b"], "--train_file.* are the same; keep one"),
+        (TextClassification(), ["--num_train_epochs", "x"], "epochs must be float"),
+        (
+            TextClassification(),
+            ["--per_device_train_batch_size", "x"],
+            "per_device_train_batch_size must be int, not 'x'",
+        ),
+        (TextClassification(), ["--per_device_train_batch_size", "4", "--batch_size", "4"], "keep one of them"),
+        (TextClassification(), ["--do_eval", "--train_file", "a"], "--do_eval without --do_train would not train"),
+        (
+            TextClassification(),
+            ["--do_train", "--do_predict", "--train_file", "a"],
+            "names no data set on the Hub; --predict_files",
+        ),
+        (TextClassification(), ["--train_fil", "a"], "no field train_fil; did you mean train_files"),
     ],
 )
 def test_options_that_say_nothing_here_are_refused(task: Any, options: list[str], message: str) -> None:
@@ -256,7 +260,7 @@ def test_options_that_say_nothing_here_are_refused(task: Any, options: list[str]
 
 
 def test_help_lists_the_options_of_transformers_that_the_script_has(capsys: pytest.CaptureFixture[str]) -> None:
-    for task, has in ((Glue(), True), (CausalLM(), False)):
+    for task, has in ((TextClassification(), True), (CausalLM(), False)):
         with pytest.raises(SystemExit):
             run_task(task, ["--help"], "")
         said = capsys.readouterr().out
@@ -264,7 +268,7 @@ def test_help_lists_the_options_of_transformers_that_the_script_has(capsys: pyte
         assert ("--task_name (task)" in said) is has
 
 
-@pytest.mark.parametrize("task", [Glue(), TokenClassification(), QuestionAnswering(), MultipleChoice()])
+@pytest.mark.parametrize("task", [TextClassification(), TokenClassification(), QuestionAnswering(), MultipleChoice()])
 def test_fields_of_a_checkpoint_may_be_changed(task: Task[Any]) -> None:
     """The default of a recipe is a whole model, nothing of which changes a checkpoint; fields that are given do."""
     default = task.recipe_class().model

@@ -219,7 +219,7 @@ def test_other_mistakes_are_named(tmp_path: Path) -> None:
         ValueError, match="predicts no next sentences; set next_sentence false, or load the model by Au"
     ):
         TASK.train(plain, tokenizer, TEXTS, None, recipe(), output_dir=tmp_path, quiet=True)
-    with pytest.raises(ValueError, match="^validation data: next sentences need two documents"):
+    with pytest.raises(ValueError, match="^validation or test data: next sentences need two documents"):
         TASK.train(model, tokenizer, TEXTS, TEXTS[4:5], recipe(), output_dir=tmp_path, quiet=True)
     for value in (0, 1.5):
         with pytest.raises(ValueError, match="mask_probability must be"):

@@ -20,8 +20,8 @@ from hf_lecture_models.tasks.multiple_choice import (
     MultipleChoice,
     MultipleChoiceRecipe,
     encode_choices,
-    predict,
 )
+from hf_lecture_models.tasks.task import Encoded
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_chooser import ROWS, save_small_chooser, small_chooser
 from tests.tasks.small_classifier import WORDS, small_tokenizer
@@ -94,7 +94,7 @@ def test_scores_and_accuracy_are_those_of_single_choices(folder: Path) -> None:
     with torch.no_grad():
         expected = [scores_by_hand(model.eval(), row) for row in ROWS]
     model.train()
-    found = predict(model, tokenizer, encode_choices(model, tokenizer, data))
+    found = TASK.predict(model, tokenizer, TASK.encode(model, tokenizer, data, recipe()))
     for own, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(own, theirs, rtol=1e-4, atol=1e-5)
     right = sum(int(scores.argmax()) == row["label"] for scores, row in zip(expected, ROWS, strict=True))
@@ -195,7 +195,7 @@ def test_a_language_model_gets_the_template_and_a_cut_context_leaves_it_whole(tm
     assert tokenizer.decode(second["input_ids"]) == "<start> a film that is <delim> cold <extract>"
     assert first.keys() == {"input_ids", "attention_mask"}, "GPT-1 reads no types of tokens"
     assert model.config.extract_token_id == first["input_ids"][-1]
-    assert len(predict(model, tokenizer, [[first, second]])[0]) == 2
+    assert len(TASK.predict(model, tokenizer, Encoded(data, [[first, second]]))[0]) == 2
     with pytest.raises(ValueError, match="template 'gpt1'"):
         encode_choices(model, WordTokenizer.train(WORDS, progress=False), data)
 
@@ -363,7 +363,10 @@ def test_predictions_are_written_as_benchmarks_take_them(
         (tmp_path / str(number)).mkdir()
         path = TASK.write_predictions(model, tokenizer, data, chosen, tmp_path / str(number))
         assert path == tmp_path / str(number) / name
-        best = [int(scores.argmax()) for scores in predict(model, tokenizer, encode_choices(model, tokenizer, data))]
+        best = [
+            int(scores.argmax())
+            for scores in TASK.predict(model, tokenizer, TASK.encode(model, tokenizer, data, recipe()))
+        ]
         names = [data[index]["names"][number] if "arc" in str(task) else number for index, number in enumerate(best)]
         expected = [line.replace("X", str(names[index - (task == "swag")])) for index, line in enumerate(lines)]
         assert path.read_text().splitlines() == expected

@@ -9,13 +9,12 @@ import pytest
 import torch
 from transformers import BertModel, pipeline
 
-from hf_lecture_models.tasks.glue import Glue, GlueRecipe
 from hf_lecture_models.tasks.main import train_from_command
-from hf_lecture_models.tasks.pseudo_labels import PseudoLabelClassification, PseudoLabelRecipe
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from tests.tasks.small_classifier import ROWS, WORDS, save_small_bert, small_bert, small_tokenizer, write_tsv
 
 NAMES = {"id2label": {0: "positive", 1: "negative"}, "label2id": {"positive": 0, "negative": 1}}
-TASK = Glue()
+TASK = TextClassification()
 
 
 @pytest.fixture
@@ -28,9 +27,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def recipe(**fields: Any) -> GlueRecipe:
+def recipe(**fields: Any) -> TextClassificationRecipe:
     teacher = {"pseudo_labels": "TEACHER", "unlabelled_files": ["more.tsv"]}
-    return GlueRecipe(**({"task": "sst2", "train_files": ["few.tsv"]} | teacher | fields))
+    return TextClassificationRecipe(**({"task": "sst2", "train_files": ["few.tsv"]} | teacher | fields))
 
 
 def said_by_pipeline(texts: list[str], folder: str = "TEACHER") -> list[str]:
@@ -60,14 +59,14 @@ def test_lines_of_texts_and_pairs_are_read_as_they_are(place: Path) -> None:
     ]
     Path("pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in pairs))
     fields: dict[str, Any] = {"train_rows": pairs[:4], "pseudo_labels": "TEACHER"}
-    task = PseudoLabelClassification()
-    rows = task.training_data(PseudoLabelRecipe(**fields, unlabelled_files=["pairs.jsonl"]))
+    task = TextClassification()
+    rows = task.training_data(TextClassificationRecipe(**fields, unlabelled_files=["pairs.jsonl"]))
     found = pipeline("text-classification", model="TEACHER")(
         [{"text": row["text"], "text_pair": row["text_pair"]} for row in pairs]
     )
     assert rows.columns["label"][4:] == [label["label"] for label in found]
     with pytest.raises(ValueError, match="more.txt has no column text_pair, but the recipe's train_rows has"):
-        task.training_data(PseudoLabelRecipe(**fields, unlabelled_files=["more.txt"]))
+        task.training_data(TextClassificationRecipe(**fields, unlabelled_files=["more.txt"]))
 
 
 def test_classes_that_are_only_numbered_are_known_by_their_numbers(place: Path) -> None:
@@ -80,21 +79,21 @@ def test_classes_that_are_only_numbered_are_known_by_their_numbers(place: Path) 
 def test_a_student_learns_what_its_few_rows_do_not_say(place: Path) -> None:
     line = "--task sst2 --from_pretrained TEACHER --train_files all.tsv --epochs 40 --batch_size 4 --output_dir"
     write_tsv(Path("all.tsv"))
-    train_from_command(Glue(), [*line.split(), "good", "--learning_rate", "0.02"])
+    train_from_command(TextClassification(), [*line.split(), "good", "--learning_rate", "0.02"])
     write_tsv(Path("few.tsv"), [{"text": "film", "label": 0}, {"text": "is", "label": 1}])
     write_tsv(Path("more.tsv"), [row | {"label": -1} for row in ROWS])
     line = "--task sst2 --train_files few.tsv --validation_files all.tsv --batch_size 4 --learning_rate 0.1 --epochs 20"
-    alone = train_from_command(Glue(), [*line.split(), "--output_dir", "alone"]).training
+    alone = train_from_command(TextClassification(), [*line.split(), "--output_dir", "alone"]).training
     command = [*line.split(), "--pseudo_labels", "good", "--unlabelled_files", "more.tsv", "--output_dir", "taught"]
-    taught = train_from_command(Glue(), command).training
+    taught = train_from_command(TextClassification(), command).training
     assert taught.items == 20 * (2 + len(ROWS))
     assert taught.best_metric is not None
     assert alone.best_metric is not None
     assert taught.best_metric > alone.best_metric + 0.3
-    assert train_from_command(Glue(), [*command, "--resume"]).training.step == taught.step
+    assert train_from_command(TextClassification(), [*command, "--resume"]).training.step == taught.step
     write_tsv(Path("more.tsv"), ROWS[:3])
     with pytest.raises(ValueError, match="cannot resume: .*the training data changed"):
-        train_from_command(Glue(), [*command, "--resume"])
+        train_from_command(TextClassification(), [*command, "--resume"])
 
 
 def test_teachers_and_rows_that_cannot_be_are_refused(place: Path) -> None:
@@ -113,7 +112,7 @@ def test_teachers_and_rows_that_cannot_be_are_refused(place: Path) -> None:
     for fields in ({"pseudo_labels": ""}, {"unlabelled_files": []}):
         with pytest.raises(ValueError, match="pseudo_labels and unlabelled_files belong together"):
             recipe(**fields)
-    with pytest.raises(ValueError, match="pseudo_labels are classes, problem_type regression learns numbers"):
+    with pytest.raises(ValueError, match="pseudo_labels are for classes, problem_type regression learns numbers"):
         recipe(problem_type="regression")
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere.tsv"):
         TASK.training_data(recipe(unlabelled_files=["nowhere.tsv"]))

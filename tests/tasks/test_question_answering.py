@@ -18,19 +18,19 @@ from torch.nn import functional as F
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer, GPT2Config, GPT2ForQuestionAnswering
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
+from hf_lecture_models.data.benchmarks import BENCHMARKS, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.metrics import compute_all
 from hf_lecture_models.tasks.metrics.squad import best_scores, normalize
 from hf_lecture_models.tasks.question_answering import (
-    TASKS,
     QuestionAnswering,
     QuestionAnsweringRecipe,
     WindowCollator,
     cut_questions,
-    predict,
 )
+from hf_lecture_models.tasks.task import Encoded
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_answerer import (
     ANSWERABLE,
@@ -199,9 +199,7 @@ def answers_by_hand(model: Any, row: dict[str, Any]) -> tuple[list[tuple[float, 
 def test_measures_are_those_of_single_windows(folder: Path, threshold: float) -> None:
     model, tokenizer = AutoModelForQuestionAnswering.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     data, chosen = read(ROWS), recipe(null_score_diff_threshold=threshold)
-    predictions = predict(
-        model, tokenizer, cut_questions(model, tokenizer, data, chosen), data.columns["context"], chosen
-    )
+    predictions = TASK.predict(model, tokenizer, TASK.encode(model, tokenizer, data, chosen), chosen)
     expected: list[tuple[float, float]] = []
     for row, found in zip(ROWS, predictions, strict=True):
         answers, none = answers_by_hand(model, row)
@@ -238,12 +236,12 @@ def test_measures_do_not_depend_on_the_side_of_padding(folder: Path) -> None:
     """With the text in front of the question on both sides, which is what padding on the left asks for."""
     model, data, chosen = small_bert(), read(ROWS), recipe()
     tokenizer = small_tokenizer(padding_side="left")
-    windows = cut_questions(model, tokenizer, data, chosen)
-    assert {window.first for own in windows for window in own} == {1}
-    found = predict(model, tokenizer, windows, data.columns["context"], chosen)
+    encoded = TASK.encode(model, tokenizer, data, chosen)
+    assert {window.first for own in encoded.inputs for window in own} == {1}
+    found = TASK.predict(model, tokenizer, encoded, chosen)
     alone = [
-        predict(model, tokenizer, [own], [text], chosen)[0]
-        for own, text in zip(windows, data.columns["context"], strict=True)
+        TASK.predict(model, tokenizer, Encoded(Rows({"context": [text]}, [("a.json", 1)]), [own]), chosen)[0]
+        for own, text in zip(encoded.inputs, data.columns["context"], strict=True)
     ]
     for one, other in zip(found, alone, strict=True):
         assert [(a.start, a.end) for a in one.answers[:3]] == [(a.start, a.end) for a in other.answers[:3]]
@@ -516,7 +514,7 @@ def test_answers_need_no_place_to_be_measured_by() -> None:
     assert data.columns["answers"][0] == {"text": ["Ada Lovelace", "Ada"]}
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", benchmarks_of("question_answering"))
 def test_a_named_task_is_the_hubs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = ROWS if name == "squad_v2" else ANSWERABLE
     asked: list[Any] = []
@@ -529,7 +527,7 @@ def test_a_named_task_is_the_hubs(name: str, monkeypatch: pytest.MonkeyPatch) ->
     chosen = recipe(task=name, train_rows=[])
     parts = [TASK.read(chosen, part) for part in ("train", "validation", "test", "predict")]
     assert [part if part is None else list(part) for part in parts] == [list(read(rows))] * 2 + [None] * 2
-    revision = TASKS[name].hub.revision
+    revision = BENCHMARKS[name].hub.revision
     assert asked == [(f"rajpurkar/{name}", None, split, revision) for split in ("train", "validation")]
     assert len(revision) == 40
     assert chosen.version_2_with_negative is (True if name == "squad_v2" else None)
@@ -604,7 +602,7 @@ def test_predictions_are_written_as_squad_takes_them(tmp_path: Path, folder: Pat
     for content in files.values():
         assert set(content) == set(contexts)
     data = read(ROWS)
-    found = predict(model, tokenizer, cut_questions(model, tokenizer, data, chosen), data.columns["context"], chosen)
+    found = TASK.predict(model, tokenizer, TASK.encode(model, tokenizer, data, chosen), chosen)
     threshold = json.loads((tmp_path / "run" / "task.json").read_text())["settings"]["no_answer_threshold"]
     measured = best_validation(json.loads((tmp_path / "run" / "training.json").read_text()))
     assert threshold == (pytest.approx(measured["best_f1_thresh"], abs=1e-4) if kind == "squad_v2" else None)

@@ -10,21 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import classification_report
 from tokenizers import processors
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel, pipeline
 
 from hf_lecture_models import RecurrentConfig, RecurrentForSequenceClassification
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.text_classification import (
-    ExampleCollator,
-    TextClassification,
-    TextClassificationRecipe,
-    class_names,
-    encode_examples,
-    label_ids,
-    predict,
-)
+from hf_lecture_models.tasks.class_labels import class_names, label_ids
+from hf_lecture_models.tasks.text_classification import ExampleCollator, TextClassification, TextClassificationRecipe
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer
 
@@ -52,7 +46,7 @@ def train(chosen: TextClassificationRecipe, output_dir: Path, **options: Any) ->
 
 def logits_of(model: Any, chosen: TextClassificationRecipe, part: str = "train", **options: Any) -> torch.Tensor:
     tokenizer = small_tokenizer(**options)
-    return predict(model, tokenizer, encode_examples(model, tokenizer, TASK.read(chosen, part), chosen))
+    return TASK.predict(model, tokenizer, TASK.encode(model, tokenizer, TASK.read(chosen, part), chosen))
 
 
 # Training and evaluation beside a loop of our own
@@ -136,7 +130,17 @@ def test_predictions_and_accuracy_are_those_of_single_texts(folder: Path) -> Non
     torch.testing.assert_close(logits_of(model, chosen, "validation"), expected, rtol=1e-4, atol=1e-5)
     right = sum(int(logits.argmax()) == row["label"] for logits, row in zip(expected, ROWS, strict=True))
     assert 0 < right < len(ROWS), "else the next line would prove little"
-    assert TASK.evaluate(model, tokenizer, data, chosen) == {"accuracy": right / len(ROWS), "examples": len(ROWS)}
+    measured = TASK.evaluate(model, tokenizer, data, chosen)
+    assert (measured["accuracy"], measured["examples"]) == (right / len(ROWS), len(ROWS))
+    predictions, labels = [int(logits.argmax()) for logits in expected], [row["label"] for row in ROWS]
+    scores = classification_report(labels, predictions, output_dict=True, zero_division=0)
+    assert measured["macro_f1"] == pytest.approx(scores["macro avg"]["f1-score"])
+    for name, own in measured["classes"].items():
+        theirs = scores[name.removeprefix("LABEL_")]
+        assert [own[key] for key in ("precision", "recall", "f1", "examples")] == pytest.approx(
+            [theirs[key] for key in ("precision", "recall", "f1-score", "support")]
+        )
+        assert sum(own["predicted"].values()) == own["examples"]
     assert not model.training
 
 
@@ -227,7 +231,7 @@ def rows_of(labels: list[Any]) -> Rows:
     ],
 )
 def test_classes_are_those_of_the_data(labels: list[Any], names: dict[Any, str], expected: list[str]) -> None:
-    assert class_names(rows_of(labels), recipe(label_names=names)) == expected
+    assert class_names(rows_of(labels), recipe(label_names=names).label_names) == expected
 
 
 def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
@@ -297,12 +301,12 @@ def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureF
 )
 def test_labels_that_are_no_classes(labels: list[Any], fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        class_names(rows_of(labels), recipe(**fields))
+        class_names(rows_of(labels), recipe(**fields).label_names)
 
 
 def test_classes_are_listed_and_twins_named(capsys: pytest.CaptureFixture[str]) -> None:
     """A blank behind a label once made a class of its own, and nothing said so."""
-    assert class_names(rows_of(["pos", "neg", "pos ", "Neg", "neg"]), recipe()) == ["Neg", "neg", "pos", "pos "]
+    assert class_names(rows_of(["pos", "neg", "pos ", "Neg", "neg"]), {}) == ["Neg", "neg", "pos", "pos "]
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "4 classes in data.tsv: Neg (1), neg (2), pos (1), pos  (1)"
     assert [line.split(" are two classes")[0] for line in told[1:]] == [
@@ -310,9 +314,9 @@ def test_classes_are_listed_and_twins_named(capsys: pytest.CaptureFixture[str]) 
         "warning: 'pos' and 'pos '",
     ]
     assert told[2].endswith("label_names: {'pos ': 'pos'} in the recipe makes one of them")
-    assert class_names(rows_of(["pos", "neg", "pos "]), recipe(label_names={"pos ": "pos"})) == ["neg", "pos"]
+    assert class_names(rows_of(["pos", "neg", "pos "]), {"pos ": "pos"}) == ["neg", "pos"]
     assert capsys.readouterr().err == "2 classes in data.tsv: neg (1), pos (2)\n"
-    class_names(rows_of(list(map(str, range(40)))), recipe())
+    class_names(rows_of(list(map(str, range(40)))), {})
     assert capsys.readouterr().err.endswith("28 (1), 29 (1) and 10 more\n")
 
 
@@ -322,7 +326,7 @@ def test_labels_keep_their_spelling(tmp_path: Path) -> None:
     rows = TASK.read(TextClassificationRecipe(train_files=[str(tmp_path / "a.tsv")]), "train")
     assert rows is not None
     assert rows.texts("text") == ["1984", "2001"]
-    assert class_names(rows, recipe()) == ["01", "1"]
+    assert class_names(rows, {}) == ["01", "1"]
 
 
 def test_scores_of_a_table_are_converted_late(tmp_path: Path) -> None:
@@ -379,7 +383,7 @@ def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_first(
 
     def tokens(**fields: Any) -> list[str]:
         chosen = recipe(train_rows=rows, **fields)
-        example = encode_examples(model, tokenizer, TASK.read(chosen, "train"), chosen)[0]
+        example = TASK.encode(model, tokenizer, TASK.read(chosen, "train"), chosen).inputs[0]
         return tokenizer.convert_ids_to_tokens(example["input_ids"])
 
     with pytest.raises(ValueError, match="row 1 has 18 tokens, more than the model's longest input; --max_length 16"):
@@ -402,7 +406,7 @@ def test_empty_texts_are_read_where_a_template_gives_them_tokens(folder: Path) -
     bare = small_tokenizer()
     bare.backend_tokenizer.post_processor = processors.Sequence([])
     with pytest.raises(ValueError, match="train_rows, row 2 has no token, its text is ''; leave it out"):
-        encode_examples(model, bare, TASK.read(chosen, "train"), chosen)
+        TASK.encode(model, bare, TASK.read(chosen, "train"), chosen)
 
 
 def test_pairs_that_no_token_parts_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -449,3 +453,39 @@ def test_a_folder_without_weights_of_ours_is_refused(tmp_path: Path) -> None:
     chosen = recipe(from_pretrained=str(tmp_path))
     with pytest.raises(ValueError, match="holds no weight of BertForSequenceClassification"):
         TASK.model(chosen, small_tokenizer(), TASK.read(chosen, "train"))
+
+
+def test_rows_of_heavier_classes_count_more(tmp_path: Path, folder: Path) -> None:
+    """The loss is the mean over a step's rows of w_y times -ln P(y), and its gradient, however the step is cut."""
+    weights = {"0": 3.0}
+    chosen = recipe(class_weights=weights, from_pretrained=str(folder), epochs=1, batch_size=12, accumulation_steps=3)
+    model, tokenizer = AutoModelForSequenceClassification.from_pretrained(folder), small_tokenizer()
+    data = TASK.read(chosen, "train")
+    model.config.id2label, model.config.label2id = {0: "0", 1: "1"}, {"0": 0, "1": 1}
+    batches = TASK.batches(model.eval(), tokenizer, data, chosen)
+    batches.set_shard(RowShard(12, accumulation_steps=3))
+    losses = [batch.loss_of(model(**batch.inputs)) * batch.num_items for batch in batches.next_step()]
+    encoded = TASK.encode(model, tokenizer, data, chosen)
+    nats = -torch.log_softmax(TASK.predict(model, tokenizer, encoded), 1)
+    expected = sum((3.0 if label == 0 else 1.0) * nats[row, label] for row, label in enumerate(encoded.labels))
+    torch.testing.assert_close(sum(losses).detach(), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"class_weights": {"0": -1.0}}, "class_weights.0 must be a number of at least 0, not -1.0"),
+        ({"class_weights": {"0": "much"}}, "class_weights.0 must be a number of at least 0, not 'much'"),
+        ({"class_weights": {"0": 2.0}, "problem_type": "regression"}, "class_weights are for classes"),
+    ],
+)
+def test_weights_that_cannot_be(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        recipe(**fields)
+
+
+def test_weights_name_classes(folder: Path) -> None:
+    chosen = recipe(class_weights={"fine": 2.0})
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    with pytest.raises(ValueError, match="class_weights.fine names none of the classes"):
+        TASK.batches(model, small_tokenizer(), TASK.read(chosen, "train"), chosen)

@@ -13,14 +13,16 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, pipeline
 
+from hf_lecture_models.data.benchmarks import BENCHMARKS as NAMED_TASKS
+from hf_lecture_models.data.benchmarks import benchmarks_of
+from hf_lecture_models.evaluation.translation import Translation
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.glue import TASKS as NAMED_TASKS
 from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.registry import BENCHMARKS, measure_file
+from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, measure_file
 from hf_lecture_models.tasks.span_corruption import SpanCorruption
-from hf_lecture_models.tasks.text_to_text import SOURCES, TextToText, TextToTextRecipe, written_classes
+from hf_lecture_models.tasks.text_to_text import TextToText, TextToTextRecipe, written_classes
 from tests.tasks.test_span_corruption import TEXTS
 from tests.tasks.test_span_corruption import recipe as span_recipe
 
@@ -89,10 +91,11 @@ def test_files_are_those_of_finetune_glue(tmp_path: Path) -> None:
 
 def test_every_task_with_classes_is_there() -> None:
     """But WNLI, which T5 reads as another task, and STS-B, whose labels are numbers."""
-    assert NAMED_TASKS.keys() - SOURCES.keys() == {"wnli", "stsb"}
-    for name in SOURCES:
-        assert ("{text_pair}" in SOURCES[name]) == ("text_pair" in NAMED_TASKS[name].columns)
-        assert BENCHMARKS[name].name == "text_classification", "the classifier's name stays the classifier's"
+    sources = {name: NAMED_TASKS[name].source for name in benchmarks_of("text_classification")}
+    assert {name for name, source in sources.items() if not source} == {"wnli", "stsb"}
+    for name, source in sources.items():
+        assert not source or ("{text_pair}" in source) == ("text_pair" in NAMED_TASKS[name].columns)
+        assert TASK_OF_BENCHMARK[name].name == "text_classification", "the classifier's name stays the classifier's"
     with pytest.raises(ValueError, match="task must be one of cola, sst2"):
         TextToTextRecipe(task="stsb")
     with pytest.raises(ValueError, match="task names what is learned"):
@@ -154,6 +157,7 @@ def test_outputs_that_are_no_class_are_wrong_and_counted(trained: Path, monkeypa
     data = TASK.read(chosen, "train")
     assert data is not None
     texts = ["positive", "Positive", "positive positive", "", "negative", "negative", "positive", "film"]
-    monkeypatch.setattr(TextToText, "_translations", lambda self, *args: texts)
+    found = [[Translation(text, [], [])] for text in texts]
+    monkeypatch.setattr(TextToText, "predict", lambda self, *args: found)
     measured = TASK.evaluate(model, tokenizer, data, chosen)
     assert (measured["accuracy"], measured["no_class"], measured["examples"]) == (3 / 8, 4 / 8, 8)

@@ -17,7 +17,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, BertMod
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.tagged_sentences import SentenceCollator, encode_sentences, predict_tags
+from hf_lecture_models.tasks.tagged_sentences import SentenceCollator, encode_sentences
 from hf_lecture_models.tasks.token_classification import (
     TokenClassification,
     TokenClassificationRecipe,
@@ -119,7 +119,8 @@ def test_measures_are_those_of_single_sentences(folder: Path) -> None:
     model, tokenizer = AutoModelForTokenClassification.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     data = read(ROWS)
     expected = [word_logits(model, row).argmax(-1).tolist() for row in ROWS]
-    assert predict_tags(model, tokenizer, encode_sentences(model, tokenizer, data)) == expected
+    found = TASK.predict(model, tokenizer, TASK.encode(model, tokenizer, data, recipe()))
+    assert [[tag for tag, _ in row] for row in found] == expected
     named = [[TAGS[tag] for tag in row] for row in expected]
     hits = sum(a == b for row, tags in zip(ROWS, named, strict=True) for a, b in zip(row["tags"], tags, strict=True))
     assert 0 < hits < WORDS, "else the next line would prove little"
@@ -310,8 +311,8 @@ def test_named_tasks_know_their_columns_and_tags(tmp_path: Path, shared_data: Pa
         assert chosen.scheme == scheme
         assert len(data) == (2001 if task == "ewt" else 1009)
         assert tags <= set(tag_names(data, chosen))
-    assert chosen.names_of("tokens") == ("tokens",)
-    assert TokenClassificationRecipe(task="ewt", columns={"tags": "xpos"}).names_of("tags") == ["xpos"]
+    assert chosen.column_aliases("tokens") == ("tokens",)
+    assert TokenClassificationRecipe(task="ewt", columns={"tags": "xpos"}).column_aliases("tags") == ["xpos"]
 
 
 @pytest.mark.parametrize("has_names", [True, False])

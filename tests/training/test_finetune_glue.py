@@ -19,10 +19,11 @@ from hf_lecture_models import (
     RecurrentForCausalLM,
     WordTokenizer,
 )
+from hf_lecture_models.data.benchmarks import BENCHMARKS
 from hf_lecture_models.hub.card import render_card
-from hf_lecture_models.tasks.glue import TASKS, Glue, GlueRecipe
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.registry import measure_file
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from tests.forked_python import ForkedPython, run_workers
 from tests.interrupted import check_stopped_and_resumed
 from tests.tasks.small_classifier import ROWS, save_small_bert, stand_in_hub, write_tsv
@@ -49,7 +50,7 @@ def printed_command() -> list[str]:
 
 
 def in_process(*arguments: Any) -> Any:
-    return train_from_command(Glue(), [str(argument) for argument in arguments])[0]
+    return train_from_command(TextClassification(), [str(argument) for argument in arguments])[0]
 
 
 def test_the_printed_command_trains_a_stock_classifier(place: Path) -> None:
@@ -174,7 +175,7 @@ def test_a_task_of_the_hub_ends_with_predictions_for_its_test_rows(
 ) -> None:
     stand_in_hub(monkeypatch, ("sentence1", "sentence2"), ("entailment", "not_entailment"))
     arguments = ["--task", "rte", "--from_pretrained", "FOLDER", "--predict_split", "test", "--output_dir", "OUT"]
-    run_task(Glue(), arguments, "")
+    run_task(TextClassification(), arguments, "")
     assert capsys.readouterr().out.endswith("/OUT/predictions/RTE.tsv\n")
     header, *lines = Path("OUT/predictions/RTE.tsv").read_text().splitlines()
     assert header == "index\tprediction"
@@ -183,10 +184,10 @@ def test_a_task_of_the_hub_ends_with_predictions_for_its_test_rows(
 
 
 def test_names_of_a_task_can_be_said_otherwise() -> None:
-    recipe = GlueRecipe(task="sst2", columns={"text": "review"}, label_names={"0": "bad"})
-    assert (recipe.names_of("text"), recipe.names_of("label")) == (["review"], ("label",))
+    recipe = TextClassificationRecipe(task="sst2", columns={"text": "review"}, label_names={"0": "bad"})
+    assert (recipe.column_aliases("text"), recipe.column_aliases("label")) == (["review"], ("label",))
     assert recipe.label_names == {"0": "bad", "1": "positive"}
-    assert GlueRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
+    assert TextClassificationRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,7 @@ def test_a_mistake_costs_one_line_and_no_traceback(
     weights_file = Path("cut/model.safetensors")
     weights_file.write_bytes(weights_file.read_bytes()[:-8])
     with pytest.raises(SystemExit, match=re.escape(message)) as stopped:
-        run_task(Glue(), [*printed_command()[1:], *arguments], "")
+        run_task(TextClassification(), [*printed_command()[1:], *arguments], "")
     assert str(stopped.value.code).startswith("error: ")
     assert "\n" not in str(stopped.value.code)
     assert len(str(stopped.value.code)) < 300
@@ -256,8 +257,8 @@ def test_a_mistake_costs_one_line_and_no_traceback(
 
 def test_help_names_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        run_task(Glue(), ["--help"], "What it does.")
+        run_task(TextClassification(), ["--help"], "What it does.")
     shown = capsys.readouterr().out
     assert "What it does." in shown
-    assert f"({', '.join(TASKS)})" in " ".join(shown.split())
+    assert f"({', '.join(BENCHMARKS)})" in " ".join(shown.split())
     assert "[RECIPE.yaml] [--name value ...] [--resume]" in shown

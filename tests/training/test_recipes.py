@@ -16,7 +16,6 @@ from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
-from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.image_classification import ImageClassification
 from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.masked_images import MaskedImagesTask
@@ -25,6 +24,7 @@ from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.span_corruption import SpanCorruption
 from hf_lecture_models.tasks.task import Task
+from hf_lecture_models.tasks.text_classification import TextClassification
 from hf_lecture_models.tasks.text_to_text import TextToText
 from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.tasks.translation import Translation
@@ -38,7 +38,7 @@ TASKS: dict[str, Task[Any]] = {
     for task in (
         BidirectionalLM(),
         CausalLM(),
-        Glue(),
+        TextClassification(),
         ImageClassification(),
         MaskedImagesTask(),
         MaskedLM(),

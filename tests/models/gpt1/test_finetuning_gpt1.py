@@ -29,7 +29,6 @@ from transformers import (
 
 from hf_lecture_models import Gpt1ForCausalLM, Gpt1ForSequenceClassification, WordTokenizer
 from hf_lecture_models.tasks.factories import add_template
-from hf_lecture_models.tasks.glue import Glue
 from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe, encode_examples
 from tests.model_tests import perturb
@@ -106,7 +105,7 @@ def test_extract_survives_truncation(folder: Path, max_length: int) -> None:
         model, tokenizer, data = parts(chosen)
         for side in ("right", "left"):
             tokenizer.truncation_side = side
-            for example in encode_examples(model, tokenizer, data, chosen):
+            for example in encode_examples(model, tokenizer, data, chosen.max_length):
                 assert len(example["input_ids"]) == max_length
                 assert example["input_ids"][-1] == model.config.extract_token_id
 
@@ -240,12 +239,12 @@ def test_what_cannot_be_read_is_refused_by_name(folder: Path) -> None:
     with pytest.raises(
         ValueError, match=r"train_rows has no column text_pair, but the model reads pairs \(both_orders\)"
     ):
-        encode_examples(model, tokenizer, data, chosen)
+        encode_examples(model, tokenizer, data, chosen.max_length)
     chosen = recipe(folder)
     model, tokenizer, data = parts(chosen)
     plain = WordTokenizer.from_pretrained(folder)
     with pytest.raises(ValueError, match="template 'gpt1'.*set_template"):
-        encode_examples(model, plain, data, chosen)
+        encode_examples(model, plain, data, chosen.max_length)
 
 
 def test_a_classifier_trains_on_as_it_is(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -273,7 +272,7 @@ def test_a_new_model_of_a_recipe_has_the_template_too() -> None:
     assert model.config.extract_token_id == tokenizer.convert_tokens_to_ids("<extract>")
     assert model.config.delim_token_id == tokenizer.convert_tokens_to_ids("<delim>")
     assert model.config.vocab_size == len(tokenizer)
-    assert encode_examples(model, tokenizer, data, chosen)[0].keys() == {"input_ids", "attention_mask"}
+    assert encode_examples(model, tokenizer, data, chosen.max_length)[0].keys() == {"input_ids", "attention_mask"}
 
 
 def test_an_official_checkpoint_with_its_own_tokenizer(tmp_path: Path) -> None:
@@ -301,7 +300,7 @@ RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "gpt1_pairs_tiny.y
 
 def train(*arguments: Any) -> Any:
     few = ["--epochs", "5", "--save_every", "10", "--model.auxiliary_lm_weight", "0.5"]
-    return train_from_command(Glue(), [str(argument) for argument in (RECIPE, *few, *arguments)])[0]
+    return train_from_command(TextClassification(), [str(argument) for argument in (RECIPE, *few, *arguments)])[0]
 
 
 @contextmanager

@@ -1,0 +1,42 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""One loop for all predictions: rows of like length together, the model in evaluation mode."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import torch
+
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
+
+Row = TypeVar("Row")
+Prediction = TypeVar("Prediction")
+
+
+@torch.no_grad()
+def predict_by_length(
+    model: Any,
+    rows: Sequence[Row],
+    predict: Callable[[list[Row]], Iterable[Prediction]],
+    batch_size: int,
+    length: Callable[[Row], int] = len,  # type: ignore[assignment]
+) -> list[Prediction]:
+    """Predict rows in batches of like length, in which little is padding, and return a prediction for each row.
+
+    The model is in evaluation mode meanwhile, and afterwards in the mode that it had, whatever happens.
+
+    >>> from torch import nn
+    >>> predict_by_length(nn.Identity(), ["the cat", "a", "cat"], lambda batch: [len(batch)] * len(batch), batch_size=2)
+    [1, 2, 2]
+
+    Args:
+        rows: what the model reads, row by row.
+        predict: runs the model on a batch of rows; returns one prediction for each of them.
+        length: of a row.
+    """
+    order = sorted(range(len(rows)), key=lambda row: length(rows[row]))
+    found: dict[int, Prediction] = {}
+    with evaluation_mode(model):
+        for start in range(0, len(order), batch_size):
+            batch = order[start : start + batch_size]
+            found |= zip(batch, predict([rows[row] for row in batch]), strict=True)
+    return [found[row] for row in range(len(rows))]

@@ -1,0 +1,124 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Labels of rows, one each: read as classes or numbers, and brought to the ids of a model's classes."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.tasks.labels import classes_of, has_default_names, names_of_labels, tell_of_found_classes
+
+REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
+UNLABELLED = "rows without labels are for --predict_files, or --predict_split"
+
+
+class LabelRecipe(Protocol):
+    """The part of a recipe that is about labels."""
+
+    @property
+    def problem_type(self) -> str:
+        """Classes, or numbers."""
+
+    @property
+    def label_names(self) -> Mapping[str, str]:
+        """The names of classes, by what the data call them."""
+
+
+def read_labels(data: Rows) -> list[str]:
+    """Return the labels of classes, as text.
+
+    Raises:
+        ValueError: a row has no label, or a number that is not a class.
+    """
+    labels = data.columns["label"]
+    for index, label in enumerate(labels):
+        if label is None or not str(label).strip():
+            raise ValueError(f"{data.where(index)} has no label; {UNLABELLED}")
+    wrong = [index for index, label in enumerate(labels) if not isinstance(label, str | int)]
+    if not wrong and all(map(_is_number, labels)):  # those of a table are texts
+        wrong = [index for index, label in enumerate(labels) if not float(label).is_integer()]
+    if wrong:
+        # One 0.5 makes floats of all numbers in its column.
+        index = next((i for i in wrong if not isinstance(labels[i], float) or labels[i] % 1), wrong[0])
+        raise ValueError(
+            f"{data.where(index)}: label is {labels[index]!r}, no class; --problem_type {REGRESSION} learns numbers"
+        )
+    return [str(label) for label in labels]
+
+
+def _is_number(label: Any) -> bool:
+    try:
+        return math.isfinite(float(label))
+    except (TypeError, ValueError):
+        return False
+
+
+def class_names(data: Rows, label_names: Mapping[str, str]) -> list[str]:
+    """Return the classes of the data by their names, in the order of their numbers or of the alphabet.
+
+    >>> class_names(Rows({"label": [1, -1, 0, 1]}, [("train.jsonl", 4)]), {"-1": "negative", "0": "neutral"})
+    ['negative', 'neutral', '1']
+
+    Raises:
+        ValueError: a label is not a class, or there is only one class.
+    """
+    labels = read_labels(data)
+    names = names_of_labels(labels, label_names)
+    if len(names) < 2:
+        raise ValueError(f"{data.sources[0][0]}: all labels are {names[0]!r}; there is nothing to learn")
+    tell_of_found_classes(labels, names, label_names, data.sources[0][0])
+    return names
+
+
+def label_ids(config: Any, data: Rows, recipe: LabelRecipe) -> list[float]:
+    """Return the labels as the model's loss takes them: ids of its classes, or floats.
+
+    Raises:
+        ValueError: a label is none of the classes, or is not a number.
+    """
+    if recipe.problem_type == REGRESSION:
+        return [as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
+    ids = ids_by_name(config, recipe.label_names)
+    found: list[float] = []
+    for index, label in enumerate(read_labels(data)):
+        name = recipe.label_names.get(label, label)
+        if (known := ids.get(name, ids.get(name.casefold()))) is None:
+            fix = UNLABELLED if name == "-1" else f"--label_names.{name} NAME says which one it is"
+            classes = ", ".join(classes_of(config))
+            raise ValueError(f"{data.where(index)}: label {name!r} is none of the model's classes, {classes}; {fix}")
+        found.append(known)
+    return found
+
+
+def ids_by_name(config: Any, label_names: Mapping[str, str]) -> dict[str, int]:
+    """Return the ids of a model's classes by name, also in small letters where these tell the classes apart.
+
+    Classes that the model merely numbers are known by their numbers, and, if they are as many, by `label_names` in the
+    order of the labels.
+    """
+    ids = {name: index for index, name in enumerate(classes_of(config))}
+    small = {name.casefold(): index for name, index in ids.items()}
+    unnamed: dict[str, int] = {}
+    if has_default_names(config):
+        named = names_of_labels(label_names, label_names)
+        unnamed = {str(index): index for index in ids.values()}
+        unnamed |= {name: index for index, name in enumerate(named)} if len(named) == len(ids) else {}
+    return unnamed | (small if len(small) == len(ids) else {}) | ids
+
+
+def as_number(label: Any, where: str) -> float:
+    """Return a label that is a number.
+
+    Args:
+        where: its row, for the message.
+
+    Raises:
+        ValueError: it is not a finite number.
+    """
+    try:
+        number = float(label)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{where}: label is {label!r}, no number")
+    return number

@@ -1,0 +1,174 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Predictions of saved models, by the code and the settings with which they were measured.
+
+`hf_lecture_models.predict` and `hf-lecture predict` call it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
+
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+from hf_lecture_models.io.locations import check_location
+from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.io.task_file import task_file_of
+from hf_lecture_models.tasks.registry import TASKS
+from hf_lecture_models.tasks.task import PredictionOptions, Task
+
+Result = dict[str, Any]
+
+
+def predict(
+    model: Any,
+    processor: Any,
+    inputs: Sequence[str | Mapping[str, Any]],
+    *,
+    top_k: int | None = None,
+    aggregate: bool = False,
+    max_length: int | None = None,
+    batch_size: int = 64,
+) -> list[list[Result]]:
+    """Predict texts or rows with a model's head, as it was measured: classes, tags, masked words, choices, answers.
+
+    >>> from hf_lecture_models import BagOfWordsConfig, BagOfWordsForSequenceClassification, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["a fine film", "a dull film"], progress=False)
+    >>> model = BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=len(tokenizer)))
+    >>> [sorted(found) for found, in predict(model, tokenizer, ["a fine film", "a film"])]
+    [['label', 'score'], ['label', 'score']]
+
+    Args:
+        model: of the lectures or of transformers, as `load_model` gives it.
+        processor: its tokenizer or image processor.
+        inputs: texts (sentences, texts with masks, paths of images), or mappings of a row's columns: `text` and
+            `text_pair`, `question` and `context`, `context` and `choices`.
+        top_k: the most predictions of a row; None: one, of masked words five.
+        aggregate: of tags, return entities in place of words.
+        max_length: the tokens that are kept of an input; None: as saved with the model in `task.json`, with all other
+            settings by which it was measured.
+        batch_size: rows that go through the model together.
+
+    Returns:
+        For each row its predictions, the best one first: objects with `label`, `score`, and others of the task.
+
+    Raises:
+        ValueError: the model has no such head, or a row cannot be read; the message names it.
+    """
+    predictor = Predictor(model, processor, PredictionOptions(top_k, aggregate, batch_size, max_length))
+    rows = [predictor.task.read_line(one) if isinstance(one, str) else dict(one) for one in inputs]
+    for number, row in enumerate(rows, 1):
+        if missing := [name for name in predictor.form.fields if name not in row]:
+            raise ValueError(f"row {number} has no field {missing[0]}: give {predictor.form.words}")
+        try:
+            predictor.task.check_fields(row)
+        except ValueError as error:
+            raise ValueError(f"row {number}: {error}") from None
+    return predictor.predict(rows)
+
+
+class Predictor:
+    """A saved model that predicts rows and tables.
+
+    Args:
+        model: one with a head of classes, tags, masked words, choices or answers.
+        processor: its tokenizer or image processor.
+        name: the model's folder, where it has one; its records say how tables are to be read.
+        options: of `Task.predictions`; `max_length` replaces the length that was saved with the model.
+
+    Raises:
+        ValueError: the model has another head, or an option is not for it.
+    """
+
+    def __init__(self, model: Any, processor: Any, options: PredictionOptions, name: str = "") -> None:
+        self.model = _with_mask_head(model, name or model.config.name_or_path)
+        self.processor, self.options, self.name = processor, options, name
+        self.task = _predicting_task(self.model, name)
+        kind, form = type(model).__name__, self.task.line_form
+        assert form is not None
+        self.form = form
+        if options.top_k is not None and not form.usual:
+            raise ValueError(f"{kind} gives one tag for each word: leave --top-k out")
+        if options.aggregate and form.usual:
+            raise ValueError(f"{kind} finds no entities: leave --aggregate out")
+        if options.max_length is not None and self.task.items == "images":
+            raise ValueError(f"{kind} reads no tokens: leave --max-length out")
+
+    def predict(self, rows: Sequence[Mapping[str, Any]], sources: Rows | None = None) -> list[list[Result]]:
+        """Predict rows; return the predictions of each, of blank rows none.
+
+        Args:
+            rows: mappings of the task's columns, some of which only some rows may have.
+            sources: the files and lines of the rows, by which messages name them.
+
+        Raises:
+            ValueError: a row cannot be read; the message names it.
+        """
+        found: list[list[Result]] = [[] for _ in rows]
+        sources = sources or Rows({}, [("inputs", 1)] * len(rows), [[number] for number in range(1, len(rows) + 1)])
+        filled = {index: tuple(row) for index, row in enumerate(rows) if not self.task.is_blank(row)}
+        for columns in dict.fromkeys(filled.values()):  # a pair of texts is encoded unlike a text
+            chosen = [index for index, own in filled.items() if own == columns]
+            data = Rows(
+                {name: [rows[index][name] for index in chosen] for name in columns},
+                [sources.sources[index] for index in chosen],
+                [sources.lines[index] for index in chosen],
+            )
+            for index, own in zip(chosen, self._predict(data, self.recipe({})), strict=True):
+                found[index] = own
+        return found
+
+    def predict_table(
+        self, file: str, fields: Mapping[str, Any]
+    ) -> tuple[Sequence[Mapping[str, Any]], list[list[Result]]]:
+        """Read a table as the model's training and measures did, and return its rows with their predictions.
+
+        Args:
+            fields: how it is read, as fields of the recipe by their dotted names, such as "columns.text".
+
+        Raises:
+            ValueError, OSError: as reading the data of the task.
+        """
+        recipe = replace(self.recipe(self._facts()), predict_files=[file], predict_split="", dataset_name="")
+        recipe = load_recipe(None, vars(recipe) | dict(fields), recipe_class=type(recipe))
+        read: Any = self.task.read(recipe, "predict")
+        rows = read if isinstance(read, Rows) else Rows({"text": list(read)}, [(file, len(read))])
+        return rows, self._predict(rows, recipe) if len(rows) else []
+
+    def recipe(self, facts: Mapping[str, Any]) -> Any:
+        """The recipe of the task, with the settings that were saved with the model."""
+        recipe = self.task.recipe_of({"task": task_file_of(self.model.config), **facts})
+        if self.options.max_length is not None and hasattr(recipe, "max_length"):
+            recipe = replace(recipe, max_length=self.options.max_length)
+        return recipe
+
+    def _facts(self) -> Mapping[str, Any]:
+        return facts_of(self.name, self.model, self.processor) if self.name and Path(self.name).is_dir() else {}
+
+    def _predict(self, data: Rows, recipe: Any) -> list[list[Result]]:
+        return self.task.predictions(self.model, self.processor, data, recipe, self.options)
+
+
+def _with_mask_head(model: Any, name: str) -> Any:
+    """The model as one of masked words, where it was trained on next sentences too."""
+    if not learns_next_sentences(model) or not name:
+        return model
+    return AutoModelForMaskedLM.from_pretrained(name, local_files_only=check_location(name)).to(model.device)
+
+
+def _predicting_task(model: Any, name: str) -> Task[Any]:
+    for task in TASKS.values():
+        if task.line_form is not None and task.is_for(model):
+            return task
+    kind, shown = type(model).__name__, name or "the model"
+    if type(model) in model_classes(AutoModelForCausalLM, type(model.config)):
+        raise ValueError(
+            f"{shown} holds {kind}, a language model: the verb generate continues texts, score and rank say how "
+            "probable they are"
+        )
+    raise ValueError(
+        f"{shown} holds {kind}, whose outputs are no predictions of classes, tags, words, choices or answers"
+    )

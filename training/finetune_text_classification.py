@@ -1,0 +1,29 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Train a classifier of your own texts, or pairs of texts.
+
+    python training/finetune_text_classification.py --train_files reviews.csv --validation_files more.csv \\
+        --output_dir OUT
+    python training/finetune_text_classification.py --from_pretrained FOLDER --train_files reviews.csv \\
+        --validation_files more.csv --class_weights.bad 2.5 --output_dir OUT
+
+Files are tables (.csv, .tsv, .jsonl, .parquet) with the columns `text` and `label`, and of pairs `text_pair`;
+`--columns.text NAME` names the column of a file. Classes are those of the labels. `--problem_type regression` learns
+numbers in place of classes.
+
+The measures are accuracy, which chooses the best weights, macro-F1, and the precision, recall and F1 of each class.
+`hf-lecture evaluate OUT text_classification more.csv --output confusion.svg` draws the confusion matrix.
+`--class_weights.NAME NUMBER` lets the rows of a rare class count more in the loss. `--predict_files FILES`
+writes predictions.
+
+FOLDER holds a model with its tokenizer, such as BERT. Without it, a new model is trained (`--model.model_type`,
+`--tokenizer.type`). Killed at any moment, the same command with --resume goes on to the same weights. The benchmarks
+of GLUE are in `finetune_glue.py`.
+"""
+
+import sys
+
+from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.text_classification import TextClassification
+
+if __name__ == "__main__":
+    run_task(TextClassification(), sys.argv[1:], __doc__)
