@@ -196,24 +196,25 @@ def wikitext2_page() -> Iterator[str]:
 
 def usage_page() -> Iterator[str]:
     slower = [row["ratio"] for row in record("fusion")["rows"]]
-    yield f"({min(slower):.1f} to {max(slower):.1f} times the time)"
+    yield f"takes {min(slower):.1f} to {max(slower):.1f} times the time"
     found = record("segmentations")
     unigram, pairs_of_bytes = (found["pieces"][name] for name in ("UnigramTokenizer", "BpeTokenizer"))
     networks = [f"{kind['lstm_bits_per_byte']:.2f}" for kind in (unigram, pairs_of_bytes)]
     yield "needs {} bits per byte in unigram pieces and {} in byte pairs".format(*networks)
     yield f"with {found['vocab_size']:,} pieces over bytes"
     (both,) = {f"{kind['ngram_bits_per_byte']:.2f}" for kind in (unigram, pairs_of_bytes)}
-    yield f"a 4-gram {both} in either"
+    yield f"A 4-gram needs {both} in either"
     with_samples, without, deviations = samples("segmentations_few")
-    yield f"of 100 lines read 80 times it needs {with_samples} bits per byte with samples and {without} without"
-    yield f"(its best weights; three seeds, {deviations})"
+    yield f"on 100 lines read 80 times, it needs {with_samples} bits per byte with samples and {without} without"
+    yield f"(best weights; three seeds, {deviations})"
     few = record("segmentations_few")["sampling"]
     last = [[curve[-1] for curve in few[name]["validation_bits_per_byte"]] for name in SAMPLES]
-    yield "after the last step {:.2f} and {:.2f} of the validation text".format(*(sum(one) / len(one) for one in last))
+    means = (sum(one) / len(one) for one in last)
+    yield "After the last step it needs {:.2f} and {:.2f} on the validation text".format(*means)
     with_samples, without, deviations = samples("segmentations")
-    yield f"samples cost it something: {with_samples} and {without} ({deviations.removeprefix('standard deviations ')})"
+    yield f"needs {with_samples} bits per byte with samples and {without} without ({deviations})"
     gains = [found["marginal"][f"order {order}"]["gain_percent"] for order in (1, 3)]
-    yield "of a 1-gram by {:.2f} %, of a 3-gram by {:.2f} %".format(*gains)
+    yield "of a 1-gram by {:.2f} % and of a 3-gram by {:.2f} %".format(*gains)
 
 
 SAMPLES = ("sampled, alpha 0.2", "best segmentation")
@@ -1125,7 +1126,7 @@ OTHERS[PAGES.format("transformer")] = {
     "from which 15 % of the tokens are left out": "the paper's, and the default",
     "the same 20,000 sentences": "lines of the recipe's training data",
 }
-OTHERS["docs/usage.md"] = {"Of 1,000 lines read 8 times": "of the benchmark"}
+OTHERS["docs/usage.md"] = {"on 1,000 lines read 8 times": "of the benchmark"}
 OTHERS["docs/translation.md"] = {
     "29,000 pairs of captions": "lines of the file",
     "8,000 byte pairs": "of the recipes",
