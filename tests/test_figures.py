@@ -339,7 +339,7 @@ def speed_page() -> Iterator[str]:
     first, *_, last = record("recurrent_generation")["LSTM 2 x 512"]
     speed = "bare loop: tokens per CPU second"
     yield f"keeps {first['KiB of state']:.0f} KiB of state (2 × 512)"
-    yield f"{first[speed]} tokens per second after 16 tokens, {last[speed]} after {last['context']:,}"
+    yield f"makes {first[speed]} tokens per second after 16 tokens, {last[speed]} after {last['context']:,}"
 
 
 RECURRENT_SHAPES = ("WikiText-2: 2 x 200, 33 k words", "2 x 512, 8 k words")
@@ -630,7 +630,7 @@ def verdicts_on_translation(results: Mapping[str, Any]) -> Iterator[str]:
     yield f"{min(minutes_of_each):.0f} to {max(minutes_of_each):.0f} CPU minutes of one core in bf16"
     pairs, lengths = results["compared"]["all"], results["lengths"]
     yield f"reversing the source adds {pairs['reversed against none']['bleu']:.1f} BLEU"
-    yield f"additive attention adds {pairs['additive against none']['bleu']:.1f}"
+    yield f"Compared with one vector, additive attention adds {pairs['additive against none']['bleu']:.1f}"
     yield f"is {-pairs['nguyen against transformer']['bleu']:.1f} BLEU below the paper's"
     real = ("reversed against none", "additive against none", "transformer against dot", "nguyen against transformer")
     assert max(pairs[pair]["p"] for pair in real) < 0.01
