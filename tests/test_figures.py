@@ -248,9 +248,9 @@ def adaptation_page() -> Iterator[str]:
     descent, by_size = (min(one["tuning_perplexity"] for one in part) for part in (tried[:3], tried[3:]))
     yield f"on the validation text, {by_size:.1f} against {descent:.1f}"
     sample = results["distillation"]
-    yield f"the 3-gram of {sample['sampled_tokens']:,} words that the LSTM wrote"
+    yield f"The 3-gram of {sample['sampled_tokens']:,} words that the LSTM wrote"
     both, alone = found["3-gram + distilled 3-gram"][""], found["3-gram"][""]
-    yield f"the 3-gram falls by {100 * (1 - both / alone):.1f} %"
+    yield f"the 3-gram falls by {100 * (1 - both / alone):.1f} % only"
     tokens = record("ngram_estimation")["3"]["ours"]["tokens"]
     yield f"The sample is {sample['sampled_tokens'] / tokens:.1f} times as long as the real text"
     yield f"took {sample['cpu_s']:.0f} CPU seconds"
@@ -1069,7 +1069,7 @@ OTHERS: dict[str, dict[str, str]] = {
         "at 33,280 words": "size of the vocabulary",
     },
     "docs/neighbours.md": {
-        "325,943 words, 19,296 different ones, of which 5,596 occur once": (
+        "325,943 words, 19,296 different ones, of them 5,596 that occur once": (
             "checked by test_the_first_sixth_of_wikitext_2"
         ),
         "0.003 to 0.005 up to 9 occurrences, up to 0.01 and 0.02 in the next two bands, 0.05 in the first row": (
@@ -1232,5 +1232,5 @@ def test_the_first_sixth_of_wikitext_2(shared_data: Path) -> None:
     lines = list(read_texts(shared_data / "wikitext-2" / "train.txt"))
     counts = Counter(word for line in lines[: len(lines) // 6] for word in line.split())
     once = sum(count == 1 for count in counts.values())
-    passage = f"{counts.total():,} words, {len(counts):,} different ones, of which {once:,} occur once"
+    passage = f"{counts.total():,} words, {len(counts):,} different ones, of them {once:,} that occur once"
     assert passage in normalise((ROOT / "docs" / "neighbours.md").read_text(encoding="utf-8"))
