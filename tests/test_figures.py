@@ -904,9 +904,8 @@ def feed_forward_page() -> Iterator[str]:
     curves = record("large_vocabulary")["perplexity, feed-forward, order 5, 200 units, bf16 autocast"]
     sooner = min(curves[kind]["times_faster"] for kind in ("adaptive", "noise_contrastive"))
     yield (
-        f"a training step is {min(times):.2f} to {max(times):.2f} times as fast, and the full softmax's "
-        "perplexity is there "
-        f"at least {sooner:.1f} times sooner"
+        f"a training step is {min(times):.2f} to {max(times):.2f} times as fast as with the full softmax, and the full "
+        f"softmax's perplexity is reached at least {sooner:.1f} times sooner"
     )
 
 
@@ -914,24 +913,30 @@ def recurrent_page() -> Iterator[str]:
     counted = ngram(5, "modified_kneser_ney")
     after = f"after {minutes('recurrent')} CPU minutes"
     yield f"test perplexity {ppl('recurrent')} on WikiText-2 {after} (the 5-gram: {counted})"
+
+
+def large_vocabularies_page() -> Iterator[str]:
     kinds, precisions = ("adaptive", "noise_contrastive"), ("float32", "bf16 autocast")
     times = [against_torch(kind, precision) for kind in kinds for precision in precisions]
     curves = record("large_vocabulary")["perplexity, LSTM, 2 x 200, bf16 autocast"]
     there = [f"{curves[kind]['cpu_s_to_the_last_of_softmax']:.0f}" for kind in kinds]
     yield (
-        f"{min(times):.2f} to {max(times):.2f} times as fast as torch's LSTM with a full softmax (beside "
-        "torch's with torch's "
-        f"adaptive softmax ours makes {against_torch_adaptive('float32')} times its tokens in float32, "
-        f"{against_torch_adaptive('bf16 autocast')} in bf16), and the perplexity that the full softmax reaches in "
-        f"{curves['softmax']['points'][-1]['cpu_s']:.0f} CPU seconds is there after {there[0]} (adaptive) and "
-        f"{there[1]}"
+        f"is {min(times):.2f} to {max(times):.2f} times as fast as torch's LSTM with a full softmax. With the adaptive "
+        f"softmax, ours has {against_torch_adaptive('float32')} times the speed of torch's LSTM with torch's adaptive "
+        f"softmax in float32, {against_torch_adaptive('bf16 autocast')} in bf16"
+    )
+    yield (
+        f"takes {curves['softmax']['points'][-1]['cpu_s']:.0f} CPU seconds to its last perplexity. The adaptive "
+        f"softmax reaches it in {there[0]}, the noise-contrastive layer in {there[1]}"
     )
 
+
+def recurrent_tasks_page() -> Iterator[str]:
     rows = record("sentence_classifiers")["rows"]
     titles = ("LSTM, maximum", "LSTM, last state", "bag of words", "recurrent_sst3_from_lm")
     best, last, bag, from_lm = (f"{100 * rows[title]['mean']:.1f} %" for title in titles)
     yield f"the maximum is right on {best} of the test sentences and the last state on {last}"
-    yield f"the bag of words, which knows no order, with {bag}"
+    yield f"The bag of words, which ignores word order, is better than both, with {bag}"
     yield f"the classifier of the recipe is right on {from_lm} of SST's test sentences, less than from scratch"
     yield f"it tags {accuracy('recurrent_ewt')} of the English Web Treebank's test words"
     yield f"(F1 {100 * facts('recurrent_wnut17')['results']['f1']:.1f} %"
@@ -1027,6 +1032,8 @@ MODELS = sorted(path.parent.name for path in (ROOT / "hf_lecture_models" / "mode
 PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "README.md": readme,
     "docs/fine_tuning.md": fine_tuning_page,
+    "docs/large_vocabularies.md": large_vocabularies_page,
+    "docs/recurrent_tasks.md": recurrent_tasks_page,
     "docs/quickstart.md": quickstart_page,
     "docs/sentence_pairs.md": sentence_pairs_page,
     "docs/speed.md": speed_page,
@@ -1105,20 +1112,20 @@ OTHERS: dict[str, dict[str, str]] = {
         "10 % another word, 10 % stay": "the paper's",
         "0.1 each in the paper": "the paper's",
     },
-    PAGES.format("feed_forward"): {"at 33,280 words": "size of the vocabulary"},
+    PAGES.format("feed_forward"): {"At 33,280 words": "size of the vocabulary"},
     PAGES.format("gpt1"): {
         "0.1 each in the paper": "the paper's",
         "0.5, as in the paper": "the paper's",
         "up to 1,024 positions": "a limit in the code",
     },
     PAGES.format("ngram"): {"0.5, 1 and 1.5 serve": "constants of the code", "(0.4) for each word": "a default"},
-    PAGES.format("recurrent"): {
-        "the same 8,544 sentences": "of the training set",
+    PAGES.format("recurrent"): {"700 × 33,000 numbers": "an example of a size"},
+    "docs/large_vocabularies.md": {
         "At 33,000 words": "an example of a size",
-        "700 × 33,000 numbers": "an example of a size",
         "the first 10,000 texts": "a constant of the code",
         "at 33,280 words": "size of the vocabulary",
     },
+    "docs/recurrent_tasks.md": {"the same 8,544 sentences": "of the training set"},
 }
 
 OTHERS[PAGES.format("word2vec")] = {"a probability below 0.01": "a bound, checked by word2vec_page"}
