@@ -954,7 +954,7 @@ def self_attention_page() -> Iterator[str]:
 
 
 def gpt1_page() -> Iterator[str]:
-    yield f"trained anew for {minutes('gpt1')} CPU minutes on WikiText-2"
+    yield f"Trained from scratch for {minutes('gpt1')} CPU minutes on WikiText-2"
     yield f"Three-way SST: {accuracy('gpt1_sst3')} of the test sentences"
     yield f"the [bag of words](../bag_of_words/README.md) has {accuracy('bag_of_words_sst3')}"
     yield f"a test perplexity of {ppl('gpt1')} per word (in byte pairs)"
