@@ -699,9 +699,9 @@ def no_figures() -> Iterator[str]:
 def bert_page() -> Iterator[str]:
     found = facts("bert_wikitext2")
     yield (
-        f"After {found['training']['cpu_seconds'] / 60:.0f} CPU minutes on WikiText-2 a small one gives the right "
-        f"piece first for {100 * masked('accuracy'):.1f} % of the masked ones, a perplexity of "
-        f"{masked('perplexity'):.1f}, and tells {100 * found['results']['next_sentence_accuracy']:.1f} % of the next "
+        f"After {found['training']['cpu_seconds'] / 60:.0f} CPU minutes on WikiText-2 a small one predicts "
+        f"{100 * masked('accuracy'):.1f} % of the masked pieces correctly, with a perplexity of "
+        f"{masked('perplexity'):.1f}, and {100 * found['results']['next_sentence_accuracy']:.1f} % of the next "
         "sentences"
     )
     ratios = [masked_lm(precision) for precision in ("float32", "bf16 autocast")]
