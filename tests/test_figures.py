@@ -752,8 +752,8 @@ def word2vec_page() -> Iterator[str]:
                 f"{100 * run['analogies']:.1f} %",
             )
     sooner = [results[name]["ratios"]["seconds to the same loss"] for name in ("skip_gram", "cbow")]
-    yield "skip-gram is there {:.2f} times as fast as gensim, CBOW {:.2f} times".format(*sooner)
-    yield f"epoch by epoch CBOW is {results['cbow']['ratios']['words_per_cpu_second']:.2f} times as fast"
+    yield "Skip-gram reaches gensim's held-out loss {:.2f} times as fast as gensim, CBOW {:.2f} times".format(*sooner)
+    yield f"runs at {results['cbow']['ratios']['words_per_cpu_second']:.2f} times gensim's speed"
     for reader, cells in record("word_vector_inputs").items():
         yield table_row(reader, *map(with_error, cells["rows"].values()))
     costs = [cells["over one-hot"]["vectors"] for cells in record("word_vector_inputs").values()]
