@@ -7,14 +7,14 @@
     python training/finetune_glue.py training/recipes/bag_of_words_tiny.yaml --output_dir tiny
     accelerate launch training/finetune_glue.py RECIPE.yaml [--name value ...] [--resume]
 
-The tasks are cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli, sst5 and sst3; without files, GLUE's data are read
-from the Hub. The official measure of the task chooses the best weights. Rows without labels (`--predict_files`, or
-`--predict_split`) get predictions in the files that gluebenchmark.com takes. Data of your own have the columns `text`
-and `label`, and pairs `text_pair`; `--columns.text NAME` says what a file calls one.
+The tasks are cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli, sst5 and sst3. Without files, GLUE's data are read
+from the Hub. The task's official measure selects the best weights. They label the rows of `--predict_files` or
+`--predict_split`, in the files that gluebenchmark.com takes. Your own data have the columns `text` and `label`, and
+`text_pair` for pairs; `--columns.text NAME` names another column.
 
-FOLDER holds a model with its tokenizer: a classifier, or what transformers can give a classifier's head, such as BERT.
-Without it, a new model is trained (`--model.model_type`, `--tokenizer.type`). Killed at any moment, the same
-command with --resume goes on to the same weights.
+FOLDER holds a model with its tokenizer: a classifier, or a model without a head, such as BERT, which gets a new one.
+Without FOLDER a new model is trained (`--model.model_type`, `--tokenizer.type`). If the run is killed, the same
+command with --resume continues it and ends in the same weights.
 """
 
 import sys

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Train an answerer of questions on texts: SQuAD 1.1, SQuAD 2.0, or your own questions in one of their forms.
+"""Train a question-answering model: SQuAD 1.1, SQuAD 2.0, or your own questions in one of their formats.
 
     python training/finetune_squad.py --from_pretrained FOLDER \\
         --train_files T.json --validation_files V.json --output_dir OUT
@@ -7,11 +7,11 @@
     python training/finetune_squad.py training/recipes/bert_squad_tiny.yaml --output_dir tiny
     accelerate launch training/finetune_squad.py RECIPE.yaml [--name value ...] [--resume]
 
-FOLDER holds a model with its tokenizer: an answerer, or what transformers can give an answerer's head, such as BERT.
-Without it and without a recipe's `model`, a small new one is trained, whose size is printed.
-`--task squad` and `squad_v2` are the data of the Hub. With `--predict_files` or `--predict_split` the folder
-`predictions` of OUT holds the answers as SQuAD takes them. Killed at any moment, the same command with --resume goes
-on to the same weights.
+FOLDER holds a model with its tokenizer: a question-answering model, or a model without a head, such as BERT, which
+gets a new one. Without FOLDER and without a recipe's `model`, a small new model is trained and its size printed.
+`--task squad` and `--task squad_v2` read the data from the Hub. With `--predict_files` or `--predict_split`, the
+folder `predictions` of OUT holds the answers in SQuAD's format. If the run is killed, the same command with --resume
+continues it and ends in the same weights.
 """
 
 import sys

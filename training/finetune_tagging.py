@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Train a tagger of words: parts of speech of CoNLL-U files, names of CoNLL files, or your own lists of words and tags.
+"""Train a tagger of words: parts of speech (CoNLL-U files), names (CoNLL files), or your own lists of words and tags.
 
     python training/finetune_tagging.py --from_pretrained FOLDER --columns.tags upos \\
         --train_files T.conllu --validation_files V.conllu --output_dir OUT
@@ -8,12 +8,12 @@
     python training/finetune_tagging.py training/recipes/recurrent_tagger_tiny.yaml --output_dir tiny
     accelerate launch training/finetune_tagging.py RECIPE.yaml [--name value ...] [--resume]
 
-The tasks are ewt, parts of speech of UD English EWT, and wnut17, names of WNUT-17, which is read from the Hub where no
-files are named. `--predict_files` get their tags in `predictions/predictions.conll`.
+The tasks are ewt (parts of speech of UD English EWT) and wnut17 (names of WNUT-17, read from the Hub if no files are
+named). The tags of `--predict_files` are written to `predictions/predictions.conll`.
 
-FOLDER holds a model with its tokenizer: a tagger, or what transformers can give a tagger's head, such as BERT. Without
-it, a new bidirectional LSTM is trained (`--model.model_type`, `--tokenizer.type`). Killed at any moment, the same
-command with --resume goes on to the same weights.
+FOLDER holds a model with its tokenizer: a tagger, or a model without a head, such as BERT, which gets a new one.
+Without FOLDER a new bidirectional LSTM is trained (`--model.model_type`, `--tokenizer.type`). If the run is killed,
+the same command with --resume continues it and ends in the same weights.
 """
 
 import sys

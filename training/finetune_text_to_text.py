@@ -1,14 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Fine-tune an encoder-decoder on classification as text: it reads "sst2 sentence: ..." and writes "positive" (T5).
+"""Fine-tune an encoder-decoder to classify in words: it reads "sst2 sentence: ..." and writes "positive" (T5).
 
     python training/finetune_text_to_text.py --task sst2 --from_pretrained FOLDER \\
         --train_files glue/sst2/train.tsv --test_files glue/sst2/dev.tsv --output_dir OUT
     accelerate launch training/finetune_text_to_text.py RECIPE.yaml [--name value ...] [--resume]
 
-The tasks are cola, sst2, mrpc, qqp, mnli, qnli, rte, sst3 and sst5; without files, GLUE's data are read from the Hub.
-FOLDER holds an encoder-decoder with its tokenizer, such as train_span_corruption.py leaves; without it, a new model is
-trained. What is trained serves `hf-lecture translate` and pipeline("machine-translation"). Killed at any moment, the
-same command with --resume goes on to the same weights.
+The tasks are cola, sst2, mrpc, qqp, mnli, qnli, rte, sst3 and sst5. Without files, GLUE's data are read from the Hub.
+FOLDER holds an encoder-decoder with its tokenizer, such as one that train_span_corruption.py trained; without FOLDER
+a new model is trained. Use the result with `hf-lecture translate` and pipeline("machine-translation"). If the run is
+killed, the same command with --resume continues it and ends in the same weights.
 """
 
 import sys

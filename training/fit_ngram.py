@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Estimate an n-gram language model by a recipe, and measure it.
+"""Estimate and measure an n-gram language model by a recipe.
 
     python training/fit_ngram.py RECIPE.yaml [--name value ...]
     python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1
 
-The folder then holds the model with its tokenizer, the recipe, a card, and the card's facts.json.
+The output folder holds the model with its tokenizer, the recipe, a card, and the card's facts.json.
 """
 
 import argparse
@@ -40,21 +40,21 @@ OPTIONS = ("order", "smoothing", "alpha", "katz_k", "backoff_factor", "prune")
 
 @dataclasses.dataclass(kw_only=True)
 class NGramRecipe(TextsRecipe):
-    """What to estimate, from which texts, and where it goes; without test data, the validation texts are measured."""
+    """The fields of an n-gram's recipe. Without test data, the model is measured on the validation texts."""
 
     order: int = setting(5, "words in the longest n-gram")
     smoothing: str = setting("modified_kneser_ney", "how unseen n-grams get their probability", choices=SMOOTHINGS)
     alpha: float = setting(1.0, "what add_alpha adds to every count")
     katz_k: int = setting(5, "katz discounts counts of 1 to katz_k")
     backoff_factor: float = setting(0.4, "weight of each step to a shorter context under stupid_backoff")
-    prune: list[int] | None = setting(None, "per order, n-grams that occur at most so often are not stored")
-    classes: int = setting(0, "n-grams of so many classes of words, found in the texts; 0: of words")
-    class_file: str = setting("", "n-grams of the classes of this file, in SRILM's format")
+    prune: list[int] | None = setting(None, "per order, leave out n-grams that occur at most so often")
+    classes: int = setting(0, "number of classes of words, learnt from the texts, whose n-grams are counted; 0: words")
+    class_file: str = setting("", "count n-grams of the classes in this file, in SRILM's format")
     tokenizer: dict[str, Any] = setting({"type": "word"}, "word, bpe, char, byte or unigram; options of its train()")
 
-    memory: str = setting("", "a limit; past it, n-grams are counted on disk; '': none, or 2GB for an engine")
-    engine: str = setting("", "what counts; '': duckdb past the limit", choices=("", "memory", *ENGINES))
-    work_dir: str = setting("", "folder of what is on disk, to go on in when stopped; '': OUTPUT_DIR.work")
+    memory: str = setting("", "beyond this limit, n-grams are counted on disk; '': no limit, or 2GB if engine is given")
+    engine: str = setting("", "the program that counts; '': duckdb beyond the limit", choices=("", "memory", *ENGINES))
+    work_dir: str = setting("", "folder of the files on disk, from which a stopped run continues; '': OUTPUT_DIR.work")
 
     output_dir: str = setting("ngram", "folder of the model")
     arpa: str = setting("", "also write the model as this ARPA file (.arpa or .arpa.gz; NAME.classes beside it)")
@@ -76,20 +76,20 @@ class NGramRecipe(TextsRecipe):
 
     @property
     def memory_limit(self) -> MemoryLimit | None:
-        """As `fit` takes it."""
+        """Return the limit that `NGramForCausalLM.fit` takes as `memory`, or None."""
         if not self.memory and not self.engine:
             return None
         return MemoryLimit(self.memory or "2GB", self.engine or None, self.work_dir or f"{self.output_dir}.work")
 
 
 def texts_to_measure(recipe: NGramRecipe) -> tuple[str, list[str] | None]:
-    """The split that the results are of, and its texts."""
+    """Return the name of the split to measure, and its texts."""
     texts = read_part_texts(recipe, "test")
     return ("test", texts) if texts is not None else ("validation", read_part_texts(recipe, "validation"))
 
 
 def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[str, Any]]:
-    """The estimated model, its tokenizer, and what that took."""
+    """Return the estimated model, its tokenizer, and the seconds that estimation took."""
     begin, begin_cpu = time.perf_counter(), time.process_time()
     tokenizer = make_tokenizer(recipe.tokenizer, texts)
     model = NGramForCausalLM.fit(
@@ -107,7 +107,7 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
 def measure(
     recipe: NGramRecipe, fitted: tuple[NGramForCausalLM, Any, dict[str, Any]], split: str, texts: list[str] | None
 ) -> dict[str, Any] | None:
-    """Everything that the card says; None where the recipe names nothing to measure on, or nothing can be measured."""
+    """Return the facts for the card, or None without texts to measure or if the scores have no perplexity."""
     model, tokenizer, training = fitted
     if not model.config.is_distribution:
         print(f"{recipe.smoothing}: scores for ranking, which have no perplexity; nothing is measured, no card written")
@@ -141,7 +141,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("recipe", metavar="RECIPE.yaml", help="what to estimate, from which texts")
     options, rest = parser.parse_known_args(arguments)
     recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
-    to_measure = texts_to_measure(recipe)  # a missing file is found before the estimation
+    to_measure = texts_to_measure(recipe)  # first, so that a missing file is found before the estimation
     check_writable(recipe.output_dir, recipe.arpa)
     model, tokenizer, training = fitted = fit(recipe, read_training_texts(recipe, streamed=bool(recipe.memory_limit)))
     sizes = ", ".join(f"{size:,}" for size in model.config.table_sizes or [])
@@ -163,7 +163,7 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.WARNING)
-    disable_progress_bar()  # of loading and saving; counting has its own
+    disable_progress_bar()  # for loading and saving; counting has its own
     try:
         with signals_as_exceptions():
             main(sys.argv[1:])

@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Pre-train a language model of both directions by a recipe: ELMo.
+"""Pre-train ELMo, a language model in both directions, by a recipe.
 
     accelerate launch training/train_bilm.py RECIPE.yaml [--name value ...] [--resume]
     python training/train_bilm.py training/recipes/elmo_tiny.yaml --output_dir tiny --model.softmax_samples 20
 
-Without `model` in it, a small new one is trained, whose size is printed. Killed at any moment, the same command with
---resume goes on to the same weights.
+A recipe without `model` trains a small new one and prints its size. If the run is killed, the same command with
+--resume continues it and ends in the same weights.
 """
 
 import sys

@@ -5,7 +5,7 @@
     python training/train_causal_lm.py training/recipes/recurrent_tiny.yaml --output_dir tiny --model.cell_type gru
     ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 training/train_causal_lm.py RECIPE.yaml --num_processes 2
 
-Killed at any moment, the same command with --resume goes on to the same weights.
+If the run is killed, the same command with --resume continues it and ends in the same weights.
 """
 
 import sys

@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Train a classifier of images by a recipe, from nothing or from a model that saw images without classes.
+"""Train a classifier of images by a recipe, from new weights or from a model pre-trained on images without classes.
 
     accelerate launch training/train_image_classifier.py RECIPE.yaml [--name value ...] [--resume]
     python training/train_image_classifier.py training/recipes/vit_tiny.yaml --output_dir tiny
     python training/train_image_classifier.py --train_files photos --from_pretrained masked
 
-Without `model` in it, a small new one is trained, whose size is printed. Killed at any moment, the same command with
---resume goes on to the same weights.
+A recipe without `model` trains a small new one and prints its size. If the run is killed, the same command with
+--resume continues it and ends in the same weights.
 """
 
 import sys

@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Pre-train an encoder-decoder as text to text by a recipe: it writes the spans that were left out of a text (T5).
+"""Pre-train an encoder-decoder by a recipe: it writes the spans that were left out of a text (T5).
 
     accelerate launch training/train_span_corruption.py RECIPE.yaml [--name value ...] [--resume]
     python training/train_span_corruption.py training/recipes/transformer_span_tiny.yaml --output_dir tiny
     ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 training/train_span_corruption.py RECIPE.yaml --num_processes 2
 
-Without `model` in it, a small new one is trained, whose size is printed. Killed at any moment, the same command with
---resume goes on to the same weights. What is learned serves finetune_text_to_text.py.
+A recipe without `model` trains a small new one and prints its size. If the run is killed, the same command with
+--resume continues it and ends in the same weights. finetune_text_to_text.py fine-tunes the trained model.
 """
 
 import sys

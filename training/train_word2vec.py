@@ -4,7 +4,7 @@
     python training/train_word2vec.py RECIPE.yaml [--name value ...] [--resume]
     python training/train_word2vec.py training/recipes/word2vec_tiny.yaml --output_dir tiny --model.architecture cbow
 
-Killed at any moment, the same command with --resume goes on to the same weights.
+If the run is killed, the same command with --resume continues it and ends in the same weights.
 """
 
 import sys
