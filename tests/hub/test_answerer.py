@@ -71,7 +71,7 @@ def test_the_card_of_a_trained_folder(trained: tuple[str, Path]) -> None:
     assert [result.metric_type for result in card.data.eval_results] == keys
     assert f"| F1 | {record['best_metric']:#.4g} |" in card.text
     questions = len(ROWS if kind == "ours" else ANSWERABLE)
-    assert f"Measured on {questions} questions, whose texts were read in {record['items']} windows.\n" in card.text
+    assert f"Measured on {questions} questions; their texts were read in {record['items']} windows.\n" in card.text
     assert ("The best thresholds for no answer are" in card.text) == (kind == "ours")
     assert "accelerate launch training/finetune_squad.py recipe.yaml" in card.text
     assert "windows read: " in card.text

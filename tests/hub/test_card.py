@@ -131,7 +131,7 @@ def test_learning_curve_is_linked_where_there_is_one(saved: tuple[Path, dict[str
 
 def test_the_oldest_transformers_for_the_code_beside_the_card_is_named(saved: tuple[Path, dict[str, Any]]) -> None:
     folder, facts = saved
-    needed = f"with transformers {OLDEST_TRANSFORMERS} or newer"
+    needed = f"transformers {OLDEST_TRANSFORMERS} or newer"
     assert needed not in write_card(folder, facts).read_text(encoding="utf-8")
     (folder / "modeling_recurrent.py").touch()
     assert needed in write_card(folder, facts).read_text(encoding="utf-8")
@@ -198,7 +198,7 @@ def test_two_models_of_one_page_have_deviations_of_their_own(saved: tuple[Path, 
     for name, deviation in (("padded_mlp", "- The slide's integers"), ("layer_per_input", "- The slide names no σ")):
         text = render_card(facts | {"model_type": f"lecture_{name}"}).text
         assert "**Padded texts, and one input per layer.** Slides" in text
-        assert f"stand at the head of `modeling_{name}.py`" in text
+        assert f"The docstring of `modeling_{name}.py` has the equations" in text
         assert f"\n{deviation}" in text
 
 
