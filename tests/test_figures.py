@@ -365,13 +365,13 @@ def lecture_map() -> Iterator[str]:
     (grey_letters, great_letters), *_ = pairs("characters of WikiText-2, 6-gram")
     yield f"{grey} and {great} by a 5-gram of words, {grey_letters} and {great_letters} by a 6-gram of characters"
     yield (
-        f"where ape is `<unk>` ({great} against {grey}), and loses over characters ({great_letters} against "
+        f"if ape is `<unk>` ({great} against {grey}), and loses by characters ({great_letters} against "
         f"{grey_letters})"
     )
     (danse, danses), (_, dansee) = pairs("characters of 5,000 captions, 6-gram")
     yield f"of the characters of 5,000 captions: {danse}, {danses}, {dansee}"
     slower = [row["ratio"] for row in record("fusion")["rows"]]
-    yield f"{min(slower):.2f} to {max(slower):.2f} times the time"
+    yield f"takes {min(slower):.2f} to {max(slower):.2f} times the time"
     yield f"[LSTM on WikiText-2](../hub_cards/recurrent_wikitext2.md): test perplexity {ppl('recurrent')}"
     yield f"validation perplexity {ppl('recurrent', 'valid')}"
     yield f"{recurrent(RECURRENT_SHAPES[0], 'float32')} times as fast as a plain loop over `torch.nn.LSTM`"
