@@ -30,8 +30,8 @@ from hf_lecture_models.loading import load_model
 CARDS, RECIPES = ROOT / "hub_cards", ROOT / "training" / "recipes"
 
 
-def gather(name: str, folder: Path) -> None:
-    """Write the facts of a recipe's card, and the picture of its learning curve, from the folder that it made."""
+def gather(name: str, folder: Path) -> dict[str, Any]:
+    """Return the facts of a recipe's card, from the folder that the recipe made."""
     logging.disable_progress_bar()
     recipe = yaml.safe_load((RECIPES / f"{name}.yaml").read_text(encoding="utf-8"))
     task = {"auto_class": "AutoModelForCausalLM", "script": "fit_ngram.py"}
@@ -45,7 +45,12 @@ def gather(name: str, folder: Path) -> None:
         "command": f"python training/{task['script']} training/recipes/{name}.yaml",
     }
     facts["data"] = facts["data"] | recipe["data"]
-    facts |= measured(name, facts)
+    return facts | measured(name, facts)
+
+
+def keep(name: str, folder: Path) -> None:
+    """Write a recipe's facts and the picture of its learning curve, from the folder that the recipe made."""
+    facts = gather(name, folder)
     with staged_file(CARDS / "facts" / f"{name}.json") as path:
         path.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     record = folder / "training.json"
@@ -55,7 +60,7 @@ def gather(name: str, folder: Path) -> None:
 
 
 def measured(name: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts that benchmarks/results/NAME.json replaces: results of the test set, and where they were measured."""
+    """Return the facts that benchmarks/results/NAME.json replaces: the test set's results, and their machine."""
     path = ROOT / "benchmarks" / "results" / f"{name}.json"
     record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"results": {}}
     if "test" not in record["results"]:
@@ -76,14 +81,14 @@ def measured(name: str, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(name: str) -> str:
-    """The card of a recipe, as its facts and the template give it now."""
+    """Return a recipe's card: its facts in today's template."""
     facts = json.loads((CARDS / "facts" / f"{name}.json").read_text(encoding="utf-8"))
     picture = f"{name}.png" if (CARDS / f"{name}.png").is_file() else None
     return f"{render_card(facts, picture, self_contained=True)}\n"
 
 
 def names() -> list[str]:
-    """The recipes whose facts are there."""
+    """Return the recipes whose facts are there."""
     return sorted(path.stem for path in (CARDS / "facts").glob("*.json"))
 
 
@@ -101,7 +106,7 @@ def main() -> None:
         if not (arguments.folder / "config.json").is_file():
             parser.error(f"there is no model in {arguments.folder}; train it by the recipe, with --output_dir FOLDER")
         check_trained_on_committed_code(arguments.folder)
-        gather(arguments.name, arguments.folder)
+        keep(arguments.name, arguments.folder)
     for name in names():
         with staged_file(CARDS / f"{name}.md") as path:
             path.write_text(render(name), encoding="utf-8")

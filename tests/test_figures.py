@@ -712,8 +712,8 @@ def bert_page() -> Iterator[str]:
 
 
 def vit_page() -> Iterator[str]:
-    seconds = facts("vit_tiny")["training"]["cpu_seconds"]
-    yield f"recognises {accuracy('vit_tiny')} of the digits that it has not seen after {seconds:.1f} CPU seconds"
+    seconds = facts("vit_digits")["training"]["cpu_seconds"]
+    yield f"names {accuracy('vit_digits')} of the test images after {seconds:.0f} CPU seconds of learning"
     results = record("vit_accuracy")
     for data, title in (("digits", "digits, 8 x 8 pixels"), ("fashion_mnist", "Fashion-MNIST, 28 x 28")):
         rows = [results[f"{data}, {start}"] for start in VIT_STARTS]

@@ -181,7 +181,7 @@ def test_commands_are_found_where_they_stand():
         "pytest -m slow": "CONTRIBUTING.md",
         "hf-lecture neighbours MODEL WORD ...": "docs/neighbours.md",
         "python -m benchmarks.model_cards NAME FOLDER": "hub_cards/README.md",
-        "python training/fit_ngram.py training/recipes/ngram.yaml": "hub_cards/ngram.md",
+        "python training/fit_ngram.py training/recipes/ngram_wikitext2.yaml": "hub_cards/ngram_wikitext2.md",
         "accelerate launch training/train_causal_lm.py training/recipes/self_attention_tiny.yaml": (
             "hf_lecture_models/models/self_attention/README.md"
         ),

@@ -280,9 +280,10 @@ def test_every_recipe_that_was_measured_has_a_card() -> None:
     cards = {path.stem for path in model_cards.CARDS.glob("*.md")} - {"README"}
     assert cards == set(model_cards.names())
     recipes = {path.stem for path in model_cards.RECIPES.glob("*.yaml")}
+    # They hold their own data: tests/training/test_recipes.py renders their cards, and fit_ngram.py writes one.
+    without = {name for name in recipes if name.endswith("_tiny")} | {"ngram"}
     # Trained four times by its benchmark, each time otherwise, and none of the models is kept.
-    without = {"feed_forward_neighbours"}
-    assert recipes - cards == without
+    assert recipes - cards == without | {"feed_forward_neighbours"}
 
 
 @pytest.mark.parametrize("missing", ["name", "model_type", "data", "task"])

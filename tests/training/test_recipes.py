@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from transformers import CONFIG_MAPPING
 
-from benchmarks import fine_tuning
+from benchmarks import fine_tuning, model_cards
+from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
@@ -134,3 +137,11 @@ def test_a_tiny_recipe_gives_the_promised_number(path: Path, tmp_path: Path) -> 
     recipe = load_recipe(path, recipe_class=task.recipe_class)
     model = task.auto_class_of(recipe).from_pretrained(tmp_path / "run")
     assert model.config.model_type == recipe.model["model_type"]
+    facts = json.loads(json.dumps(model_cards.gather(path.stem, tmp_path / "run")))
+    assert facts["recipe"] == json.loads(json.dumps(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    card = render_card(facts, "learning_curve.png", self_contained=True)
+    assert card.data.model_name == recipe.name
+    (measured,) = (one.metric_value for one in card.data.eval_results if one.metric_type == measure)
+    assert measured == pytest.approx(result.best_metric, rel=1e-5)
+    assert f"python training/{task.script} training/recipes/{path.name}" in card.text
+    assert not re.search(r"\n{4,}|[{}]{2}|\{%", card.text), "the template leaves no traces"

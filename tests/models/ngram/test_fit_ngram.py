@@ -29,7 +29,9 @@ def test_the_recipe_gives_the_figures_that_it_promises(tmp_path, capsys):
     results = json.loads((tmp_path / "out" / "facts.json").read_text())["results"]
     assert [f"{results['perplexity']:.3f}", f"{results['bits_per_byte']:.3f}"] == list(FIGURES)
     assert "validation perplexity" in capsys.readouterr().out
-    assert (tmp_path / "out" / "README.md").is_file()
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert f"| perplexity per token | {FIGURES[0]} |" in card
+    assert not re.search(r"\n{4,}|[{}]{2}|\{%", card), "the template leaves no traces"
     assert NGramForCausalLM.from_arpa(tmp_path / "lm.arpa.gz")[0].config.order == 3
 
 
