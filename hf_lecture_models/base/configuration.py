@@ -4,16 +4,11 @@
 import json
 import math
 import os
-import re
-import warnings
 from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import transformers
 
 from hf_lecture_models.io.compat import PreTrainedConfig, StrictDataclassError
 from hf_lecture_models.io.saved_json import check_fields, check_saved_files
@@ -166,14 +161,7 @@ class LectureConfig(PreTrainedConfig):
             if given.startswith("_") or self._is_known(given):
                 continue
             for nearest in get_close_matches(given, sorted(names), n=1, cutoff=_NEAR_MISS):
-                if not _is_field_of_transformers(given):
-                    raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
-                # Other programs write such fields, each for its own purpose.
-                warnings.warn(
-                    f"{type(self).__name__} keeps {given!r}, a field of other configurations, and does not read it; "
-                    f"its own is called {nearest!r}",
-                    stacklevel=2,
-                )
+                raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
 
     def _check_value(self, name: str, value: Any) -> None:
         if name in self.allowed_values and value not in self.allowed_values[name]:
@@ -240,15 +228,3 @@ def _refuse_file(config_class: type[LectureConfig], values: dict[str, Any], file
         config_class.from_dict(values)
     except (TypeError, ValueError, StrictDataclassError) as error:
         raise ValueError(f"{file}: {' '.join(str(error).split())}") from error
-
-
-@cache
-def _is_field_of_transformers(name: str) -> bool:
-    """Whether a configuration of transformers' own has a field of this name.
-
-    Looked up in their sources, since importing all of them takes seconds.
-    """
-    field = re.compile(rf"\b{re.escape(name)}\b[\"']?\s*[:=]")
-    sources = Path(transformers.__file__).parent.glob("models/*/configuration_*.py")
-    texts = (path.read_text(encoding="utf-8") for path in sources)
-    return any(name in text and field.search(text) for text in texts)
