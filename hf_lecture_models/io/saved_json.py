@@ -1,215 +1,199 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The JSON files of a saved folder: a field of a wrong type is an error that names the file, the field and the mend.
 
-transformers and the Rust library read these files field by field, wherever they need one. A wrong type is there an
-AttributeError of some inner line, or passes until a text is read. Here are the fields that they read of our folders.
+transformers and the Rust library read these files field by field, wherever they need one. There a wrong type is an
+AttributeError of some inner line, or passes until a text is read. `FILES` lists the fields that they read.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
 
-@dataclass(frozen=True)
-class Kind:
-    """The values that a field may have.
+def _fits(value: Any, shape: Any) -> bool:
+    """Return whether a value has a shape: a type, a list or an object of a shape, one of several, or a function's yes.
 
-    Attributes:
-        words: as an error names them.
-        fits: returns whether a value is one of them.
+    >>> _fits([1, 2], [int]), _fits({"a": "b"}, {"": str}), _fits(True, int), _fits(2, (int, [int]))
+    (True, True, False, True)
     """
-
-    words: str
-    fits: Callable[[Any], bool]
-
-    def or_null(self) -> "Kind":
-        """The same values, and null."""
-        return replace(self, words=f"{self.words}, or null", fits=lambda value: value is None or self.fits(value))
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    match shape:
+        case type():
+            # To Python True is an integer, too.
+            return isinstance(value, shape) and (shape is bool or not isinstance(value, bool))
+        case tuple():
+            return any(_fits(value, one) for one in shape)
+        case [each]:
+            return isinstance(value, list) and all(_fits(one, each) for one in value)
+        case {"": each}:
+            return isinstance(value, dict) and all(_fits(one, each) for one in value.values())
+    return shape(value)
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
+def _at_least(least: int, shape: Any = int) -> Callable[[Any], bool]:
+    return lambda value: _fits(value, shape) and value >= least
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(fits, value))
-
-
-def _is_object_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+def _by_number(shape: Any) -> Callable[[Any], bool]:
+    return lambda value: _fits(value, {"": shape}) and all(str(key).isdecimal() for key in value)
 
 
 def _is_token(value: Any) -> bool:
     """Return whether a value is a special token: its spelling, or the options of an added token."""
-    if not isinstance(value, dict):
-        return _is_text(value)
-    flags = [name for name in ("single_word", "lstrip", "rstrip", "normalized", "special") if name in value]
-    return _is_token(value.get("content")) and all(_is_flag(value[name]) for name in flags)
+    return isinstance(value, str) or _is_added_token(value)
 
 
-def _is_numbered(value: Any, fits: Callable[[Any], bool]) -> bool:
-    return isinstance(value, dict) and all(str(key).isdecimal() and fits(one) for key, one in value.items())
+def _is_added_token(value: Any) -> bool:
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    return (
+        isinstance(value, dict)
+        and _is_token(value.get("content"))
+        and all(isinstance(value[name], bool) for name in flags if name in value)
+    )
 
 
 def _is_size(value: Any) -> bool:
-    """Return whether a value is a side, two of them, or sides by their names."""
     if isinstance(value, list):
-        return len(value) == 2 and all(map(POSITIVE.fits, value))
-    if isinstance(value, dict):
-        return value != {} and all(side is None or POSITIVE.fits(side) for side in value.values())
-    return POSITIVE.fits(value)
-
-
-def _is_class(value: Any) -> bool:
-    return _is_integer(value) or (isinstance(value, str) and value.isdecimal())
-
-
-def _is_measure(value: Any) -> bool:
-    return isinstance(value, dict) and all(_is_text(value.get(name)) for name in ("key", "label"))
+        return len(value) == 2 and _fits(value, [_at_least(1)])
+    return value != {} and _fits(value, (_at_least(1), {"": (_at_least(1), type(None))}))
 
 
 def _is_dtype(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(map(_is_dtype, value.values()))
-    return isinstance(getattr(torch, value, None) if isinstance(value, str) else value, torch.dtype)
+    dtype = getattr(torch, value, None) if isinstance(value, str) else value
+    return _fits(dtype, (torch.dtype, {"": _is_dtype}))
 
 
-def _is_code(value: Any) -> bool:
-    """Return whether a value maps Auto classes to the names of the classes that they load."""
-    return isinstance(value, dict) and all(isinstance(name, str | list) for name in value.values())
+def _is_class(value: Any) -> bool:
+    return _fits(value, int) or (isinstance(value, str) and value.isdecimal())
 
 
-TEXT, FLAG = Kind("a text", _is_text), Kind("true or false", _is_flag)
-COUNT = Kind("a whole number of at least 0", lambda value: _is_integer(value) and value >= 0)
-POSITIVE = Kind("a whole number of at least 1", lambda value: _is_integer(value) and value >= 1)
-NUMBER, OBJECT = Kind("a number", _is_number), Kind("an object", lambda value: isinstance(value, dict))
-ROWS = Kind("a list of objects", _is_list_of(lambda value: isinstance(value, dict)))
-TEXTS = Kind("a list of texts", _is_list_of(_is_text))
-SIDE = Kind('"left" or "right"', lambda value: value in ("left", "right"))
-CODE = Kind("an object of names of classes", _is_code)
-TOKEN = Kind("a token: a text, or an object with its `content`", _is_token)
-TOKENS = Kind(
-    "a list of tokens, or an object of them", lambda v: _is_list_of(_is_token)(v) or _is_object_of(_is_token)(v)
-)
-SIZE = Kind("a whole number of at least 1, two of them, or an object of height and width", _is_size)
-TOKEN_ID = Kind("a token id", _is_integer)
-TOKEN_IDS = Kind("a token id or a list of them", lambda v: _is_integer(v) or _is_list_of(_is_integer)(v))
+def _is_measure(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("key", "label"))
 
-CONFIG = {
-    "model_type": TEXT,
-    "architectures": TEXTS.or_null(),
-    "auto_map": CODE,
-    **dict.fromkeys(("dtype", "torch_dtype"), Kind("a dtype of torch, such as float32", _is_dtype).or_null()),
-    "id2label": Kind(
-        "an object of names by the classes' numbers",
-        lambda value: _is_numbered(value, lambda one: isinstance(one, str | int)),
-    ).or_null(),
-    "label2id": Kind("an object of the classes' numbers by their names", _is_object_of(_is_class)).or_null(),
-    "num_labels": POSITIVE,
-    "quantization_config": Kind(OBJECT.words, lambda value: not isinstance(value, str | int | float | list)).or_null(),
-    **dict.fromkeys(("base_model_tp_plan", "base_model_pp_plan"), OBJECT.or_null()),
-    **dict.fromkeys(("attn_implementation", "_attn_implementation", "target_tokenizer"), TEXT.or_null()),
-    **dict.fromkeys(("is_encoder_decoder", "return_dict"), FLAG),
+
+_KINDS: dict[str, Any] = {
+    "a text": str,
+    "a list of texts": [str],
+    "a list of texts, not empty": lambda value: _fits(value, [str]) and value != [],
+    "a text or a list of texts": (str, [str]),
+    "a text, or a list or an object of templates": (str, [dict], {"": str}),
+    '"left" or "right"': lambda value: value in ("left", "right"),
+    "true or false": bool,
+    "true, false or a list of layers": (bool, [int]),
+    "a number": (int, float),
+    "a number above 0": lambda value: _fits(value, (int, float)) and value > 0,
+    "a number of at least 1": _at_least(1, (int, float)),
+    "a whole number of at least 0": _at_least(0),
+    "a whole number of at least 1": _at_least(1),
+    "a whole number of at least 3": _at_least(3),
+    "a whole number of at least 1, two of them, or an object of height and width": _is_size,
+    "a dtype of torch, such as float32": _is_dtype,
+    "a token id": int,
+    "a token id or a list of them": (int, [int]),
+    "a list of token ids": [int],
+    "a list of lists of token ids": [[int]],
+    "a token: a text, or an object with its `content`": _is_token,
+    "a list of tokens": [_is_token],
+    "an object of tokens": {"": _is_token},
+    "an object of tokens by their ids": _by_number(_is_added_token),
+    "a list of tokens, or an object of them": ([_is_token], {"": _is_token}),
+    "an object": dict,
+    "a list of objects": [dict],
+    "a list of objects with a `key` and a `label`": [_is_measure],
+    "an object of settings": lambda value: not isinstance(value, str | int | float | list),
+    "an object as task.json has it": lambda value: _fits(value, dict) and not [*_wrong_fields(value, "task.json")],
+    "an object of names of classes": {"": (str, list)},
+    "an object or a list of names of classes": (list, {"": (str, list)}),
+    "an object of names by the classes' numbers": _by_number((str, int, bool)),
+    "an object of the classes' numbers by their names": {"": _is_class},
+    "an empty list": lambda value: value == [],
 }
-GENERATION = {
-    **dict.fromkeys(("max_new_tokens", "num_beams", "num_return_sequences"), POSITIVE.or_null()),
-    **dict.fromkeys(("max_length", "min_length", "min_new_tokens", "top_k"), COUNT.or_null()),
-    **dict.fromkeys(("no_repeat_ngram_size", "encoder_no_repeat_ngram_size"), COUNT.or_null()),
-    **dict.fromkeys(("bos_token_id", "pad_token_id", "forced_bos_token_id"), TOKEN_ID.or_null()),
-    **dict.fromkeys(("eos_token_id", "decoder_start_token_id", "forced_eos_token_id"), TOKEN_IDS.or_null()),
-    **dict.fromkeys(
-        ("suppress_tokens", "begin_suppress_tokens"), Kind("a list of token ids", _is_list_of(_is_integer)).or_null()
-    ),
-    "bad_words_ids": Kind("a list of lists of token ids", _is_list_of(_is_list_of(_is_integer))).or_null(),
-    **dict.fromkeys(("temperature", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff"), NUMBER.or_null()),
-    **dict.fromkeys(("eta_cutoff", "length_penalty", "guidance_scale", "max_time"), NUMBER.or_null()),
-    **dict.fromkeys(
-        ("repetition_penalty", "encoder_repetition_penalty"),
-        Kind("a number above 0", lambda value: _is_number(value) and value > 0).or_null(),
-    ),
-    **dict.fromkeys(("do_sample", "use_cache", "renormalize_logits", "remove_invalid_values"), FLAG.or_null()),
-    **dict.fromkeys(("output_attentions", "output_scores", "output_logits"), FLAG.or_null()),
-    "output_hidden_states": Kind(
-        "true, false or a list of layers", lambda value: _is_flag(value) or _is_list_of(_is_integer)(value)
-    ).or_null(),
-    "return_dict_in_generate": FLAG.or_null(),
-    "stop_strings": Kind("a text or a list of texts", lambda v: _is_text(v) or TEXTS.fits(v)).or_null(),
-    "cache_implementation": TEXT.or_null(),
-    "watermarking_config": OBJECT.or_null(),
-}
-TASK = {
-    **dict.fromkeys(("name", "auto_class", "items"), TEXT),
-    **dict.fromkeys(("script", "pipeline_tag"), TEXT.or_null()),
-    "measures": Kind("a list of objects with a `key` and a `label`", _is_list_of(_is_measure)),
-    "settings": OBJECT.or_null(),
-}
-TRAINING = {"metric": TEXT.or_null(), "history": ROWS, "environment": OBJECT}
-FACTS = {
-    **dict.fromkeys(("name", "model_type", "class", "library"), TEXT),
-    "task": Kind("an object as task.json has it", lambda value: OBJECT.fits(value) and not _wrong_fields(value, TASK)),
-    **dict.fromkeys(("data", "results", "recipe", "training", "environment"), OBJECT.or_null()),
-}
-_TOKEN_NAMES = tuple(f"{name}_token" for name in ("bos", "eos", "unk", "pad", "cls", "sep", "mask"))
-TOKENIZER = {
-    "tokenizer_class": TEXT.or_null(),
-    **dict.fromkeys((*_TOKEN_NAMES, "start_token", "delim_token", "extract_token"), TOKEN.or_null()),
-    **dict.fromkeys(("additional_special_tokens", "extra_special_tokens"), TOKENS.or_null()),
-    "model_specific_special_tokens": Kind("an object of tokens", _is_object_of(_is_token)).or_null(),
-    "added_tokens_decoder": Kind(
-        "an object of tokens by their ids",
-        lambda value: _is_numbered(value, lambda one: isinstance(one, dict) and _is_token(one)),
-    ),
-    "model_max_length": Kind("a number of at least 1", lambda value: _is_number(value) and value >= 1).or_null(),
-    **dict.fromkeys(("padding_side", "truncation_side"), SIDE),
-    "model_input_names": Kind("a list of texts, not empty", lambda value: TEXTS.fits(value) and value != []),
-    "auto_map": Kind(CODE.words, lambda value: _is_code(value) or isinstance(value, list)),
-    "split_special_tokens": FLAG,
-    **dict.fromkeys(("add_bos_token", "add_eos_token", "clean_up_tokenization_spaces"), FLAG.or_null()),
-    "chat_template": Kind(
-        "a text, or a list or an object of templates",
-        lambda v: _is_text(v) or _is_object_of(_is_text)(v) or ROWS.fits(v),
-    ).or_null(),
-    "init_inputs": Kind("an empty list", lambda value: value == []),
-    "template": TEXT.or_null(),
-    "max_characters_per_token": Kind("a whole number of at least 3", lambda value: _is_integer(value) and value >= 3),
-}
-FILES: dict[str, Mapping[str, Kind]] = {
-    "config.json": CONFIG,
-    "generation_config.json": GENERATION,
-    "tokenizer_config.json": TOKENIZER,
-    "special_tokens_map.json": {
-        **{name: TOKENIZER[name] for name in _TOKEN_NAMES},
-        "additional_special_tokens": Kind("a list of tokens", _is_list_of(_is_token)).or_null(),
+"""What a field must hold, in the words of an error, and as `_fits` takes it."""
+
+_OR_NULL = ", or null"
+_EVERY = "every field"
+_SPECIAL_TOKENS = "bos_token eos_token unk_token pad_token cls_token sep_token mask_token"
+FILES: dict[str, dict[str, str]] = {
+    "config.json": {
+        "a text": "model_type",
+        "a text, or null": "attn_implementation _attn_implementation target_tokenizer",
+        "a list of texts, or null": "architectures",
+        "a dtype of torch, such as float32, or null": "dtype torch_dtype",
+        "an object of names of classes": "auto_map",
+        "an object of names by the classes' numbers, or null": "id2label",
+        "an object of the classes' numbers by their names, or null": "label2id",
+        "a whole number of at least 1": "num_labels",
+        "an object of settings": "quantization_config",
+        "an object, or null": "base_model_tp_plan base_model_pp_plan",
+        "true or false": "is_encoder_decoder return_dict",
     },
-    "added_tokens.json": {},
+    "generation_config.json": {
+        "a whole number of at least 1, or null": "max_new_tokens num_beams num_return_sequences",
+        "a whole number of at least 0, or null": (
+            "max_length min_length min_new_tokens top_k no_repeat_ngram_size encoder_no_repeat_ngram_size"
+        ),
+        "a token id, or null": "bos_token_id pad_token_id forced_bos_token_id",
+        "a token id or a list of them, or null": "eos_token_id decoder_start_token_id forced_eos_token_id",
+        "a list of token ids, or null": "suppress_tokens begin_suppress_tokens",
+        "a list of lists of token ids, or null": "bad_words_ids",
+        "a number, or null": (
+            "temperature top_p min_p top_h typical_p epsilon_cutoff eta_cutoff length_penalty guidance_scale max_time"
+        ),
+        "a number above 0, or null": "repetition_penalty encoder_repetition_penalty",
+        "true or false, or null": (
+            "do_sample use_cache renormalize_logits remove_invalid_values output_attentions output_scores "
+            "output_logits return_dict_in_generate"
+        ),
+        "true, false or a list of layers, or null": "output_hidden_states",
+        "a text or a list of texts, or null": "stop_strings",
+        "a text, or null": "cache_implementation",
+        "an object, or null": "watermarking_config",
+    },
+    "tokenizer_config.json": {
+        "a text, or null": "tokenizer_class template",
+        "a token: a text, or an object with its `content`, or null": (
+            f"{_SPECIAL_TOKENS} start_token delim_token extract_token"
+        ),
+        "a list of tokens, or an object of them, or null": "additional_special_tokens extra_special_tokens",
+        "an object of tokens, or null": "model_specific_special_tokens",
+        "an object of tokens by their ids": "added_tokens_decoder",
+        "a number of at least 1, or null": "model_max_length",
+        '"left" or "right"': "padding_side truncation_side",
+        "a list of texts, not empty": "model_input_names",
+        "an object or a list of names of classes": "auto_map",
+        "true or false": "split_special_tokens",
+        "true or false, or null": "add_bos_token add_eos_token clean_up_tokenization_spaces",
+        "a text, or a list or an object of templates, or null": "chat_template",
+        "an empty list": "init_inputs",
+        "a whole number of at least 3": "max_characters_per_token",
+    },
+    "special_tokens_map.json": {
+        "a token: a text, or an object with its `content`, or null": _SPECIAL_TOKENS,
+        "a list of tokens, or null": "additional_special_tokens",
+    },
+    "added_tokens.json": {"a whole number of at least 0": _EVERY},
     "tokenizer.json": {},
     "preprocessor_config.json": {
-        "image_processor_type": TEXT,
-        "auto_map": CODE,
-        "size": SIZE.or_null(),
-        "crop_size": SIZE.or_null(),
+        "a text": "image_processor_type",
+        "an object of names of classes": "auto_map",
+        "a whole number of at least 1, two of them, or an object of height and width, or null": "size crop_size",
     },
-    "task.json": TASK,
-    "training.json": TRAINING,
-    "facts.json": FACTS,
+    "task.json": {
+        "a text": "name auto_class items",
+        "a text, or null": "script pipeline_tag",
+        "a list of objects with a `key` and a `label`": "measures",
+        "an object, or null": "settings",
+    },
+    "training.json": {"a text, or null": "metric", "a list of objects": "history", "an object": "environment"},
+    "facts.json": {
+        "a text": "name model_type class library",
+        "an object as task.json has it": "task",
+        "an object, or null": "data results recipe training environment",
+    },
 }
-"""The fields of each file that are checked; others are left to who reads them."""
+"""The fields of each file that are checked, by what they must hold; whoever reads another field checks it."""
 _NEEDED = {"tokenizer.json": ("added_tokens",), "task.json": ("name", "pipeline_tag"), "facts.json": ("name", "task")}
 _OF_MODELS = tuple(name for name in FILES if name not in (*_NEEDED, "training.json"))
 
@@ -222,30 +206,32 @@ def check_fields(values: Any, name: str, source: object) -> None:
     ValueError: lstm/tokenizer_config.json: tokenizer_class is 3; it must be a text, or null: mend or restore it
 
     Args:
-        values: what the file holds.
-        name: of the file; of one that is not in `FILES` no field is checked.
+        values: the file's content.
+        name: the file's name; of a file that is not in `FILES` no field is checked.
         source: its path, for the message.
     """
     if not isinstance(values, dict):
         raise ValueError(f"{source} holds {_shown(values)}, not an object of fields: restore it, or save it again")
     if lacking := [field for field in _NEEDED.get(name, ()) if field not in values]:
         raise ValueError(f"{source} has no {lacking[0]}: restore it, or save it again")
-    kinds = dict.fromkeys(values, COUNT) if name == "added_tokens.json" else FILES.get(name, {})
-    for field in _wrong_fields(values, kinds):
-        raise ValueError(
-            f"{source}: {field} is {_shown(values[field])}; it must be {kinds[field].words}: mend or restore it"
-        )
+    for field, kind in _wrong_fields(values, name):
+        raise ValueError(f"{source}: {field} is {_shown(values[field])}; it must be {kind}: mend or restore it")
 
 
-def _wrong_fields(values: Mapping[str, Any], kinds: Mapping[str, Kind]) -> list[str]:
-    return [field for field, kind in kinds.items() if field in values and not kind.fits(values[field])]
+def _wrong_fields(values: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    for kind, fields in FILES.get(name, {}).items():
+        shape = _KINDS[kind.removesuffix(_OR_NULL)]
+        for field in values if fields == _EVERY else fields.split():
+            is_null = kind.endswith(_OR_NULL) and values.get(field) is None
+            if field in values and not is_null and not _fits(values[field], shape):
+                yield field, kind
 
 
 def read_fields(path: Path) -> dict[str, Any]:
-    """Return what a file of a saved folder holds.
+    """Return the content of a file of a saved folder.
 
     Raises:
-        ValueError: it is not whole JSON, or as `check_fields`.
+        ValueError: it is not whole JSON, or a field has a wrong type.
     """
     values = read_json(path)
     check_fields(values, path.name, path)
@@ -253,7 +239,7 @@ def read_fields(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a file of JSON holds.
+    """Return the content of a JSON file.
 
     Raises:
         ValueError: it is not whole JSON.
@@ -268,8 +254,8 @@ def check_saved_files(folder: Path, *names: str) -> None:
     """Raise a ValueError where a JSON file of a folder is damaged, or a field in it has a wrong type.
 
     Args:
-        folder: what is no folder, and a file that is not there, are passed over.
-        names: of the files; none: all that a model and what encodes its inputs are loaded from, but `tokenizer.json`.
+        folder: may also be a model's name on the Hub: files that are not there are passed over.
+        names: the files' names; by default all but `tokenizer.json` from which a model and its tokenizer are loaded.
     """
     for name in names or _OF_MODELS:
         if (folder / name).is_file():
@@ -277,9 +263,9 @@ def check_saved_files(folder: Path, *names: str) -> None:
 
 
 def check_own_files(folder: Path) -> None:
-    """Raise a ValueError as `check_saved_files`, in a folder of a model of this package.
+    """Check a folder with `check_saved_files` if its model is one of this package.
 
-    A model of transformers' own is loaded as transformers loads it, whatever its files hold.
+    Models of transformers' own are loaded by transformers' own rules.
     """
     values = read_json(folder / "config.json")
     model_type = values.get("model_type") if isinstance(values, dict) else None
@@ -288,7 +274,7 @@ def check_own_files(folder: Path) -> None:
 
 
 def check_tokenizer_files(folder: Path) -> None:
-    """Raise a ValueError as `check_saved_files`, of the files from which a tokenizer is loaded."""
+    """Check the files from which a tokenizer is loaded with `check_saved_files`."""
     check_saved_files(folder, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 
 
