@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Model cards, rendered from the facts that `hub.facts` gathers; nobody types a number into one."""
+"""Render model cards from the facts that `hub.facts` gathers, so that nobody types a number into a card."""
 
 import ast
 import math
@@ -21,7 +21,7 @@ PACKAGE = "hf_lecture_models"
 LEARNING_CURVE = "learning_curve.png"
 # An assumption that every card names: what one busy core of a server draws, memory and power supply included.
 WATTS_PER_CORE = 10
-# What `training_record` calls it, and what a reader does.
+# The names of `training_record`, and those on the card.
 _TRAINING = {
     "steps": "optimizer steps",
     "run_seconds": "seconds of the clock in all, evaluation and saving included",
@@ -50,14 +50,14 @@ def write_card(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Path
 
 
 def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, self_contained: bool = False) -> ModelCard:
-    """The card, with its results as metadata (`model-index`) and as a table.
+    """Return the card, with its results as metadata (`model-index`) and as a table.
 
     Args:
         learning_curve: name of the picture beside the card.
         self_contained: the folder holds the model's code, as `export` writes it.
 
     Raises:
-        ValueError: a needed fact is missing, or no result is one that the task measures.
+        ValueError: a needed fact is missing, or the results hold none of the task's measures.
     """
     results = facts.get("results") or {}
     for needed in ("name", "model_type", "task", *(("data",) if results else ())):
@@ -86,10 +86,10 @@ def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, sel
 
 
 def usage_code(facts: Mapping[str, Any], remote: bool = False) -> str:
-    """The code on a card that uses the model.
+    """Return the code on a card that uses the model.
 
     Args:
-        remote: the package is absent, and the code beside the weights serves.
+        remote: use the code beside the weights, without the package.
     """
     template = _template(facts["task"])
     context = template.new_context({"facts": facts, "task": facts["task"], "ours": _is_ours(facts), "remote": remote})
@@ -97,22 +97,22 @@ def usage_code(facts: Mapping[str, Any], remote: bool = False) -> str:
 
 
 def _template(task: Mapping[str, Any]) -> Any:
-    """The task's own template, that of its pipeline, or else the one that they all extend."""
+    """Return the task's own template, else its pipeline's, else the one that they all extend."""
     from jinja2 import Environment, FileSystemLoader
 
-    # The Markdown of a card is no page: nothing is escaped.
+    # A card is Markdown, not HTML: nothing is escaped.
     templates = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=False)
     names = [str(task.get("name")), _kind(task).replace("-", "_"), "model_card"]
     return templates.select_template([f"{name}.md.jinja" for name in names])
 
 
 def _kind(task: Mapping[str, Any]) -> str:
-    """What the Hub calls such a task, or, where it has no name for it, its own name."""
+    """Return the Hub's name of a task, or the package's own where the Hub has none."""
     return task["pipeline_tag"] or task["name"]
 
 
 def _measured(results: Mapping[str, Any], measures: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, float]]:
-    """By key, the label and value of each measure that there is, without those that repeat another one.
+    """Return label and value of each measure by its key, without measures that repeat another one.
 
     >>> measures = [{"key": "a", "label": "A"}, {"key": "b", "label": "B", "variant_of": "a"}]
     >>> _measured({"a": 4.5, "b": 4.5, "tokens": 36}, measures)
@@ -131,19 +131,18 @@ def _measured(results: Mapping[str, Any], measures: Iterable[Mapping[str, Any]])
 
 
 def _is_ours(facts: Mapping[str, Any]) -> bool:
-    """Whether the model's class is one of this package."""
     return facts.get("library", PACKAGE) == PACKAGE
 
 
 def _training_rows(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """What the training took, as readers call it."""
+    """Return time and amount of the training, with a label for each."""
     items = facts["task"].get("items", "items")
     labels = {items: f"{items} read", f"{items}_per_second": f"{items} per second of learning", **_TRAINING}
     return [(labels.get(key, key.replace("_", " ")), value) for key, value in (facts.get("training") or {}).items()]
 
 
 def _as_yaml(recipe: Mapping[str, Any]) -> str:
-    """The recipe without the fields that it leaves empty."""
+    """Return the recipe without its empty fields."""
     chosen = {name: value for name, value in recipe.items() if value not in (None, "", [], {})}
     return yaml.safe_dump(chosen, sort_keys=False, allow_unicode=True).strip() if chosen else ""
 
@@ -175,7 +174,7 @@ def _metadata(facts: Mapping[str, Any], measured: Mapping[str, tuple[str, float]
 
 
 def _shown(value: float) -> str:
-    """A measure as readers compare it.
+    """Return a measure with the digits that readers compare.
 
     >>> _shown(141.2345), _shown(1.98765), _shown(math.inf)
     ('141.2', '1.988', 'infinite')
@@ -186,7 +185,7 @@ def _shown(value: float) -> str:
 
 
 def _energy(training: Mapping[str, Any]) -> str:
-    """An estimate from the CPU seconds, where there are any and nothing but a CPU learnt.
+    """Return an estimate from the CPU seconds of a training that ran on the CPU alone.
 
     >>> _energy({"cpu_seconds": 720.0, "device": "cpu"})
     'about 2 Wh, estimated: 720 CPU seconds of learning, at an assumed 10 watts for a busy core; not measured'
@@ -205,8 +204,7 @@ def _energy(training: Mapping[str, Any]) -> str:
 
 
 def _lecture_page(model_type: str) -> dict[str, str]:
-    """What the model is: from its own page heading and first paragraph, which name lecture and paper, from its code the
-    deviations from the equations."""
+    """Return the heading and the first paragraph of the model's page, and the deviations that its code lists."""
     name = model_type.removeprefix("lecture_").replace("-", "_")
     # A folder may hold several models, with one page.
     folders = files(PACKAGE).joinpath("models").iterdir()

@@ -72,7 +72,7 @@ def export(
 
 
 def _write_task(folder: Path, model: PreTrainedModel, facts: Mapping[str, Any] | None) -> None:
-    """The record of the task for which the model was trained, by whose settings pipelines predict."""
+    """Write the record of the model's task, whose settings pipelines predict with."""
     task = task_file_of(model.config) or (facts or {}).get("task") or {}
     # A model that was trained further in memory may have another head than what its folder holds.
     is_own = registered_classes(type(model.config)).get(task.get("auto_class", "")) is type(model)
@@ -81,7 +81,7 @@ def _write_task(folder: Path, model: PreTrainedModel, facts: Mapping[str, Any] |
 
 
 def _classes_with_code(model: PreTrainedModel) -> dict[str, type]:
-    """The classes of the model's type by Auto class; none of a model of transformers itself."""
+    """Return the package's classes of the model's type, by Auto class."""
     classes = registered_classes(type(model.config))
     if type(model) not in classes.values() and not _is_transformers_own(type(model)):
         raise ValueError(
@@ -92,14 +92,14 @@ def _classes_with_code(model: PreTrainedModel) -> dict[str, type]:
 
 
 def registered_classes(config_class: type) -> dict[str, type]:
-    """Auto class name -> the class that it gives for this configuration; the configuration itself under AutoConfig."""
+    """Return the class that each Auto class gives for this configuration, by the Auto class's name."""
     found = {name: model_classes(auto_class, config_class) for name, auto_class in auto_classes()}
-    # Of a few models of transformers there are several classes; which one is meant, the Auto class decides by itself.
+    # A few models of transformers have several classes for one Auto class.
     return {"AutoConfig": config_class, **{name: classes[0] for name, classes in found.items() if classes}}
 
 
 def own_pipelines(auto_classes: Sequence[str]) -> dict[str, tuple[type, dict[str, Any]]]:
-    """The pipelines of this package that run models of these Auto classes: by task, the class, and what loads for it.
+    """Return the package's pipelines for models of these Auto classes: by task, the class and its entry in a config.
 
     >>> list(own_pipelines(["AutoModelForCausalLM"]))
     ['sentence-ranking']
@@ -115,8 +115,8 @@ def own_pipelines(auto_classes: Sequence[str]) -> dict[str, tuple[type, dict[str
 def _keep_together(code: dict[str, str], models: Sequence[type], pipelines: Mapping[str, tuple[type, Any]]) -> None:
     """Name all files of models and pipelines in each model's file.
 
-    Whoever loads a model without the package and saves it again gets the model's file and those that it names, while
-    the configuration goes on naming the classes of all.
+    Where a model is loaded without the package and saved again, transformers copies the model's file and the files that
+    it names, while the configuration names the classes of all.
     """
     named = {flat_name(cls.__module__): cls.__name__ for cls in (*models, *(cls for cls, _ in pipelines.values()))}
     for module in {flat_name(cls.__module__) for cls in models}:
@@ -127,7 +127,7 @@ def _keep_together(code: dict[str, str], models: Sequence[type], pipelines: Mapp
 
 
 def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], processor: type | None) -> None:
-    """The modules, and in the configurations where each class stands among them."""
+    """Write the modules, and into the configurations the place of each class among them."""
     for name, source in code.items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
     if classes:
@@ -145,7 +145,7 @@ def _is_transformers_own(cls: type) -> bool:
 
 
 def _reference(cls: type) -> str:
-    """Where the class stands in the folder, as `auto_map` says it."""
+    """Return the class's file and name as `auto_map` has them."""
     return f"{flat_name(cls.__module__)}.{cls.__name__}"
 
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a model card says, gathered: from the model, the record of its training, its recipe and the measured results."""
+"""Gather the facts of a model card from the model, the record of its training, its recipe and its results."""
 
 import json
 import os
@@ -58,16 +58,15 @@ def collect_facts(
     command: str | None = None,
     licence: str | None = None,
 ) -> dict[str, Any]:
-    """Everything that a card says, as plain values that JSON can hold.
+    """Return the facts of a card as plain values that JSON can hold.
 
     Args:
-        model: a model of this package, or of transformers.
-        processor: its tokenizer or image processor.
-        results: what its task's evaluation returned; plain values are taken. Empty: nothing was measured.
+        model, processor: a model of this package, or of transformers, and its tokenizer or image processor.
+        results: measures from its task's evaluation (plain values are kept); empty if nothing was measured.
         name: the card's title.
         data: "name" and "split" of the evaluation data; if known, "language" (ISO codes), "licence", "source".
-        task: what the task's `describe` gives; None, where there are no results: what transformers says of the model.
-        recipe: the training recipe, or the arguments of `fit`. Of absolute paths only the last part is kept.
+        task: the description from the task's `describe`; without results None, for what transformers says of the model.
+        recipe: the training recipe, or the arguments of `fit`. Absolute paths are cut to their last part.
         training: measured values by name, as `training_record` gives them.
         command: what reproduces the model.
         licence: of the weights, as the Hub writes it ("apache-2.0").
@@ -89,7 +88,7 @@ def collect_facts(
 
 
 def facts_of(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict[str, Any]:
-    """The facts that lie in a model's folder: those of its card, or else what training recorded.
+    """Return the facts in a model's folder: those of its card, or else those that training recorded.
 
     Raises:
         ValueError: a record is damaged, or belongs to another model.
@@ -109,12 +108,12 @@ def facts_of(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict
 def facts_of_training(
     folder: str | os.PathLike[str], model: Any, processor: Any, part: str = "validation"
 ) -> dict[str, Any]:
-    """What the training scripts left in a folder: the validation results of the weights that were kept, and the recipe.
+    """Return the facts that training left in a folder: the validation results of the kept weights, and the recipe.
 
     A folder without any record gives facts without results, recipe and training.
 
     Args:
-        part: of the recipe's data, the one to name; "test" where other results take the place of these.
+        part: the part of the recipe's data to name; "test" if test results will replace those of the validation.
 
     Raises:
         ValueError: a record is damaged.
@@ -142,10 +141,10 @@ def facts_of_training(
 
 
 def plain_task(model: Any) -> dict[str, Any]:
-    """What a model is for, as transformers' tables have it: the Auto class that gives it, and the pipeline of that.
+    """Return a model's task from transformers' tables: the Auto class that gives the model, and that class's pipeline.
 
-    Where there is none, the tag is what the Hub calls the task, or None. A model that was pre-trained with next
-    sentences fills in masked words, too.
+    Without a pipeline, the tag is the Hub's name of the task, or None. A model that was pre-trained with next sentences
+    fills in masked words, too.
 
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
     >>> plain_task(RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=2)))
@@ -158,7 +157,7 @@ def plain_task(model: Any) -> dict[str, Any]:
     found = (tag for tag, entry in pipelines if loader in (cls.__name__ for cls in entry["pt"]))
     name, tag = _WITHOUT_PIPELINE.get(auto) or (next(found, "feature-extraction"),) * 2
     if tag == "feature-extraction" and model.main_input_name == "pixel_values":
-        # Of images, with or without a head that no pipeline runs.
+        # The model of images has no head, or a head that no pipeline runs.
         name, tag = ("image-feature-extraction",) * 2
     return {"name": name, "auto_class": auto, "pipeline_tag": tag}
 
@@ -170,9 +169,9 @@ def write_facts(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Non
 
 
 def training_record(record: Mapping[str, Any], items: str = "tokens") -> dict[str, Any]:
-    """Time and amount of a training run, from its `training.json`; `items` are what its loss is a mean over.
+    """Return time and amount of a training run from its `training.json`; its loss is a mean over `items`.
 
-    CPU seconds are those of the optimizer steps, of one process: where several trained, nobody counted all.
+    CPU seconds are those of the optimizer steps of one process; runs of several processes have none.
     """
     if not record:
         return {}
@@ -189,10 +188,10 @@ def training_record(record: Mapping[str, Any], items: str = "tokens") -> dict[st
 
 
 def missing_facts(facts: Mapping[str, Any], measurable: bool = True) -> list[str]:
-    """What the card cannot say, each with what adds it.
+    """Return a line for each fact that the card lacks, with the option that adds it.
 
     Args:
-        measurable: there is a task that measures such models.
+        measurable: whether a task measures such models.
     """
     measuring = "--evaluate FILE measures the model on a file"
     missing = {
@@ -204,7 +203,7 @@ def missing_facts(facts: Mapping[str, Any], measurable: bool = True) -> list[str
 
 
 def vocabulary_policy(tokenizer: Any) -> str:
-    """What happens to a word that the tokenizer does not know, in one sentence."""
+    """Describe the tokenizer's treatment of unknown words in one sentence."""
     unknown = getattr(tokenizer, "unk_token", None)
     # transformers' own tokenizers are known by the model of the Rust library.
     backend = getattr(tokenizer, "backend_tokenizer", None)
@@ -227,7 +226,7 @@ def vocabulary_policy(tokenizer: Any) -> str:
 
 
 def strip_local_paths(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe with the last part only of each absolute path: a card need not tell whose machine it was.
+    """Return the recipe with absolute paths cut to their last part, so that a card does not name a user's folders.
 
     >>> strip_local_paths({"epochs": 2, "train_files": ["/home/me/thesis/train.txt", "data/more.txt"]})
     {'epochs': 2, 'train_files': ['train.txt', 'data/more.txt']}
@@ -242,7 +241,7 @@ def strip_local_paths(recipe: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
-    """The versions that made the facts, and the commit, where the package is run from a checkout."""
+    """Return the versions of Python and packages, and the commit if the package is run from a checkout."""
     versions = {"python": platform.python_version(), "machine": platform.machine()}
     for package in ("hf-lecture-models", "torch", "transformers"):
         try:
@@ -254,9 +253,9 @@ def environment() -> dict[str, str]:
 
 
 def checked_out_commit() -> str | None:
-    """The commit of the package's own repository; None where it is installed.
+    """Return the commit of the package's own repository, None if the package is installed.
 
-    "-dirty" stands behind it where tracked code or recipes differ; pages and records do not count.
+    It ends in "-dirty" if tracked code or recipes were changed; pages and records do not count.
     """
     here = Path(__file__)
     git = ["git", "-C", str(here.parent)]
@@ -281,7 +280,7 @@ def _model_facts(model: Any) -> dict[str, Any]:
 
 
 def best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The measures of the weights that a run kept; {} where it measured nothing.
+    """Return the measures of the weights that a run kept, {} if it measured nothing.
 
     >>> history = [{"validation_f1": 0.5, "validation_windows": 9}, {"validation_f1": 0.25, "validation_windows": 9}]
     >>> best_validation({"metric": "f1", "best_metric": 0.5, "history": history})
@@ -299,9 +298,9 @@ def best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
-    """The data that were measured: what the recipe calls them, with the part that was; or else the files of that part.
+    """Return name and part of the measured data as the recipe names them, or else the files of that part.
 
-    A recipe that calls its test data otherwise, as GLUE's is the split for validation, has a "split" of its own.
+    A recipe may name a "split" of its own: GLUE is tested on its validation data.
 
     >>> _data_of({"train_files": ["sst2/train.tsv"], "validation_files": ["sst2/dev.tsv"]}, "validation")
     {'name': 'dev.tsv'}
@@ -324,18 +323,11 @@ def _task_facts(task: Mapping[str, Any] | None, results: Mapping[str, Any], mode
     return dict(task or plain_task(model))
 
 
-def _vocabulary_facts(tokenizer: Any) -> dict[str, Any]:
-    """Of a tokenizer; an image processor has no vocabulary."""
-    if not hasattr(tokenizer, "get_vocab"):
+def _vocabulary_facts(processor: Any) -> dict[str, Any]:
+    """Return size and policy of a tokenizer's vocabulary, and a prompt that it can read; {} for an image processor."""
+    if not hasattr(processor, "get_vocab"):
         return {}
-    return {
-        "vocabulary": {"size": len(tokenizer), "policy": vocabulary_policy(tokenizer)},
-        "prompt": _known_word(tokenizer),
-    }
-
-
-def _known_word(tokenizer: Any) -> str:
-    """A prompt that the tokenizer can read, whatever its vocabulary."""
-    vocabulary = tokenizer.get_vocab()
-    closed = "probability 0" in vocabulary_policy(tokenizer)
-    return min(vocabulary, key=vocabulary.__getitem__) if closed and "the" not in vocabulary else "the"
+    vocabulary, policy = processor.get_vocab(), vocabulary_policy(processor)
+    closed = "probability 0" in policy
+    prompt = min(vocabulary, key=vocabulary.__getitem__) if closed and "the" not in vocabulary else "the"
+    return {"vocabulary": {"size": len(processor), "policy": policy}, "prompt": prompt}

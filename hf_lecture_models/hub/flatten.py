@@ -34,7 +34,7 @@ class _Import:
 
 
 def flat_name(module: str) -> str:
-    """The module's name in the flat folder; a model's own files keep theirs.
+    """Return the module's name in the flat folder; a model's own files keep theirs.
 
     >>> flat_name("hf_lecture_models.layers.ngram_trie")
     'layers_ngram_trie'
@@ -50,7 +50,7 @@ def flat_name(module: str) -> str:
 
 
 def flatten(classes: Iterable[type]) -> dict[str, str]:
-    """The source of every module that the classes need, by flat name (without `.py`).
+    """Return the source of every module that the classes need, by flat name (without `.py`).
 
     Raises:
         ValueError: a module imports in a form that the remote-code loader cannot follow, or needs a package that the
@@ -72,7 +72,7 @@ def flatten(classes: Iterable[type]) -> dict[str, str]:
 
 
 def flatten_source(path: Path) -> tuple[str, list[str]]:
-    """One file with its imports of this package rewritten to siblings, and the modules that these are.
+    """Return a file's source with imports of this package rewritten to siblings, and the imported modules.
 
     Raises:
         ValueError: see `flatten`.
@@ -99,7 +99,7 @@ def _refusal(path: Path, line: int, fix: str) -> ValueError:
 
 
 def _file_of(module: str) -> Path:
-    """The file of a module of this package, or of an imported module of a user."""
+    """Return the file of a module of this package, or of an imported module of a user."""
     if module.split(".")[0] == PACKAGE:
         return Path(__file__).parents[1].joinpath(*module.split(".")[1:]).with_suffix(".py")
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -138,7 +138,7 @@ def _check_foreign(module: str, path: Path, line: int) -> None:
 
 
 def _refuse_misreadings(text: str, siblings: set[str], path: Path) -> None:
-    """The loader must see exactly the siblings that Python sees."""
+    """Raise a ValueError where the loader sees an import that Python does not see."""
     for pattern in _LOADER_IMPORTS:
         for match in pattern.finditer(text):
             if match[1] not in siblings:

@@ -28,16 +28,16 @@ _TOLERANCE = 1e-3
 
 
 class _Tensors(nn.Module):
-    """The model with tensors in and tensors out, and no cache.
+    """A model of texts with tensors in and tensors out, and no cache.
 
     Attributes:
-        inputs: names of the tensors that it reads, each (batch, seq); of multiple choice (batch, choices, seq); the ids
-            of ELMo have the characters of each word as a last axis.
-        outputs: names of those that it returns.
-        per_token: those with the axes (batch, seq) in front, which padding has a part of.
-        axes: the free ones of each input.
-        shortest: the least length of an `example`: beside padding, a model that reads pairs alone wants two tokens; of
-            GPT-1's pairs in both orders Start, Delim and Extract.
+        inputs: names of the tensors that it reads, each (batch, seq), for multiple choice (batch, choices, seq); ELMo's
+            ids have the characters of each word as a last axis.
+        outputs: names of the tensors that it returns.
+        per_token: the outputs that begin with the axes (batch, seq), and so have values at padding.
+        axes: the free axes of each input.
+        shortest: the least length of an `example`: beside padding, two tokens for a model of pairs, and Start, Delim
+            and Extract for GPT-1's pairs in both orders.
     """
 
     def __init__(self, model: Any):
@@ -45,7 +45,7 @@ class _Tensors(nn.Module):
         self.model = model
         known = inspect.signature(model.forward).parameters
         self.options = {"use_cache": False} if "use_cache" in known else {}
-        # Models of ours name what they read alone; of transformers', some name the types of tokens and have one.
+        # Some models of transformers take types of tokens and know one type alone.
         types = getattr(model.config, "type_vocab_size", 2 if isinstance(model.config, LectureConfig) else 1)
         self.inputs = ["input_ids", "attention_mask"]
         self.inputs += ["token_type_ids"] if "token_type_ids" in known and types > 1 else []
@@ -64,7 +64,7 @@ class _Tensors(nn.Module):
         return tuple(self._outputs(input_ids, attention_mask, token_type_ids).values())
 
     def example(self, rows: int, length: int) -> list[Tensor]:
-        """Inputs: padding on the left of the first row, on the right of the second, and two types of tokens."""
+        """Return inputs with padding on the left of the first row, on the right of the second, and two token types."""
         shape = (rows, 3, length) if self.has_choices else (rows, length)
         # ELMo's words are rows of characters.
         characters = getattr(self.model.config, "max_characters_per_token", None)
@@ -76,7 +76,7 @@ class _Tensors(nn.Module):
         return [ids, mask, (torch.arange(length) % 2).expand(shape).contiguous()][: len(self.inputs)]
 
     def _with_task_tokens(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """`ids` with GPT-1's special tokens where its heads look: Extract last, in pairs Delim in the middle."""
+        """Return `ids` with GPT-1's special tokens where its heads look: Extract last, Delim in the middle of pairs."""
         config = self.model.config
         extract, delim = getattr(config, "extract_token_id", None), getattr(config, "delim_token_id", None)
         if extract is None:
@@ -90,7 +90,7 @@ class _Tensors(nn.Module):
         return ids.scatter(-1, (first + last + 1) // 2, delim)
 
     def unpadded_example(self) -> tuple[Tensor, ...]:
-        """Inputs to trace the model with."""
+        """Return inputs to trace the model with."""
         ids, mask, *_ = self.example(2, 5)
         return (ids, torch.ones_like(mask), torch.zeros_like(mask))[: len(self.inputs)]
 
@@ -103,35 +103,28 @@ class _Tensors(nn.Module):
         return self.shortest, min(longer, input_limit(self.model) or longer)
 
 
-class _Images(nn.Module):
-    """As `_Tensors`, of a model that reads images of one size."""
-
-    inputs = ["pixel_values"]
-    per_token: list[str] = []
-    shortest = 1
+class _Images(_Tensors):
+    """A model that reads images of one size, with tensors in and tensors out."""
 
     def __init__(self, model: Any):
-        super().__init__()
-        self.model = model
+        nn.Module.__init__(self)
+        self.model, self.options = model, {}
+        self.inputs, self.per_token, self.shortest = ["pixel_values"], [], 1
         self.axes = {0: torch.export.Dim("batch")}
         self.outputs = list(self._outputs(*self.example(2, 1)))
 
-    def forward(self, pixel_values: Tensor) -> tuple[Tensor, ...]:
+    def forward(self, pixel_values: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
         return tuple(self._outputs(pixel_values).values())
 
     def example(self, rows: int, length: int) -> list[Tensor]:
-        """So many images; the length says nothing."""
+        """Return so many images; the length has no effect."""
         config = self.model.config
         shape = (rows, config.num_channels, config.image_size, config.image_size)
         return [torch.linspace(-1, 1, math.prod(shape)).view(shape)]
 
     def unpadded_example(self) -> tuple[Tensor, ...]:
-        """Inputs to trace the model with."""
+        """Return inputs to trace the model with."""
         return tuple(self.example(2, 1))
-
-    def _outputs(self, pixel_values: Tensor) -> dict[str, Tensor]:
-        found = self.model(pixel_values=pixel_values)
-        return {name: value for name, value in found.items() if isinstance(value, Tensor)}
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
@@ -197,8 +190,8 @@ def _refuse(model: Any) -> None:
         )
 
 
-def _export(tensors: _Tensors | _Images, path: Path) -> None:
-    # It tells of packages that have nothing to do with these models, and of names that it does not use.
+def _export(tensors: _Tensors, path: Path) -> None:
+    # It warns of packages that have nothing to do with these models, and of names that it does not use.
     for name in ("torch.onnx", "onnxscript", "onnx_ir"):
         logging.getLogger(name).setLevel(logging.ERROR)
     shapes = dict.fromkeys(tensors.inputs, tensors.axes)
@@ -212,8 +205,8 @@ def _export(tensors: _Tensors | _Images, path: Path) -> None:
     program.save(str(path), external_data=False)
 
 
-def _largest_differences(tensors: _Tensors | _Images, path: Path) -> dict[str, float]:
-    """By output."""
+def _largest_differences(tensors: _Tensors, path: Path) -> dict[str, float]:
+    """Return the largest difference of each output between the model and the file."""
     from onnxruntime import InferenceSession
 
     session = InferenceSession(str(path), providers=["CPUExecutionProvider"])

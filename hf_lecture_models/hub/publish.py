@@ -30,7 +30,7 @@ from hf_lecture_models.io.weights import weight_file_patterns
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER
 from hf_lecture_models.version import __version__
 
-# What `publish` writes under names that depend on the model: at the top of a repository, and in a folder of its own.
+# The files that `publish` writes under names that depend on the model, at the top of a repository or in a folder.
 MANAGED_FILES = (
     *weight_file_patterns(),
     "modeling_*.py",
@@ -58,11 +58,11 @@ ERROR_HINTS = {
 
 @dataclass(frozen=True)
 class Publication:
-    """What became of the repository.
+    """The state of a repository after `publish`.
 
     Attributes:
         url: of the repository; commit: its newest one.
-        uploaded, deleted: files of this commit, both empty where nothing differed and no commit was made.
+        uploaded, deleted: files of this commit, both empty if nothing differed and no commit was made.
         left_alone: files of the repository that `publish` neither wrote nor touched.
     """
 
@@ -170,7 +170,7 @@ def _upload(api: HfApi, folder: Path, repo: str, private: bool, revision: str | 
 
 
 def files_in(folder: Path) -> dict[str, Path]:
-    """The files of a folder by their names in a repository."""
+    """Return the files of a folder by their names in a repository."""
     return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
@@ -179,7 +179,7 @@ def _is_managed(name: str) -> bool:
 
 
 def _differs(path: Path, there: RepoFile | None) -> bool:
-    """Whether the repository holds other bytes, by git's hash of a file, or that of a large one."""
+    """Return True if the repository has other bytes, by git's hash of the file or the hash of a large file."""
     if there is None or there.size != path.stat().st_size:
         return True
     if there.lfs is not None:
@@ -191,7 +191,7 @@ def _differs(path: Path, there: RepoFile | None) -> bool:
 
 @contextmanager
 def _clear_errors(repo: str, token: str, endpoint: str) -> Iterator[None]:
-    """One line for whatever the Hub says, without the token and without the chain that ends in the request."""
+    """Turn an error of the Hub into one line, without the token and without the chain that ends in the request."""
     try:
         yield
     except Exception as error:
@@ -202,7 +202,7 @@ def _clear_errors(repo: str, token: str, endpoint: str) -> Iterator[None]:
 
 
 def explain(error: BaseException, repo: str, endpoint: str) -> str:
-    """What happened, and what to do."""
+    """Return a line that names the error and the remedy."""
     if isinstance(error, OfflineModeIsEnabled):
         said = "HF_HUB_OFFLINE is set; unset it"
     elif isinstance(error, HfHubHTTPError):

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Where peft puts its adapters in our models when nobody says: `LoraConfig()` without `target_modules`.
+"""The modules of our models to which peft adds adapters by default (`LoraConfig()` without `target_modules`).
 
-peft has a table for each kind of adapter, from the model type to the names of modules. GPT-2 stands in nearly all of
-them; a model of ours gets what GPT-2 has there, under its own names. peft is optional and slow to import: its tables
-are completed right after it is imported, by whomever.
+peft has a table for each kind of adapter, from the model type to the names of modules. Nearly all of them have an entry
+for GPT-2; our models get the same modules under their own names. peft is optional and slow to import, so its tables are
+completed right after some program has imported it.
 """
 
 from functools import partial
@@ -15,7 +15,7 @@ _TABLES = "peft.utils.constants"
 
 
 def register_adapter_targets(model_type: str, names: dict[str, str]) -> None:
-    """Tell peft what the modules of GPT-2 are called in the models of a type.
+    """Register the names that GPT-2's modules have in the models of a type.
 
     Args:
         names: from GPT-2's name as peft writes it ("c_attn", "mlp.c_proj", "ln_1", "ln_2", "ln_f") to ours.

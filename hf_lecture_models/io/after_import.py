@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Completing modules of optional packages, which are slow to import: right after they are imported, by whomever."""
+"""Complete a module of an optional package, which is slow to import, right after a program has imported it."""
 
 import sys
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def after_import(name: str, complete: Callable[[Any], None]) -> None:
-    """Call `complete` with the module `name`: now if it is imported already, else once it is."""
+    """Call `complete` with the module `name`: now if it is imported already, else after its import."""
     if name in sys.modules:
         complete(sys.modules[name])
     else:
@@ -24,7 +24,7 @@ class _After(MetaPathFinder):
         self.name, self.complete = name, complete
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """None for all other modules, which leaves them to the other finders."""
+        """Return None for all other modules, which leaves them to the other finders."""
         if fullname != self.name:
             return None
         sys.meta_path.remove(self)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Which model classes transformers' Auto classes give for a configuration, its own and registered ones."""
+"""The model classes that transformers' Auto classes give for a configuration, its own and registered ones."""
 
 from collections.abc import Iterator
 from inspect import signature
@@ -12,12 +12,12 @@ from hf_lecture_models.io.compat import PreTrainedConfig
 
 
 def auto_classes() -> Iterator[tuple[str, Any]]:
-    """The Auto classes of models by name, in alphabetical order."""
+    """Yield the Auto classes of models with their names, in alphabetical order."""
     return ((name, value) for name, value in sorted(vars(modeling_auto).items()) if name.startswith("AutoModel"))
 
 
 def model_classes(auto_class: Any, config_class: type) -> tuple[type, ...]:
-    """The classes that an Auto class may build from a configuration of this class, as a rule one or none.
+    """Return the classes that an Auto class may build from a configuration of this class, usually one or none.
 
     >>> from transformers import BertConfig
     >>> [cls.__name__ for cls in model_classes(AutoModelForCausalLM, BertConfig)]
@@ -31,7 +31,7 @@ def model_classes(auto_class: Any, config_class: type) -> tuple[type, ...]:
 
 
 def find_auto_class(config: PreTrainedConfig) -> Any:
-    """The Auto class that gives the saved class; `AutoModelForCausalLM` where none is known.
+    """Return the Auto class that gives the saved class, or else `AutoModelForCausalLM`.
 
     >>> from transformers import BertConfig
     >>> find_auto_class(BertConfig(architectures=["BertForSequenceClassification"])).__name__
@@ -47,7 +47,7 @@ def find_auto_class(config: PreTrainedConfig) -> Any:
 
 
 def gives_saved_model(auto_class: Any, config: PreTrainedConfig) -> bool:
-    """Whether an Auto class gives the saved class, the base model in it, or a model around a saved base model.
+    """Return True if an Auto class gives the saved class, the base model in it, or a model around a saved base model.
 
     Another head may find all of its weights and compute something else: BERT's for masked words as a causal language
     model would see the word that it predicts.
@@ -62,7 +62,7 @@ def gives_saved_model(auto_class: Any, config: PreTrainedConfig) -> bool:
 
 
 def learns_next_sentences(model: Any) -> bool:
-    """Whether a model learns masked words and next sentences at once, as BERT's own pre-training does.
+    """Return True for a model that learns masked words and next sentences at once, as BERT's own pre-training does.
 
     >>> from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
     >>> config = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""How wide the vectors are that sentence-transformers makes with our models.
+"""The width of the vectors that sentence-transformers makes with our models.
 
-It takes every model's states for `config.hidden_size` wide. Of several of ours that is the width of something else: of
-one direction of two, of a cell whose output is projected. Their configurations say the width as `output_size`.
+sentence-transformers takes `config.hidden_size` for the width of every model's states. In several of our models that is
+another width: that of one direction of two, or of a cell whose output is projected. Their width is `output_size`.
 """
 
 from functools import wraps
@@ -14,7 +14,7 @@ _MODULE = "sentence_transformers.base.modules.transformer"
 
 
 def report_output_size() -> None:
-    """Let sentence-transformers read `output_size`, where a configuration has it; its package may be absent."""
+    """Let sentence-transformers, where it is installed, read `output_size` of the configurations that have it."""
     after_import(_MODULE, _complete)
 
 

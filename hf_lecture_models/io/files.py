@@ -98,7 +98,7 @@ def _default_mode(is_folder: bool) -> int:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Within the block Ctrl-C and SIGTERM wait: where they raise an exception, it would leave half of what is done."""
+    """Within the block Ctrl-C and SIGTERM wait, since their exceptions would leave it half done."""
     came: list[int] = []
     handlers: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():  # no other one hears them
@@ -228,7 +228,7 @@ def check_writable(folder: str | os.PathLike[str] | None, file: str | os.PathLik
     NotADirectoryError: cannot write /dev/null/model: /dev/null is a file, not a folder
 
     Args:
-        folder, file: None or empty: there is none.
+        folder, file: where to write; None or an empty name is not checked.
     """
     stages = [(target, stage) for target, stage in ((folder, staged_folder), (file, staged_file)) if target]
     for target, stage in stages:
@@ -271,7 +271,7 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         IsADirectoryError: a folder stands where the file should be.
         NotADirectoryError: a file stands where its folder should be.
-        OSError: as of `staged_folder`.
+        OSError: as in `staged_folder`.
     """
     target = Path(path)
     if target.is_dir():

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Paths for libraries that take the name of a file for a pattern of names: `datasets`, DuckDB and Spark."""
+"""Paths for libraries that read the name of a file as a pattern of names: `datasets`, DuckDB and Spark."""
 
 import glob
 import os
@@ -9,9 +9,7 @@ _BACKSLASHED = re.compile(r"([][{}*?\\])")
 
 
 def literal_pattern(path: str | os.PathLike[str]) -> str:
-    """Return the pattern that matches one file or folder alone, whatever signs of patterns its name holds.
-
-    `datasets` (by fsspec) and DuckDB read it so.
+    """Return a pattern for `datasets` (by fsspec) and DuckDB that matches this file or folder alone.
 
     >>> literal_pattern("/runs/order=3/t[12]*.jsonl")
     '/runs/order=3/t[[]12][*].jsonl'
@@ -20,10 +18,10 @@ def literal_pattern(path: str | os.PathLike[str]) -> str:
 
 
 def datasets_pattern(path: str | os.PathLike[str]) -> str:
-    """Return `literal_pattern`, where `datasets` reads the path that it finds by it as a path.
+    """Return `literal_pattern` for a path that `datasets` can open.
 
     Raises:
-        ValueError: it would take it for an address (`::`), or for one with variables of the environment (`$HOME`).
+        ValueError: `datasets` would read the path as an address (`::`), or put a variable's value into it (`$HOME`).
     """
     absolute = os.path.abspath(path)
     if "::" in absolute or os.path.expandvars(absolute) != absolute:
@@ -32,7 +30,7 @@ def datasets_pattern(path: str | os.PathLike[str]) -> str:
 
 
 def spark_pattern(path: str | os.PathLike[str]) -> str:
-    """Return `literal_pattern` as Spark reads it.
+    """Return a pattern for Spark that matches this file or folder alone.
 
     >>> spark_pattern("/runs/order=3/t[12]*.parquet")
     '/runs/order=3/t\\\\[12\\\\]\\\\*.parquet'

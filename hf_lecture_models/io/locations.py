@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Where a model is: in a folder, on the Hub, or in the Hub's cache on this machine."""
+"""Find out where a model is: in a folder, on the Hub, or in the Hub's cache on this machine."""
 
 from pathlib import Path
 
@@ -17,18 +17,18 @@ from hf_lecture_models.io.saved_json import check_own_files
 
 
 def check_location(name: str, places: str = "folder") -> bool:
-    """Raise an error that says what to name instead, where no model can be at `name`.
+    """Return True if the model must be loaded from local files; raise an error if no model can be at `name`.
 
-    What is no path here is looked up on the Hub by one request, before transformers makes many and repeats each.
+    A name that is not a path here is looked up on the Hub by one request; transformers would make many and repeat each.
 
     Args:
         places: what may be found on this machine, for messages.
 
     Returns:
-        Whether the model must come from local files: its folder, or the Hub's cache where the Hub does not answer.
+        True for a folder, and for a model in the Hub's cache while the Hub does not answer.
 
     Raises:
-        OSError: no model's folder or name on the Hub; or the Hub cannot be reached, and its cache is empty.
+        OSError: there is no such folder or model on the Hub; or the Hub cannot be reached, and its cache is empty.
         ValueError: a JSON file of the folder is damaged, or a field in it has a wrong type.
     """
     path = Path(name)
@@ -45,7 +45,7 @@ def check_location(name: str, places: str = "folder") -> bool:
 
 
 def _is_on_hub(name: str, places: str) -> bool:
-    """Whether the Hub has the model; False where it does not answer, but its cache has it."""
+    """Return True if the Hub has the model, False if the Hub does not answer but its cache has the model."""
     try:
         get_hf_file_metadata(hf_hub_url(name, "config.json"))
     except RemoteEntryNotFoundError:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A folder held by one run at a time."""
+"""Let one run at a time work in a folder."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +15,8 @@ def run_lock(folder: Path) -> Iterator[None]:
     """Make a folder and hold it for this run alone; the system frees it when the process dies.
 
     Raises:
-        NotADirectoryError: a file stands in its place.
-        IsADirectoryError: a folder stands in the place of its lock.
+        NotADirectoryError: the path is a file.
+        IsADirectoryError: the lock's path is a folder.
         BlockingIOError: another run works in it.
     """
     if folder.exists() and not folder.is_dir():

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Lines for the person who runs a program."""
+"""Messages for the person who runs a program."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Telling transformers of a model, so that Auto classes, pipelines and other programs find it."""
+"""Register models with transformers, so that Auto classes, pipelines and other programs find them."""
 
 import sys
 from typing import Any
@@ -17,7 +17,7 @@ def register(
 ) -> None:
     """Register a configuration and its models, given as pairs (Auto class, model class).
 
-    `adapters` says where peft's adapters go by default (`register_adapter_targets`); without it, a user names modules.
+    `adapters` names the modules to which peft adds adapters by default (`register_adapter_targets`).
 
     The classes also become attributes of the `transformers` module: `transformers serve`, TRL and others look up
     `getattr(transformers, config.architectures[0])`.

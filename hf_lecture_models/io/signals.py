@@ -12,7 +12,7 @@ from typing import Any
 def signals_as_exceptions() -> Iterator[None]:
     """Within the block Ctrl-C raises KeyboardInterrupt and SIGTERM SystemExit(143), as `raise_signal` does.
 
-    What ignores a signal, such as a shell's background job, goes on ignoring it.
+    A process that ignores a signal, such as a shell's background job, goes on ignoring it.
     """
     handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _exit}
     handled = [number for number in handlers if signal.getsignal(number) is not signal.SIG_IGN]
@@ -25,7 +25,7 @@ def signals_as_exceptions() -> Iterator[None]:
 
 
 def raise_signal(name: str) -> None:
-    """Raise what a signal of this name stands for, where one came; "" or any other word is none.
+    """Raise the exception of the signal of this name; do nothing for other words.
 
     >>> raise_signal("early stopping")
     >>> raise_signal("SIGTERM")

@@ -18,7 +18,7 @@ TASK_FILE = "task.json"
 
 
 def read_task_file(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """The content of a folder's `task.json`; {} where there is none.
+    """Return the content of a folder's `task.json`, or {} without that file.
 
     Raises:
         ValueError: it is damaged, or one of its fields has a wrong type.
@@ -27,7 +27,7 @@ def read_task_file(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def task_file_of(config: Any) -> dict[str, Any]:
-    """The content of the `task.json` beside the configuration of a loaded model, in a folder or on the Hub; or {}.
+    """Return the content of the `task.json` beside a loaded model's configuration, in a folder or on the Hub; or {}.
 
     >>> from transformers import BertConfig
     >>> task_file_of(BertConfig())
@@ -49,7 +49,7 @@ def task_file_of(config: Any) -> dict[str, Any]:
 
 
 def saved_settings(config: Any, task: str) -> dict[str, Any]:
-    """The `settings` in the `task.json` of a loaded model; {} where it was trained for another task than this one.
+    """Return the `settings` in the `task.json` of a loaded model, or {} if it was trained for another task.
 
     >>> from transformers import BertConfig
     >>> saved_settings(BertConfig(), "question_answering")

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The files that hold a model's weights: how transformers calls them, and which of them a folder may name."""
+"""The names of the files that hold a model's weights, and a check of the index that names several of them."""
 
 import json
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def weight_file_patterns(variant: str | None = None) -> tuple[str, ...]:
-    """Patterns of the weight files that one `save_pretrained` may write: a whole file, or shards and their index.
+    """Return patterns of the weight files that one `save_pretrained` writes: a whole file, or shards and their index.
 
     Another variant's files, or a file that somebody called `model-best.safetensors`, do not match.
 
@@ -27,12 +27,9 @@ def weight_file_patterns(variant: str | None = None) -> tuple[str, ...]:
 
 
 def refuse_outside_shards(folder: str | Path) -> None:
-    """Refuse a folder in which an index of shards names a file outside of the folder.
+    """Raise a ValueError if an index of shards names a file outside of the folder, or is damaged.
 
-    transformers opens what an index names, wherever it is.
-
-    Raises:
-        ValueError: one does, or is no index; the message names both files.
+    transformers opens the files that an index names, wherever they are. The message names both files.
     """
     for index in sorted(Path(folder).glob("*.index*.json")):
         for shard in sorted(_shards(index), key=str):
