@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Attention maps: how much each token of a text attends to each (slides R:772-834, N s36).
+"""Attention maps: the weight with which each token of a text attends to each other (slides R:772-834, N s36).
 
 The weights a_t[s] = softmax_s(q_t · k_s / √head_dim) of `layers/attention.py`: row t is the token that attends, column
 s the one that is attended to; a row sums to one, and where attention is causal all is zero above the diagonal. Layers
 and heads are counted from one: layer 4, head 2 is what transformers has at `attentions[3][0, 1]`.
 
-A weight says where a head reads, not what it makes of it: it may read nothing much from a place, or a zero vector.
+A weight shows where a head reads, not what it reads there: that may be little, or a vector of zeros.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, SEQUENTIAL, slide
+from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, SEQUENTIAL, draw_weights, slide
 from hf_lecture_models.analysis.text_inputs import TextInput, text_input
 from hf_lecture_models.base.attention_weights import eager_attention
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 
-# More rows and columns of letters nobody reads on a slide.
+# Nobody can read more rows and columns of letters on a slide.
 _MOST_TOKENS = 40
 # Cells get their number in per cent while it fits, and while it says something.
 _MOST_NUMBERED, _LEAST_NUMBERED = 20, 0.095
@@ -43,10 +43,10 @@ class AttentionMaps:
     layers: tuple[Tensor, ...]
 
     def of(self, layer: int | None = None, head: int | None = None) -> Tensor:
-        """The map (seq, seq) of one head, or the mean over all heads of one layer, or over all heads of all layers.
+        """Return the map (seq, seq) of one head, or the mean over all heads of one layer or of all layers.
 
         Args:
-            layer, head: counted from one. None: the mean. A head without a layer has no meaning.
+            layer, head: counted from one; None: the mean. A head needs a layer.
 
         Raises:
             ValueError: there is no such layer or head.
@@ -54,7 +54,7 @@ class AttentionMaps:
         return self.heads(layer, head).mean(0)
 
     def heads(self, layer: int | None = None, head: int | None = None) -> Tensor:
-        """As `of`, all heads that it takes the mean of: (heads, seq, seq)."""
+        """Return the heads (heads, seq, seq) whose mean `of` gives."""
         if layer is None:
             if head is not None:
                 raise ValueError("a head belongs to a layer; name the layer too")
@@ -67,9 +67,9 @@ class AttentionMaps:
         return heads[head - 1 : head]
 
     def most_attended(self, position: int) -> Counter[int]:
-        """In how many heads of all layers each other word is the one to which `position` attends most.
+        """Count for each other word the heads of all layers in which `position` attends to it most.
 
-        Tokens of the template, and the token itself, are left out: many heads rest on those.
+        Tokens of the template, and the token itself, are left out, since many heads attend to those by default.
         """
         others = [s for s, special in enumerate(self.text.special) if not special and s != position]
         if not others:
@@ -84,7 +84,7 @@ def _check(what: str, number: int, count: int) -> None:
 
 
 def get_attention_maps(model: Any, tokenizer: Any, text: str, text_pair: str | None = None) -> AttentionMaps:
-    """Read a text, or a pair, and keep all attention weights; of an encoder-decoder those of its encoder.
+    """Return all attention weights of a text or a pair; for an encoder-decoder, those of its encoder.
 
     >>> from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["the", "cat", "sat"])
@@ -99,7 +99,7 @@ def get_attention_maps(model: Any, tokenizer: Any, text: str, text_pair: str | N
             "eager" during the call.
 
     Raises:
-        TypeError: a text is no str.
+        TypeError: a text is not a str.
         ValueError: the model has no attention weights; the text is blank, or longer than the model reads; the weights
             hold NaN.
     """
@@ -133,7 +133,7 @@ def save_attention_map(
     layer: int | None = None,
     head: int | None = None,
 ) -> None:
-    """Draw the map of one head, or a mean, as in `AttentionMaps.of`: rows attend to columns.
+    """Draw the map of one head, or the mean map that `AttentionMaps.of` gives: rows attend to columns.
 
     Args:
         path: .svg, .pdf or .png; written beside and renamed.
@@ -148,16 +148,8 @@ def save_attention_map(
     size = 0.55 * len(tokens) + 1.6
     title = f"Attention in %, {which_heads(maps, layer, head)}"
     with slide(path, title, caption(model_name, tokens), size + 1.2, size) as axes:
-        mesh = axes.pcolormesh(weights.numpy(), cmap=SEQUENTIAL, vmin=0, vmax=float(weights.max()))
-        places = [place + 0.5 for place in range(len(tokens))]
-        axes.set_xticks(places, tokens, rotation=60, ha="left", rotation_mode="anchor", parse_math=False)
-        axes.set_yticks(places, tokens, parse_math=False)
-        axes.xaxis.tick_top()
-        axes.invert_yaxis()
-        axes.set_aspect("equal")
+        draw_weights(axes, weights, tokens, tokens, SEQUENTIAL, float(weights.max()))
         axes.set_ylabel("this token attends to ...")
-        bar = axes.figure.colorbar(mesh, ax=axes, shrink=0.6, format="{x:.0%}")
-        bar.ax.tick_params(labelsize=FONT_SIZE)
         if len(tokens) <= _MOST_NUMBERED:
             _write_numbers(axes, weights)
 
@@ -185,7 +177,7 @@ def save_attention_of_word(
     layer: int | None = None,
     head: int | None = None,
 ) -> None:
-    """Draw to what one token attends, as bars, beside a uniform weight; arguments as for `save_attention_map`.
+    """Draw the weights of one token as bars, beside a uniform weight; arguments as for `save_attention_map`.
 
     Args:
         position: of the token that attends, counted from 0.
@@ -206,9 +198,9 @@ def save_attention_of_word(
 def save_all_heads(
     maps: AttentionMaps, path: str | os.PathLike[str], model_name: str, layer: int | None = None
 ) -> None:
-    """Draw the maps of all heads, small: a row for each layer, or of one layer alone. Arguments as in the others.
+    """Draw small maps of all heads, a row for each layer, or of one layer alone; arguments as for `save_attention_map`.
 
-    The tokens stand in each as in the text, from the top and from the left; dark is 1, light is 0.
+    Each map has the tokens in their order, from the top and from the left; dark is 1, light is 0.
     """
     layers = [maps.heads(layer)] if layer is not None else list(maps.layers)
     numbers = [layer] if layer is not None else list(range(1, len(layers) + 1))
@@ -233,7 +225,7 @@ def save_all_heads(
 
 
 def which_heads(maps: AttentionMaps, layer: int | None, head: int | None) -> str:
-    """What `maps.of(layer, head)` is, in words."""
+    """Describe `maps.of(layer, head)` in words."""
     if layer is not None and head is not None:
         return f"layer {layer}, head {head}"
     number = len(maps.heads(layer))
@@ -241,7 +233,7 @@ def which_heads(maps: AttentionMaps, layer: int | None, head: int | None) -> str
 
 
 def caption(model_name: str, tokens: Sequence[str]) -> str:
-    """The model, and its text in tokens.
+    """Return the model's name and the text in tokens.
 
     >>> caption("GPT-1", ["the", "cat"])
     'GPT-1: the cat'

@@ -33,7 +33,7 @@ Gradients = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class BackpropagatedLoss:
-    """What one pass forward and one backward give.
+    """The results of one pass forward and one backward.
 
     Attributes:
         loss: mean over the batch.
@@ -53,7 +53,7 @@ class BackpropagatedLoss:
 
 @torch.no_grad()
 def backpropagate_through_time(cell: Cell, A: Tensor, b: Tensor, u: Tensor, Y: Tensor) -> BackpropagatedLoss:
-    """The loss of a recurrent classifier and its gradients, as on the slide.
+    """Return the loss of a recurrent classifier and its gradients, computed as on the slide.
 
     >>> cell, A, b = ElmanCell(input_size=2, hidden_size=3), torch.ones(2, 3), torch.zeros(2)
     >>> result = backpropagate_through_time(cell, A, b, torch.ones(1, 5, 2), torch.tensor([1]))
@@ -101,7 +101,7 @@ def backpropagate_through_time(cell: Cell, A: Tensor, b: Tensor, u: Tensor, Y: T
 def _elman_step_back(
     cell: ElmanCell, u: Tensor, before: State, after: State, dafter: State
 ) -> tuple[Gradients, Tensor, State]:
-    """h = tanh(a), a = W [h; u] + b: what dh is of W and b, of u, and of the h before."""
+    """h = tanh(a), a = W [h; u] + b: the gradients of W and b, of u, and of the h before."""
     (h,), (h_after,), (dh,) = before, after, dafter
     da = dh * (1 - h_after**2)
     dhu, gradients = _linear_back("W", cell.W, torch.cat((h, u), -1), da)
@@ -147,7 +147,7 @@ def _lstm_step_back(
 
 
 def _linear_back(name: str, linear: torch.nn.Linear, x: Tensor, dy: Tensor) -> tuple[Tensor, Gradients]:
-    """y = W x + b: dx, and what dy is of W and b."""
+    """y = W x + b: the gradients of x, W and b."""
     return dy @ linear.weight, {f"{name}.weight": dy.T @ x, f"{name}.bias": dy.sum(0)}
 
 

@@ -20,7 +20,7 @@ def save_blimp_picture(results: Mapping[str, Any], path: str | os.PathLike[str],
     Args:
         results: from `evaluate_blimp`.
         path: .png, .svg or .pdf; written beside and renamed.
-        title: stands above, with the mean.
+        title: written above, with the mean.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -51,7 +51,7 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
     with figure(path, width=8.5, height=1.6 + 0.36 * len(names)) as axes:
         for number, (model, summary) in enumerate(summaries.items()):
             values = {"all paradigms": summary["accuracy"]} | summary["phenomena"]
-            # Models stand one below the other within a row, so that equal values stay visible.
+            # Within a row the models are one below the other, so that equal values stay visible.
             shift = (number - (len(summaries) - 1) / 2) * 0.11
             points = [(100 * values[name], place + shift) for place, name in enumerate(names) if name in values]
             axes.plot(
@@ -68,7 +68,7 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
 
 
 def _places(groups: list[str]) -> list[float]:
-    """Row of each bar, half a row free between groups."""
+    """Return the row of each bar, with a gap between groups."""
     places = [0.0]
     for before, group in pairwise(groups):
         places.append(places[-1] + (1.0 if group == before else 1.7))

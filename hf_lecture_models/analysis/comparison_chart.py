@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A picture of several language models: what they reached, and how long it took. Needs matplotlib (extra `train`)."""
+"""A picture of several language models: their results, and their time of training. Needs matplotlib (extra `train`)."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 """Figures as files. Needs matplotlib (extra `train`)."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
@@ -11,25 +11,25 @@ from typing import Any
 from hf_lecture_models.io.files import staged_file
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
-"""Paul Tol's "bright" scheme: any two differ for colour-blind eyes too."""
+"""Paul Tol's "bright" scheme, whose colours differ for colour-blind eyes too."""
 SEQUENTIAL = "YlGnBu"
-"""ColorBrewer's yellow to blue, which darkens steadily and so keeps its order for all eyes and in grey."""
+"""ColorBrewer's yellow to blue, which darkens steadily and so keeps its order in grey."""
 FONT_SIZE = 14
-"""Of a slide's smallest letters, in points: readable where the picture is shown at half its width."""
+"""Points of a slide's smallest letters, which can be read where the picture is shown at half its width."""
 
-# What would differ between two files of the same picture.
+# Without these, two files of the same picture would differ.
 _METADATA = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 @contextmanager
 def figure(path: str | os.PathLike[str], width: float, height: float, panels: int = 1, rows: int = 1) -> Iterator[Any]:
-    """Yield axes of a figure of so many inches and save it; no window and no global state of pyplot.
+    """Yield the axes of a figure, and save it after the block; opens no window and leaves pyplot's state alone.
 
     Args:
         path: .png, .svg or .pdf; written beside and renamed. The same picture makes the same file.
         width, height: in inches.
         panels: axes side by side; one is yielded by itself, several as an array.
-        rows: of so many panels each; the array then is (rows, panels).
+        rows: rows of panels; with more than one, the array is (rows, panels).
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -50,14 +50,14 @@ def figure(path: str | os.PathLike[str], width: float, height: float, panels: in
 def slide(
     path: str | os.PathLike[str], title: str, caption: str, width: float, height: float, panels: int = 1
 ) -> Iterator[Any]:
-    """`figure` for a slide: a title above, a caption below, and letters of `FONT_SIZE` at the axes.
+    """Yield the axes of a `figure` for a slide, with a title above, a caption below, and letters of `FONT_SIZE`.
 
         with slide("map.svg", "layer 4, head 2", caption="BERT. Jack sleeps.", width=8.0, height=6.0) as axes:
             axes.plot([1, 2], [3, 4], color=COLOURS[0])
 
     Args:
-        title: what is shown.
-        caption: of which model, and of which text.
+        title: names what is shown.
+        caption: names the model and the text.
     """
     letters = int(width * 72 / (0.52 * FONT_SIZE))
     title, caption = fill(title, letters), fill(caption, letters)
@@ -71,3 +71,22 @@ def slide(
         drawing.suptitle(title, fontsize=FONT_SIZE + 1, parse_math=False)
         drawing.supxlabel(caption, fontsize=FONT_SIZE, parse_math=False, color="0.25")
         yield axes
+
+
+def draw_weights(
+    axes: Any, weights: Any, rows: Sequence[str], columns: Sequence[str], colours: str, most: float
+) -> None:
+    """Draw weights (rows, columns) from 0 to `most` as colours, with a word beside each row and above each column."""
+    mesh = axes.pcolormesh(weights.numpy(), cmap=colours, vmin=0, vmax=most)
+    words_on_top(axes, [place + 0.5 for place in range(len(columns))], columns)
+    axes.set_yticks([place + 0.5 for place in range(len(rows))], rows, parse_math=False)
+    axes.invert_yaxis()
+    axes.set_aspect("equal")
+    bar = axes.figure.colorbar(mesh, ax=axes, shrink=0.6, format="{x:.0%}")
+    bar.ax.tick_params(labelsize=FONT_SIZE)
+
+
+def words_on_top(axes: Any, places: Sequence[float], words: Sequence[str]) -> None:
+    """Write words above the axes, turned so that long ones do not meet."""
+    axes.set_xticks(places, words, rotation=60, ha="left", rotation_mode="anchor", parse_math=False)
+    axes.xaxis.tick_top()

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Gradient flow: how much the last state of a text depends on each of its words (slides R:436-477).
+"""Gradient flow: the dependence of a text's last state on each of its words (slides R:436-477).
 
 The Jacobian ∂h_L/∂u_l of the last position's state h_L (last layer) with respect to the vector u_l of the word l. In a
 recurrent network it is a product,
@@ -29,7 +29,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
 from hf_lecture_models.layers.recurrent_layer import RecurrentLayer
 
-# So many elements of h_L are followed back at once, each in a row of the batch.
+# Elements of h_L that are followed back at once, each in a row of the batch.
 _ROWS = 64
 _MARKERS = "osD^vP*"
 
@@ -39,13 +39,13 @@ UNTRAINED = ", untrained"
 
 @dataclass(frozen=True)
 class GradientFlow:
-    """How the last state of a text depends on its words.
+    """The dependence of a text's last state on its words.
 
     Attributes:
         text: its tokens.
         singular_values: of ∂h_L/∂u_l, (seq, min(hidden, input)) float64, the largest first.
         step_singular_values: of ∂s_l/∂s_{l-1}, (seq, size of s) float64, where s is the state of the last recurrent
-            layer that reads forwards: h, or h and c of an LSTM. None of a model without recurrence.
+            layer that reads forwards: h, or h and c of an LSTM. None for a model without recurrence.
     """
 
     text: TextInput
@@ -59,7 +59,7 @@ class GradientFlow:
 
 
 def measure_gradient_flow(model: Any, tokenizer: Any, text: str) -> GradientFlow:
-    """Measure how the last state of `text` depends on each word.
+    """Measure the dependence of the last state of `text` on each word.
 
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["the", "cat", "sat"])
@@ -69,10 +69,10 @@ def measure_gradient_flow(model: Any, tokenizer: Any, text: str) -> GradientFlow
     (torch.Size([7]), True, torch.Size([7, 8]))
 
     Args:
-        model: any model of ours or of transformers that gives each position a state; of an encoder-decoder its encoder.
+        model: any model of ours or of transformers with a state for each position; of an encoder-decoder, the encoder.
 
     Raises:
-        TypeError: `text` is no str.
+        TypeError: `text` is not a str.
         ValueError: the model has no states with gradients; the text is blank, or longer than the model reads.
     """
     if getattr(model.config, "is_encoder_decoder", False):
@@ -87,10 +87,10 @@ def measure_gradient_flow(model: Any, tokenizer: Any, text: str) -> GradientFlow
 
 
 def input_jacobians(model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
-    """∂h_L/∂u_l of the last position's state and each word vector: (seq, hidden, input), float64 on the CPU.
+    """Return ∂h_L/∂u_l of the last position's state and each word vector: (seq, hidden, input), float64 on the CPU.
 
     Args:
-        model: in evaluation mode, so that no dropout counts.
+        model: in evaluation mode, without dropout.
         inputs: of `forward`, each (1, seq).
 
     Raises:
@@ -137,7 +137,7 @@ def _state(base: Any, inputs: Mapping[str, Tensor], length: int) -> Tensor:
 
 
 def _step_jacobians(model: Any, read: TextInput) -> Tensor | None:
-    """∂s_l/∂s_{l-1} of the last forward recurrent layer, from what that layer is given."""
+    """Return ∂s_l/∂s_{l-1} of the last recurrent layer that reads forwards, at the inputs of that layer."""
     layer = next((m for m in reversed(list(model.modules())) if isinstance(m, RecurrentLayer)), None)
     if layer is None:
         return None
@@ -152,7 +152,7 @@ def _step_jacobians(model: Any, read: TextInput) -> Tensor | None:
 
 
 def step_jacobians(cell: Cell, inputs: Tensor) -> Tensor:
-    """∂s_l/∂s_{l-1} along the inputs (seq, input_size), from a state of zeros: (seq, size, size), float64 on the CPU.
+    """Return ∂s_l/∂s_{l-1} at inputs (seq, input_size), from a state of zeros: (seq, size, size), float64 on the CPU.
 
     >>> from hf_lecture_models.layers.recurrent_cells import ElmanCell
     >>> step_jacobians(ElmanCell(input_size=2, hidden_size=3), torch.ones(4, 2)).shape
@@ -172,7 +172,7 @@ def step_jacobians(cell: Cell, inputs: Tensor) -> Tensor:
 
 
 def untrained(model: Any, seed: int = 0) -> Any:
-    """A model of the same configuration with new random weights; the global random state stays as it was.
+    """Return a model of the same configuration with new random weights; the global random state stays as it was.
 
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
     >>> type(untrained(RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=4)))).__name__
@@ -191,14 +191,14 @@ def save_gradient_flow(flows: Mapping[str, GradientFlow], path: str | os.PathLik
         save_gradient_flow({"LSTM": flow, "LSTM, untrained": fresh}, "gradients.svg", caption="...")
 
     Args:
-        flows: by the model's name; at most seven of them are told apart. What ends in "untrained" is dashed, in the
-            colour of the model that it belongs to.
+        flows: by the model's name; colours repeat after seven models. A name that ends in "untrained" has a dashed
+            line, in the colour of the trained model.
         path: .svg, .pdf or .png; written beside and renamed.
-        caption: which text, for example.
+        caption: names the text, for example.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: nothing to draw.
+        ValueError: there is nothing to draw.
     """
     if not flows:
         raise ValueError(f"nothing to draw in {path}: give the gradient flow of one model at least")

@@ -12,10 +12,10 @@ from hf_lecture_models.analysis.figures import figure
 def save_learning_curve(
     history: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], width: float = 7.0, height: float = 4.5
 ) -> None:
-    """Draw the training loss and what the validation measured against optimiser steps.
+    """Draw the training loss and the first measure of the validation against optimiser steps.
 
-    A perplexity is drawn as its logarithm, which has the unit of a language model's loss, nats per token; any other
-    first measure (accuracy, say) has an axis of its own. Without any, the unit of the loss is not known.
+    A perplexity is drawn as its logarithm, which has the unit of a language model's loss, nats per token. Any other
+    measure (accuracy, say) has an axis of its own.
 
         history = [{"step": 10, "loss": 5.1}, {"step": 20, "loss": 4.2}, {"step": 20, "validation_perplexity": 81.0}]
         save_learning_curve(history, "learning_curve.png")
@@ -58,7 +58,7 @@ def save_table(
         save_table(["model", "perplexity"], [["trigram", "120.1"], ["LSTM", "63.9"]], "table.png", title="WikiText-2")
 
     Args:
-        left: so many columns are aligned to the left, the others to the right.
+        left: number of columns that are aligned to the left; the others are aligned to the right.
     """
     characters = sum(max(map(len, cells)) for cells in zip(columns, *rows, strict=True))
     width = max(1.7 * len(columns), 0.085 * characters + 0.3 * len(columns))

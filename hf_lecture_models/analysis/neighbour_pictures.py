@@ -16,7 +16,7 @@ from hf_lecture_models.analysis.learning_curve import save_table
 from hf_lecture_models.analysis.neighbours import WordNeighbours, embedding_table, neighbour_rows, shown
 
 _FONT_SIZE = 8
-# Where the near end of a label may stand beside its point, in points of the page; the nearest first.
+# Places of a label's near end beside its point, in points of the page, the nearest first.
 _AROUND = ((6, 0), (-6, 0), (5, 7), (-5, 7), (5, -7), (-5, -7), (0, 9), (0, -9))
 _PLACES = [(float(x * r), float(y * r)) for r in (1, 2, 3, 4, 6) for x, y in _AROUND]
 Box = tuple[float, float, float, float]
@@ -53,9 +53,9 @@ def save_neighbour_map(
         save_neighbour_map(model, nearest_neighbours(model, tokenizer, ["is", "has"]), "map.png")
 
     Args:
-        model_or_embeddings, which, metric: as given to `nearest_neighbours`; under the cosine, vectors of length 1 are
+        model_or_embeddings, which, metric: as given to `nearest_neighbours`; for the cosine, vectors of length 1 are
             drawn.
-        results: what it returned. Each word has a colour that its neighbours share; lines join them.
+        results: what `nearest_neighbours` returned. A word and its neighbours share a colour, and lines join them.
         path: .png, .svg or .pdf; written beside and renamed.
 
     Raises:
@@ -91,7 +91,7 @@ class _Dot:
 
 
 def _dots(results: Sequence[WordNeighbours]) -> dict[tuple[int, ...], _Dot]:
-    """What the map shows of each word, by its ids, and of each neighbour; one that two share has the first's colour."""
+    """Return the dot of each word and neighbour, by ids; a neighbour of two words has the first word's colour."""
     dots = {found.ids: _Dot(shown(found.word), f"C{i % 10}", asked=True) for i, found in enumerate(results)}
     for found in results:
         for near in found.neighbours:
@@ -118,10 +118,10 @@ def _write_labels(axes: Any, places: dict[tuple[int, ...], list[float]], dots: d
 
 
 def free_places(points: Sequence[Sequence[float]], texts: Sequence[str]) -> list[tuple[float, float]]:
-    """For each label in turn the nearest place that covers no point and no earlier label, else the least covered.
+    """Return a place for each label: the nearest that covers no point and no earlier label, or the least covered.
 
     Args:
-        points: (labels, 2) where the labelled points lie, in points of the page.
+        points: (labels, 2), the labelled points in points of the page.
         texts: the labels.
 
     Returns:
@@ -153,7 +153,7 @@ def _overlap(one: Box, other: Box) -> float:
 
 
 def principal_components(vectors: Tensor) -> tuple[Tensor, list[float]]:
-    """Coordinates on the two axes of greatest variance, (vectors, 2), and each axis's share of the variance.
+    """Return coordinates on the two axes of greatest variance, (vectors, 2), and each axis's share of the variance.
 
     The sign of an axis, which is free, makes its greatest coordinate positive.
 

@@ -1,13 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Nearest neighbours of words in a model's embeddings: which words it treats alike (slide Y:288-305).
+"""Nearest neighbours of words in a model's embeddings: the words that it treats alike (slide Y:288-305).
 
 The input embeddings R are the rows that the model reads, the output embeddings the rows of its last layer, with which
 it compares a history. Cosine: u·v / (|u| |v|); Euclidean: |u - v|.
 
-A word is looked up as it stands in a text, after a space, and else as it begins a text. Neighbours are tokens of the
-vocabulary: neither special ones nor the word itself unless asked for, no row of the table without a token, and under
-the cosine no row of zeros, which has no direction. Similarities that agree to twelve decimals are equal: the lower id
-comes first.
+A word is looked up with a space before it, or else as it begins a text. Neighbours are tokens of the vocabulary.
+Special tokens and the word itself are left out by default, and rows of zeros, which have no direction, under the
+cosine. Similarities that agree to twelve decimals are equal: the lower id comes first.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Neighbour:
         word: the token as the vocabulary spells it (`Ġwas` where the tokenizer marks a space before by `Ġ`).
         id: its row of the embeddings.
         similarity: the cosine, or minus the Euclidean distance: greater is nearer.
-        count: how often the token occurred in training, where that was given.
+        count: occurrences in training, if they were given.
     """
 
     word: str
@@ -52,9 +51,9 @@ class WordNeighbours:
     """A word and its neighbours, the nearest first.
 
     Attributes:
-        word: as it was asked for.
-        ids: its token, or its tokens where their mean was asked for.
-        count: how often it occurred in training, where that was given and the word is one token.
+        word: as the caller wrote it.
+        ids: its token, or the tokens whose mean was taken.
+        count: occurrences in training, if they were given and the word is one token.
         neighbours: at least one.
     """
 
@@ -77,7 +76,7 @@ def nearest_neighbours(
     include_special: bool = False,
     include_itself: bool = False,
 ) -> list[WordNeighbours]:
-    """Find the `k` tokens whose embeddings are nearest to that of each word; the module says which tokens may be found.
+    """Find the `k` tokens whose embeddings are nearest to that of each word.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["is", "was", "cat"])
@@ -101,7 +100,9 @@ def nearest_neighbours(
     table = embedding_table(model_or_embeddings, which)
     spelling = {id_: token for token, id_ in tokenizer.get_vocab().items()}
     _check_sizes(table, spelling, counts)
-    asked = _look_up(tokenizer, words, mean_of_pieces)
+    if isinstance(words, str):
+        raise TypeError(f"words is the one str {words!r}; give a list of words")
+    asked = [_token_ids(tokenizer, word, mean_of_pieces) for word in words]
     candidates = _rows(spelling.keys() - (set() if include_special else special_ids(tokenizer)), len(table))
     found = zip(words, asked, _search(table, words, asked, candidates, include_itself, k, metric), strict=True)
     return [_word_neighbours(word, ids, near, spelling, counts) for word, ids, near in found]
@@ -119,7 +120,7 @@ def _word_neighbours(
 
 
 def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input") -> Tensor:
-    """A model's input or output embeddings, or the table itself: (vocab, hidden), detached, on its device.
+    """Return a model's input or output embeddings, or the table itself: (vocab, hidden), detached, on its device.
 
     >>> embedding_table(torch.zeros(9, 4)).shape
     torch.Size([9, 4])
@@ -135,7 +136,7 @@ def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input
             layer = getattr(model_or_embeddings, f"get_{which}_embeddings")()
         except (AttributeError, NotImplementedError):
             layer = None
-        # Words that are numbers go in through a matrix, which has no vector for each.
+        # A matrix that reads numbers has no vector for each word.
         table = None if which == "input" and isinstance(layer, nn.Linear) else getattr(layer, "weight", None)
         if not isinstance(table, Tensor):
             other = "input" if which == "output" else "output"
@@ -153,7 +154,7 @@ def embedding_table(model_or_embeddings: nn.Module | Tensor, which: str = "input
 
 
 def special_ids(tokenizer: Any) -> set[int]:
-    """Ids of `<s>`, `<unk>`, `<pad>` and all other tokens that are no text.
+    """Return the ids of `<s>`, `<unk>`, `<pad>` and all other special tokens.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> sorted(special_ids(WordTokenizer.from_words(["is", "was"])))
@@ -166,18 +167,18 @@ def special_ids(tokenizer: Any) -> set[int]:
 def neighbour_rows(
     results: Sequence[WordNeighbours] | Mapping[str, Sequence[WordNeighbours]], similarities: bool = False
 ) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows as on the slide: word and frequency, model, neighbours.
+    """Return the columns and rows of the slide's table: word and frequency, model, neighbours.
 
     >>> found = WordNeighbours("is", ids=(1,), count=7, neighbours=(Neighbour("was", 2, 0.8), Neighbour("cat", 3, 0.1)))
     >>> neighbour_rows([found])
     (['word (freq.)', 'nearest neighbours'], [['is (7)', 'was cat']])
 
     Args:
-        results: of one model; or of several by name, all for the same words: their rows stand together word by word.
-        similarities: each neighbour's too.
+        results: of one model, or of several by name for the same words; each word's rows come together.
+        similarities: write each neighbour's similarity too.
 
     Raises:
-        ValueError: no results, or models that were asked for different words.
+        ValueError: the results are empty, or the models have different words.
     """
     models = results if isinstance(results, Mapping) else {"": results}
     words = [[found.word for found in model] for model in models.values()]
@@ -198,7 +199,7 @@ def neighbour_rows(
 def neighbour_table(
     results: Sequence[WordNeighbours] | Mapping[str, Sequence[WordNeighbours]], similarities: bool = False
 ) -> str:
-    """The rows of `neighbour_rows` as a Markdown table, with Markdown's own characters escaped.
+    """Return the rows of `neighbour_rows` as a Markdown table, with Markdown's own characters escaped.
 
     >>> found = WordNeighbours("is", ids=(1,), count=None, neighbours=(Neighbour("was", 2, 0.8),))
     >>> print(neighbour_table({"LSTM": [found]}, similarities=True))
@@ -212,7 +213,7 @@ def neighbour_table(
 
 
 def shown(word: str) -> str:
-    r"""The word with invisible characters made visible: its spaces as ␣, or all of it quoted.
+    r"""Return the word with invisible characters made visible: its spaces as ␣, or all of it quoted.
 
     >>> shown("was"), shown(" was"), shown("\n")
     ('was', '␣was', "'\\n'")
@@ -225,12 +226,6 @@ def _escape(cell: str) -> str:
     return "".join(f"\\{sign}" if sign in "\\|*_`<>[]~$&" else sign for sign in cell)
 
 
-def _look_up(tokenizer: Any, words: Sequence[str], mean_of_pieces: bool) -> list[tuple[int, ...]]:
-    if isinstance(words, str):
-        raise TypeError(f"words is the one str {words!r}; give a list of words")
-    return [_token_ids(tokenizer, word, mean_of_pieces) for word in words]
-
-
 def _token_ids(tokenizer: Any, word: str, mean_of_pieces: bool) -> tuple[int, ...]:
     if not isinstance(word, str):
         raise TypeError(f"a word is a str, not {type(word).__name__} {word!r}")
@@ -239,7 +234,7 @@ def _token_ids(tokenizer: Any, word: str, mean_of_pieces: bool) -> tuple[int, ..
     if not ids:
         raise ValueError(f"the word {word!r} has no token; leave it out")
     pieces = tokenizer.convert_ids_to_tokens(ids)
-    # A special token, or that of a class, which nobody spelled out stands for something unknown.
+    # A word that is encoded as a special token, or as a class's token, is unknown.
     if word not in pieces and not (special_ids(tokenizer).isdisjoint(ids) and set(CLASS_TOKENS).isdisjoint(pieces)):
         raise ValueError(f"the word {word!r} is not in the vocabulary; check its spelling, or leave it out")
     if len(ids) > 1 and not mean_of_pieces:
@@ -301,7 +296,7 @@ def _search(
 def _nearest(
     table: Tensor, queries: Tensor, excluded: Sequence[tuple[int, ...]], candidates: Tensor, k: int, metric: str
 ) -> tuple[Tensor, Tensor]:
-    """The `k` greatest similarities, (words, k), -inf where fewer rows are candidates, and their ids."""
+    """Return the `k` greatest similarities, (words, k), -inf where fewer rows are candidates, and their ids."""
     best = torch.full((len(queries), k), -math.inf, dtype=torch.float64)
     best_ids = torch.zeros(len(queries), k, dtype=torch.long)
     rows = max(1, _ELEMENTS // max(1, table.shape[1]))
@@ -313,14 +308,14 @@ def _nearest(
         for row, own in enumerate(excluded):
             similarities[row, [id_ - begin for id_ in own if 0 <= id_ - begin < len(block)]] = -math.inf
         ids = torch.arange(begin, begin + len(block)).expand(len(queries), -1)
-        # Stable, and the ids ascend: of equal ones the lower id stays in front.
+        # The sort is stable and the ids ascend, so among equal values the lower id comes first.
         values, order = torch.cat([best, similarities], 1).sort(dim=1, descending=True, stable=True)
         best, best_ids = values[:, :k], torch.cat([best_ids, ids], 1).gather(1, order[:, :k])
     return best, best_ids
 
 
 def _similarities(queries: Tensor, block: Tensor, metric: str) -> Tensor:
-    """(words, rows), rounded so that equal vectors are equally near."""
+    """Return similarities (words, rows), rounded so that equal vectors are equally near."""
     if metric == "euclidean":
         # The product form |u|² + |v|² - 2 u·v would lose small distances.
         values = -torch.cdist(queries, block, compute_mode="donot_use_mm_for_euclid_dist")

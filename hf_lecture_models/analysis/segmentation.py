@@ -1,11 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""How a text falls into tokens: the merges of byte-pair encoding, the longest matches of WordPiece, step by step, and
-the most probable segmentations under a unigram model.
+"""The segmentation of a text into tokens, step by step: by byte-pair encoding, WordPiece or a unigram model.
 
-Byte-pair encoding (slides Y:371-405) begins with characters, or bytes, and of all pairs of neighbours that are merges
-it applies the one that was learned first, until none is left. WordPiece (Y:402) takes the longest piece of its
-vocabulary that begins the word, then the longest that goes on. A unigram model (Y:402; Kudo 2018) gives each
-segmentation of a word a probability, and takes the one of the highest.
+Byte-pair encoding (slides Y:371-405) begins with characters, or bytes. Among the pairs of neighbours that are merges it
+applies the one that was learned first, until none is left. WordPiece (Y:402) takes the longest piece of its vocabulary
+that begins the word, then the longest that goes on. A unigram model (Y:402; Kudo 2018) gives each segmentation of a
+word a probability, and takes the most probable one.
 """
 
 from __future__ import annotations
@@ -21,22 +20,23 @@ import numpy as np
 
 from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
 from hf_lecture_models.analysis.neighbours import shown
+from hf_lecture_models.analysis.text_inputs import check_text
 from hf_lecture_models.tokenization.lattices import Lattices
 
 _MOST_ROWS = 40
 _MOST_ALTERNATIVES = 10
-# Of a letter of a monospaced font: its width as a part of its size, and points in an inch.
+# Inches of a letter of a monospaced font, which is 0.61 of its size wide.
 _LETTER = 0.61 * FONT_SIZE / 72
 
 
 @dataclass(frozen=True)
 class SegmentationStep:
-    """What a word consists of after one step.
+    """The parts of a word after one step.
 
     Attributes:
-        symbols: its parts from left to right; WordPiece's last one may be the rest that is still to be read.
-        rule: what was done.
-        new: which of the symbols the step made.
+        symbols: the parts from left to right; WordPiece's last one may be the rest that is still to be read.
+        rule: describes the step.
+        new: the places of the symbols that the step made.
     """
 
     symbols: tuple[str, ...]
@@ -46,14 +46,14 @@ class SegmentationStep:
 
 @dataclass(frozen=True)
 class WordSegmentation:
-    """A word, as the tokenizer cuts it out of the text, on its way to its tokens, the last step's symbols."""
+    """The steps from a word, as the tokenizer cuts it out of the text, to its tokens."""
 
     word: str
     steps: tuple[SegmentationStep, ...]
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens that it becomes."""
+        """The symbols of the last step."""
         return self.steps[-1].symbols
 
 
@@ -68,7 +68,7 @@ def segmentation_steps(tokenizer: Any, text: str) -> list[WordSegmentation]:
     lo w e s t# | merge 3: l + o
     low e s t# | merge 4: lo + w
 
-    Of a unigram model the steps are the most probable segmentations, ten at most, the best one last:
+    The steps of a unigram model are the most probable segmentations, ten at most, the best one last:
 
     >>> from hf_lecture_models import UnigramTokenizer
     >>> tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.5, "ab": -2.0})
@@ -78,11 +78,11 @@ def segmentation_steps(tokenizer: Any, text: str) -> list[WordSegmentation]:
     ab | best of 2: 62.2 %, ln P = -2.00
 
     Args:
-        tokenizer: one of transformers on the Rust library, of byte-pair encoding, WordPiece or a unigram model; a
-            special token's spelling in the text is plain text.
+        tokenizer: a tokenizer on the Rust library, of byte-pair encoding, WordPiece or a unigram model. A special
+            token's spelling in the text is plain text.
 
     Raises:
-        TypeError: `text` is no str.
+        TypeError: `text` is not a str.
         ValueError: the text is blank, or the tokenizer works by other rules.
     """
     backend, follow = _check(tokenizer, text)
@@ -95,11 +95,8 @@ def segmentation_steps(tokenizer: Any, text: str) -> list[WordSegmentation]:
 
 
 def _check(tokenizer: Any, text: str) -> tuple[Any, Callable[[str], Iterator[SegmentationStep]]]:
-    """The tokenizer's backend, and what follows a word to its tokens; errors as of `segmentation_steps`."""
-    if not isinstance(text, str):
-        raise TypeError(f"a text is a str, not {type(text).__name__}")
-    if not text.strip():
-        raise ValueError("the text is blank, so there is nothing to see; give some words")
+    """Return the tokenizer's backend, and the function that follows a word; errors as of `segmentation_steps`."""
+    check_text(text)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     kind = type(backend.model).__name__ if backend is not None else type(tokenizer).__name__
     if kind not in _STEPS:
@@ -229,15 +226,15 @@ _STEPS: dict[str, Any] = {"BPE": _Merges, "WordPiece": _Matches, "Unigram": _Alt
 def save_segmentation(
     words: Sequence[WordSegmentation], path: str | os.PathLike[str], tokenizer_name: str, text: str
 ) -> None:
-    """Draw the steps, a row for each, what is new in blue; `tokenizer_name` and `text` stand in the caption.
+    """Draw a row for each step, with new symbols in blue; the caption names the tokenizer and has the text.
 
     Args:
-        words: what `segmentation_steps` returned.
+        words: the result of `segmentation_steps`.
         path: .svg, .pdf or .png; written beside and renamed.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: there are no words, or more than 40 rows.
+        ValueError: there are more than 40 rows, or none.
     """
     rows = [step for word in words for step in (*word.steps, None)][:-1]
     if not 0 < len(rows) <= _MOST_ROWS:
@@ -269,13 +266,7 @@ def _draw_step(axes: Any, y: float, step: SegmentationStep, right: float) -> Non
         axes.add_patch(
             Rectangle((x, y - 0.4), width, 0.8, facecolor=COLOURS[0] if is_new else "white", edgecolor="0.4")
         )
-        style: dict[str, Any] = {
-            "ha": "center",
-            "va": "center",
-            "fontsize": FONT_SIZE,
-            "family": "monospace",
-            "parse_math": False,
-        }
-        axes.text(x + width / 2, y, shown(symbol), color="white" if is_new else "black", **style)
+        style: dict[str, Any] = {"ha": "center", "family": "monospace", "color": "white" if is_new else "black"}
+        axes.text(x + width / 2, y, shown(symbol), va="center", fontsize=FONT_SIZE, parse_math=False, **style)
         x += width + 0.5
     axes.text(right, y, step.rule, va="center", fontsize=FONT_SIZE, color="0.25", parse_math=False)

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Where smoothing takes probability from and gives it to, at one context (the art of smoothing, slides Y:179-225).
+"""The words from which smoothing takes probability after a context, and those that get it (slides Y:179-225).
 
-Relative frequencies give all to the words that were seen after the whole context. A smoothed n-gram model takes a part
-of that, and gives it to words that were seen after a shorter context, and to all others.
+Relative frequencies give all probability to the words that were seen after the whole context. A smoothed n-gram model
+takes a part of it, and gives that to words that were seen after a shorter context, and to all others.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _DARK = (COLOURS[0], COLOURS[2], COLOURS[5])
 
 @dataclass(frozen=True)
 class WordGroup:
-    """Words by the longest part of a context that they were seen after.
+    """The words that were seen after the same part of a context, and after no longer one.
 
     Attributes:
-        context: that part, its last words; () for words that were seen after none of them.
+        context: that part, the context's last words; () for words that were seen after none of them.
         words: the words, the most probable first.
         probs: (words,) P of each after the whole context.
     """
@@ -38,7 +38,7 @@ class WordGroup:
 
     @property
     def name(self) -> str:
-        """What the words have in common.
+        """A description of the words.
 
         >>> WordGroup(("the", "cat"), ("sat",), np.array([1.0])).name
         'seen after “the cat”'
@@ -47,12 +47,12 @@ class WordGroup:
 
     @property
     def share(self) -> float:
-        """The probability of all of them together."""
+        """The sum of the words' probabilities."""
         return float(self.probs.sum())
 
 
 def group_words(model: Any, tokenizer: Any, context: Sequence[str]) -> list[WordGroup]:
-    """The words that can follow a context, by the longest part of it that they were seen after, the longest first.
+    """Group the words that can follow a context by the longest part of it after which they were seen, longest first.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> texts = ["the cat sat", "the cat ran", "a dog ran"]
@@ -63,10 +63,10 @@ def group_words(model: Any, tokenizer: Any, context: Sequence[str]) -> list[Word
 
     Args:
         model, tokenizer: an n-gram model and its tokenizer.
-        context: words of its vocabulary, `<s>` among them where a text begins; the last order - 1 count. None: ().
+        context: words of the vocabulary, with `<s>` at the beginning of a text; the last order - 1 of them are used.
 
     Raises:
-        ValueError: the model is no n-gram, or has no distribution; or a word is not in the vocabulary.
+        ValueError: the model is not an n-gram, or has no distribution; or a word is not in the vocabulary.
     """
     if not isinstance(model, NGramForCausalLM):
         raise ValueError(
@@ -77,7 +77,7 @@ def group_words(model: Any, tokenizer: Any, context: Sequence[str]) -> list[Word
         if word not in vocabulary:
             raise ValueError(f"{word!r} is not in the vocabulary; give words of it, each by itself")
     used = list(context)[max(len(context) - model.config.order + 1, 0) :] if model.config.order > 1 else []
-    # A first token that is not attended stands for no context.
+    # The first token is masked: a context may be empty, and a row of tokens may not.
     ids = torch.tensor([[0, *(vocabulary[word] for word in used)]], device=model.device)
     logits = model(
         ids, attention_mask=(torch.arange(ids.shape[1], device=ids.device) > 0)[None], logits_to_keep=1
@@ -97,7 +97,7 @@ def group_words(model: Any, tokenizer: Any, context: Sequence[str]) -> list[Word
 
 
 def _followers(model: NGramForCausalLM, context: torch.Tensor) -> np.ndarray:
-    """(vocab,) bool: the words that are stored after a context of one word or more."""
+    """Return (vocab,) bool: the words that are stored after a context of one word or more."""
     if model.word_classes() is not None:
         raise ValueError("the model is of classes of words, which are not shown; name one of words")
     tables, after = model.tables(), np.zeros(model.config.vocab_size, bool)
@@ -113,7 +113,7 @@ def _followers(model: NGramForCausalLM, context: torch.Tensor) -> np.ndarray:
 def probabilities_of(
     model: Any, tokenizer: Any, context: Sequence[str], groups: Sequence[WordGroup]
 ) -> list[WordGroup]:
-    """The same groups of words, with the probabilities of another n-gram model over the same words.
+    """Return the same groups of words with the probabilities of another n-gram model over the same words.
 
     Raises:
         ValueError: as `group_words`; or the model lacks one of the words.
@@ -135,13 +135,13 @@ def save_smoothing(groups: Mapping[str, Sequence[WordGroup]], path: str | os.Pat
         save_smoothing({"Katz": group_words(model, tokenizer, ["the", "cat"])}, "smoothing.svg", caption="...")
 
     Args:
-        groups: by the model's name; the groups of all models are of the same words.
+        groups: by the model's name, the same groups of words for all models.
         path: .svg, .pdf or .png; written beside and renamed.
-        caption: of which context.
+        caption: names the context.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: there is no model, or there are more than 6 groups.
+        ValueError: there are more than 6 groups, or none.
     """
     first = next(iter(groups.values()), [])
     if not 0 < len(first) <= _MOST_GROUPS:

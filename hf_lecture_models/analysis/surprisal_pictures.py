@@ -6,25 +6,25 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hf_lecture_models.analysis.figures import FONT_SIZE, SEQUENTIAL, slide
+from hf_lecture_models.analysis.figures import FONT_SIZE, SEQUENTIAL, slide, words_on_top
 
 _MOST_WORDS = 30
-# From so many bits on all is equally dark: a word in a million.
+# The surprisal of a word in a million; cells with more bits are equally dark.
 _DARKEST = 20.0
 
 
 def save_surprisal(
     words: Sequence[str], bits: Mapping[str, Sequence[float]], path: str | os.PathLike[str], caption: str
 ) -> None:
-    """Draw a table with a row for each model and a column for each word, dark where the word surprises, and the sums.
+    """Draw a table with a row for each model, a column for each word, darker with more bits, and the sums.
 
         save_surprisal(["the", "cat", "end"], {"bigram": [2.0, 5.5, 1.0]}, "surprisal.svg", caption="...")
 
     Args:
-        words: in their order, what ends the text too.
-        bits: -log2 P of each word, by the model's name; NaN where it gives none.
+        words: in their order, with the end of the text.
+        bits: -log2 P of each word, by the model's name; NaN without a probability.
         path: .svg, .pdf or .png; written beside and renamed.
-        caption: what the numbers are.
+        caption: names the text.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -52,9 +52,8 @@ def save_surprisal(
         axes.set_xlim(0, len(words) + 1.4)
         axes.set_ylim(len(bits), 0)
         places = [*(place + 0.5 for place in range(len(words))), len(words) + 0.9]
-        axes.set_xticks(places, [*words, "sum"], rotation=60, ha="left", rotation_mode="anchor", parse_math=False)
+        words_on_top(axes, places, [*words, "sum"])
         axes.set_yticks([row + 0.5 for row in range(len(bits))], list(bits), parse_math=False)
-        axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""One text, or a pair, as a model reads it: what attention maps and gradients begin with."""
+"""Encode one text, or a pair, for attention maps and gradients."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class TextInput:
     """A text in tokens.
 
     Attributes:
-        inputs: of the model's `forward`, each (1, seq), on its device.
-        tokens: as the tokenizer prints them, those of its template too.
-        special: whether the template put the token there.
+        inputs: arguments of the model's `forward`, each (1, seq), on its device.
+        tokens: as the tokenizer prints them, with the template's.
+        special: True for a token of the template.
     """
 
     inputs: dict[str, Tensor]
@@ -28,7 +28,7 @@ class TextInput:
     special: tuple[bool, ...]
 
     def find(self, tokenizer: Any, word: str) -> int:
-        """The position of a word, of the first one where it stands several times.
+        """Return the position of the first token that is this word.
 
         Raises:
             ValueError: no token of the text is this word.
@@ -43,21 +43,27 @@ class TextInput:
         return position
 
 
+def check_text(text: str) -> None:
+    """Raise a TypeError for anything but a str, and a ValueError for a blank text."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {type(text).__name__}")
+    if not text.strip():
+        raise ValueError("the text is blank, so there is nothing to see; give some words")
+
+
 def text_input(model: Any, tokenizer: Any, text: str, text_pair: str | None = None) -> TextInput:
     """Encode a text, or a pair, with the tokenizer's own template.
 
     Raises:
-        TypeError: a text is no str.
+        TypeError: a text is not a str.
         ValueError: a text is blank, or longer than the model reads; the model reads no texts, or those of another
             tokenizer.
     """
     if model.main_input_name != "input_ids":
         raise ValueError(f"{type(model).__name__} reads {model.main_input_name}, not texts; choose a model of texts")
-    for part in (text, *([] if text_pair is None else [text_pair])):
-        if not isinstance(part, str):
-            raise TypeError(f"a text is a str, not {type(part).__name__}")
-        if not part.strip():
-            raise ValueError("the text is blank, so there is nothing to see; give some words")
+    check_text(text)
+    if text_pair is not None:
+        check_text(text_pair)
     check_tokenizer(model, tokenizer)
     encoded = tokenizer(text, text_pair, return_tensors="pt", return_special_tokens_mask=True, verbose=False)
     special = encoded.pop("special_tokens_mask")[0].bool().tolist()

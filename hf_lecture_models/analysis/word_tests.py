@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What word vectors know: similarities that people gave to pairs of words, and analogies.
+"""Tests of word vectors: similarities that people gave to pairs of words, and analogies.
 
 Similarity: Spearman's correlation of the cosines of pairs with the people's numbers (WordSim-353, SimLex-999, MEN).
 Analogies (Mikolov, Chen, Corrado & Dean 2013): a is to b as c is to d. With all vectors of length 1, the word with the
 largest cosine to b - a + c, other than a, b and c, should be d.
 
-A pair or question with a word that the vocabulary lacks, or that has a vector of zeros, is left out; how many were
-asked stands beside every result.
+A pair or question with a word that the vocabulary lacks, or that has a vector of zeros, is left out; every result has
+the number of those that were asked.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from torch import Tensor, nn
 
 from hf_lecture_models.analysis.neighbours import Neighbour, embedding_table, special_ids
 
-# Questions that are answered at once.
+# Number of questions that are answered at once.
 _QUESTIONS = 512
 
 
 @dataclass(frozen=True)
 class SimilarityResult:
-    """How well similarities of vectors follow those that people gave.
+    """The agreement of vectors' similarities with those that people gave.
 
     Attributes:
         spearman: Spearman's rank correlation; NaN for fewer than two different pairs.
-        pairs: how many were compared.
-        unknown: how many were left out.
+        pairs: number of pairs that were compared.
+        unknown: number of pairs that were left out.
     """
 
     spearman: float
@@ -44,12 +44,12 @@ class SimilarityResult:
 
 @dataclass(frozen=True)
 class AnalogyResult:
-    """How many analogies were solved.
+    """The number of analogies that were solved.
 
     Attributes:
-        right: of those that were asked.
-        asked: whose four words are known.
-        unknown: how many were left out.
+        right: questions with the right answer.
+        asked: questions whose four words are known.
+        unknown: questions that were left out.
     """
 
     right: int
@@ -58,15 +58,15 @@ class AnalogyResult:
 
     @property
     def accuracy(self) -> float:
-        """The share of right answers; NaN where nothing was asked."""
+        """The share of right answers; NaN without questions."""
         return self.right / self.asked if self.asked else float("nan")
 
 
 def read_word_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str, float]]:
-    """The rows of a tab-separated file of two words and a number; a first line without a number is a heading.
+    """Return the rows of a tab-separated file of two words and a number; a first line without a number is a heading.
 
     Raises:
-        ValueError: a line is none of these.
+        ValueError: another line is not two words and a number.
         OSError: the file cannot be read.
     """
     pairs = []
@@ -82,10 +82,10 @@ def read_word_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str, float]
 
 
 def read_analogies(path: str | os.PathLike[str]) -> dict[str, list[tuple[str, str, str, str]]]:
-    """The questions of a file like questions-words.txt by section: four words a line, `: name` begins a section.
+    """Return the questions of a file like questions-words.txt by section: four words a line, `: name` begins a section.
 
     Raises:
-        ValueError: a line has other than four words.
+        ValueError: a line does not have four words.
         OSError: the file cannot be read.
     """
     sections: dict[str, list[tuple[str, str, str, str]]] = {}
@@ -145,7 +145,7 @@ def word_analogies(
 
     Args:
         model_or_embeddings, which: as for `nearest_neighbours`.
-        sections: by name, questions (a, b, c, d); words stand as the vocabulary spells them.
+        sections: by name, questions (a, b, c, d) in the vocabulary's spelling.
     """
     table, ids = _unit_vectors(model_or_embeddings, tokenizer, which)
     words = torch.zeros(len(table), dtype=torch.bool)
@@ -166,7 +166,7 @@ def solve_analogy(
     k: int = 10,
     which: str = "input",
 ) -> tuple[Neighbour, ...]:
-    """The `k` words d, the best first, of which it can best be said that a is to b as c is to d.
+    """Return the `k` words d, the best first, that complete the analogy "a is to b as c is to d".
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["man", "king", "woman", "queen", "cat"])
@@ -196,7 +196,7 @@ def solve_analogy(
 
 
 def _right(table: Tensor, words: Tensor, questions: Tensor) -> int:
-    """How many of (questions, 4) ids are answered rightly."""
+    """Return the number of right answers to questions of ids (questions, 4)."""
     a, b, c, d = questions.T
     cosines = (table[b] - table[a] + table[c]) @ table.T
     cosines[:, ~words] = -torch.inf
@@ -205,7 +205,7 @@ def _right(table: Tensor, words: Tensor, questions: Tensor) -> int:
 
 
 def _unit_vectors(model_or_embeddings: nn.Module | Tensor, tokenizer: Any, which: str) -> tuple[Tensor, dict[str, int]]:
-    """Vectors of length 1, and the ids of the words that have one."""
+    """Return vectors of length 1, and the ids of the words that have one."""
     table = embedding_table(model_or_embeddings, which).float().cpu()
     special, has_direction = special_ids(tokenizer), table.any(1).tolist()
     vocabulary = {word: id_ for word, id_ in tokenizer.get_vocab().items() if id_ < len(table)}
@@ -214,7 +214,7 @@ def _unit_vectors(model_or_embeddings: nn.Module | Tensor, tokenizer: Any, which
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """From 0; equal values share their mean rank."""
+    """Return ranks from 0; equal values share their mean rank."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts + 1) / 2)[place]
 

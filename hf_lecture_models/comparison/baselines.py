@@ -22,20 +22,20 @@ from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, make_batches, trai
 from hf_lecture_models.tasks.factories import make_model
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
-# Words of the validation text on which the best weights of a network are chosen; the table measures all of it. Where
-# training is short, at most a twentieth of the tokens that it reads, so that choosing takes a tenth of its time.
+# Words of the validation text on which a network's best weights are chosen; the table measures all of the text. A short
+# training uses at most a twentieth of its tokens, so that choosing takes a tenth of its time.
 _SELECTION_WORDS, _MIN_SELECTION_WORDS, _SELECTION_SHARE = 20_000, 1_000, 20
-# Steps that measure how fast a network trains here, and the share of its time that is left for evaluation and saving.
+# Steps that measure a network's speed, and the share of its time that is left for evaluation and saving.
 _TRIAL_STEPS, _SPARE_TIME = 5, 0.2
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What a network's recipe takes over from the size of the corpus; its other settings stay as they are.
+    """The settings of a network's recipe that follow from the size of the corpus; the others stay as they are.
 
     Attributes:
-        length: the recipe's segments of text, so many times as long.
-        threads: of the processor, at most.
+        length: factor of the recipe's segments of text.
+        threads: the most threads to train with.
     """
 
     hidden_size: int
@@ -47,7 +47,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Result:
-    """A trained model, what its training took, and the recipe or options that made it."""
+    """A trained model, its time and tokens of training, and the recipe or options that made it."""
 
     model: Any
     seconds: float
@@ -57,18 +57,18 @@ class Result:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything that `run_comparison` needs.
+    """The text, the tokenizer and the models of a comparison.
 
     Attributes:
-        baselines: the models, in the order in which they are trained.
-        facts: what `results.json` begins with: "command", "title", "text" and "tokenizer".
-        data: of the model cards, as `collect_facts` takes it.
-        unit: what a token is ("words", say).
-        note: on what the settings of the networks were chosen; printed under the table.
-        prompt, pairs: what the reloaded models complete and rank.
+        baselines: the models, in the order of training.
+        facts: the first entries of `results.json`: "command", "title", "text" and "tokenizer".
+        data: describes the data on the model cards, as `collect_facts` takes it.
+        unit: names the tokens ("words", say).
+        note: names the text on which the networks' settings were chosen; printed under the table.
+        prompt, pairs: for the reloaded models to complete and to rank.
         unknown_pairs: pairs with words that the text lacks, which a character n-gram ranks.
         scale: None leaves the recipes as they are.
-        seconds: for each network at most, estimated from the speed of a few steps; None: as its epochs take.
+        seconds: the most for each network, estimated from the speed of a few steps; None: no limit.
     """
 
     corpus: Corpus
@@ -94,8 +94,8 @@ class Baseline:
     Attributes:
         name: of its folder.
         title: of its card.
-        train: trains it by the settings of a comparison and saves it, with the tokenizer, in a folder.
-        is_network: whether it is trained step by step.
+        train: trains the model by the settings of a comparison and saves it, with the tokenizer, in a folder.
+        is_network: True for a model that is trained step by step.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Baseline:
 
 
 def make_baselines(order: int = 3) -> list[Baseline]:
-    """The unigram, the n-gram of this `order`, and four networks.
+    """Return the unigram, the n-gram of this `order`, and four networks.
 
     >>> [baseline.name for baseline in make_baselines(order=4)]
     ['unigram', '4-gram', 'feed_forward', 'rnn', 'lstm', 'self_attention']
@@ -172,7 +172,7 @@ def _selection_texts(texts: list[str], recipe: Any) -> list[str]:
 
 
 def _scaled(recipe: Any, scale: Scale) -> Any:
-    """The recipe at another size: inner widths in proportion, and wider networks learn in smaller steps."""
+    """Return the recipe at another size: inner widths in proportion, and a lower learning rate for wider networks."""
     model, width = dict(recipe.model), recipe.model["hidden_size"]
     for name, factor in (("intermediate_size", scale.hidden_size / width), ("max_position_embeddings", scale.length)):
         if name in model:
@@ -188,7 +188,7 @@ def _scaled(recipe: Any, scale: Scale) -> Any:
 
 
 def _limit_steps(recipe: Any, model: Any, comparison: Comparison, seconds: float) -> Any:
-    """The recipe with no more steps than fit into the time, and its schedule shortened to them."""
+    """Return the recipe with the steps that fit into the time, and its schedule shortened to them."""
     epoch = make_batches(comparison.tokenizer, comparison.corpus.train, recipe).steps_per_epoch
     planned = round(recipe.epochs * epoch)
     steps = max(1, min(planned, int((1 - _SPARE_TIME) * seconds * _steps_per_second(recipe, model, comparison))))
@@ -202,7 +202,7 @@ def _limit_steps(recipe: Any, model: Any, comparison: Comparison, seconds: float
 
 
 def _steps_per_second(recipe: Any, model: Any, comparison: Comparison) -> float:
-    """Measured on a copy of the model; the number of threads that was faster, one or all, stays set."""
+    """Measure the speed on a copy of the model, and keep the faster number of threads, one or all."""
     # A few texts are enough for a few steps.
     sample = first_texts(comparison.corpus.train, (_TRIAL_STEPS + 1) * recipe.batch_size * recipe.sequence_length)
     trial = replace(recipe, max_steps=_TRIAL_STEPS, warmup_steps=0, save_every=2 * _TRIAL_STEPS)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The three parts of a text: read from files, or split off so that no part knows the others."""
+"""The training, validation and test part of a text: read from files, or split off without overlap."""
 
 import math
 import os
@@ -13,16 +13,16 @@ from hf_lecture_models.tokenization.corpus import read_texts
 
 # Fewer lines cannot be split into ten parts.
 MIN_LINES, MAX_BYTES = 10, 2**28
-# Held-out parts that are not given are made of blocks of at most so many lines: every tenth block goes to each, or
-# fewer, so that a part holds at most about so many words (of text without white space, characters).
+# The most lines in a block, and the most words in a held-out part (or characters, in text without white space). A part
+# that is not given gets every tenth block of the text, or fewer.
 BLOCK_LINES, HELD_OUT_WORDS = 20, 50_000
-# A line of at least this length that occurs again is a copy; shorter ones ("ROMEO:") recur because language does.
+# Longer lines that occur again are copies; shorter ones ("ROMEO:") recur in language.
 COPY_CHARACTERS = 40
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts to learn from, texts that choose the best weights, and texts that choose nothing."""
+    """Texts for training, for choosing the best weights, and for the final test."""
 
     train: list[str]
     validation: list[str]
@@ -36,12 +36,11 @@ def read_corpus(
 
     Args:
         files: UTF-8, `.gz` too.
-        validation: files of that part; without any, blocks of lines of `files` are held out.
-        test: the same for the test part.
-        max_lines: read only so many lines of each file.
+        validation, test: files of these parts; without any, blocks of lines of `files` are held out.
+        max_lines: the most lines to read of each file.
 
     Returns:
-        The three parts, and what was done to get them, in sentences.
+        The three parts, and sentences on how they were made.
 
     Raises:
         OSError: a file cannot be read.
@@ -82,7 +81,7 @@ def _refuse_unreadable(files: Sequence[str]) -> None:
 
 
 def _read_lines(files: Sequence[str], max_lines: int | None) -> tuple[list[str], list[str]]:
-    """The lines of all files that are not blank, and remarks on them."""
+    """Return the lines of all files that are not blank, and remarks on them."""
     texts: list[str] = []
     blank = size = 0
     cut = False
@@ -110,7 +109,7 @@ def _read_lines(files: Sequence[str], max_lines: int | None) -> tuple[list[str],
 
 
 def _without_copies(lines: list[str]) -> tuple[list[str], int]:
-    """The lines without later copies of long ones, and how many these were."""
+    """Return the lines without later copies of long ones, and the number of these copies."""
     seen: set[str] = set()
     kept = []
     for line in lines:
@@ -123,7 +122,7 @@ def _without_copies(lines: list[str]) -> tuple[list[str], int]:
 
 
 def split_lines(lines: list[str], missing: Sequence[str], name: str = "the text") -> tuple[dict[str, list[str]], str]:
-    """Take the missing held-out parts from `lines`, spread over all of it; the rest is for training.
+    """Take the missing held-out parts from all over `lines`; the rest is for training.
 
     >>> parts, _ = split_lines([str(number) for number in range(20)], ["validation", "test"])
     >>> parts["validation"], parts["test"], len(parts["train"])
@@ -150,7 +149,7 @@ def split_lines(lines: list[str], missing: Sequence[str], name: str = "the text"
 
 
 def has_known_words(tokenizer: Any, texts: Sequence[str]) -> bool:
-    """Whether a tokenizer knows all words of these texts.
+    """Return True if a tokenizer knows all words of these texts.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["a", "cat"])
@@ -161,7 +160,7 @@ def has_known_words(tokenizer: Any, texts: Sequence[str]) -> bool:
 
 
 def text_length(text: str) -> int:
-    """Number of words; of a text without white space, of characters.
+    """Return the number of words, or of characters in a text without white space.
 
     >>> text_length("a cat"), text_length("一只猫")
     (2, 3)
@@ -171,7 +170,7 @@ def text_length(text: str) -> int:
 
 
 def first_texts(texts: list[str], length: int) -> list[str]:
-    """The first texts whose lengths (see `text_length`) add up to `length` or more.
+    """Return the first texts whose lengths (see `text_length`) add up to `length` or more.
 
     >>> first_texts(["a cat sat", "a dog", "an owl"], length=4)
     ['a cat sat', 'a dog']

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture ladder FILE`: language models compared on the user's own text, one text per line.
 
-What is decided here, and printed for the user: how the text is split, what its tokens are, how large the networks are
-and how long they train. All of it follows from the text and the options, except that a slow machine makes fewer steps.
+The split of the text, the tokens, the size of the networks and their time of training are decided here, and printed for
+the user. They follow from the text and the options, except that a slow machine makes fewer steps.
 """
 
 import json
@@ -30,14 +30,14 @@ from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.version import __version__
 
 MINUTES = 4.0
-# More tokens do not fit into a small machine's memory: counting n-grams takes some 200 bytes for each.
+# Counting n-grams takes some 200 bytes for each token, and a small machine has no memory for more.
 MAX_TOKENS = 40_000_000
-# Text with less white space inside its lines is not written in words; nor is a list of words, one per line.
+# Text with less white space inside its lines (a list of words, one per line, too) is read as characters.
 MAX_CHARACTERS_PER_SPACE = 20
-# With --tiny: so many lines of each file, and small networks.
+# With --tiny: the lines of each file, and small networks.
 TINY_LINES = 400
 TINY_SCALE = Scale(hidden_size=48, dropout=0.3, epochs=6)
-# Up to so many training tokens: the size of the networks, their dropout and the passes over the text.
+# The size of the networks, by the largest number of training tokens for it.
 SCALES = [
     (20_000, Scale(hidden_size=64, dropout=0.4, epochs=20)),
     (150_000, Scale(hidden_size=128, dropout=0.3, epochs=12)),
@@ -53,13 +53,13 @@ _JOB, _PROGRESS, _MODELS = "job.json", "progress.json", "models"
 
 @dataclass(frozen=True)
 class TokenizerDefaults:
-    """How the ladder uses a kind of tokenizer.
+    """The ladder's settings for a kind of tokenizer.
 
     Attributes:
-        unit: what the tokens are called.
-        order: of the longer n-gram: a trigram of characters would know less than a word.
-        options: of `train`, where the user names no others.
-        choices: those that the user may name.
+        unit: names the tokens.
+        order: of the longer n-gram; a trigram of characters would see less than a word.
+        options: defaults of the options of `train`.
+        choices: the options that the user may give.
     """
 
     unit: str
@@ -69,7 +69,7 @@ class TokenizerDefaults:
 
 
 DEFAULTS = {
-    # A word that occurs once is unknown, so that the models learn what unknown words are like.
+    # A word that occurs once counts as unknown, so that the models learn about unknown words.
     "word": TokenizerDefaults("words", 3, {"vocab_size": 10_000, "min_count": 2}),
     "bpe": TokenizerDefaults("pieces of words", 4, {"vocab_size": 4_000, "min_count": 5, "form": "bytes"}),
     "unigram": TokenizerDefaults("pieces of words", 4, {"vocab_size": 4_000}),
@@ -80,15 +80,15 @@ DEFAULTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What the user asked for.
+    """The user's files and options.
 
     Attributes:
         files: one text per line, UTF-8, `.gz` too; blank lines are left out.
         validation, test: held-out files; a part that is not given is split off `files`.
-        tokenizer: "word", "bpe", "unigram", "char", "byte"; None: words, or without white space characters.
+        tokenizer: "word", "bpe", "unigram", "char", "byte"; None: words, or characters in text without white space.
         vocab_size, min_count: of the tokenizer; None: see `DEFAULTS`.
-        minutes: for the training of all networks together; measuring adds to it.
-        tiny: the first lines only, and small networks.
+        minutes: for the training of all networks together, without their evaluation.
+        tiny: use the first lines only, and small networks.
         seed: of initial weights, dropout and the order of the data.
     """
 
@@ -125,11 +125,11 @@ def run_ladder(request: Request, output: str | os.PathLike[str]) -> dict[str, An
 
     Args:
         request: the files and options.
-        output: a new folder, or one that an earlier ladder wrote. It appears when everything is done; until then, what
-            is finished waits beside it in `OUTPUT.unfinished`, and the same call continues from there.
+        output: a new folder, or one that an earlier ladder wrote. It appears when everything is done; until then the
+            finished models are in `OUTPUT.unfinished`, and the same call continues from there.
 
     Returns:
-        What `results.json` holds.
+        The content of `results.json`.
 
     Raises:
         ImportError: the extra `train` is not installed.
@@ -151,7 +151,7 @@ def run_ladder(request: Request, output: str | os.PathLike[str]) -> dict[str, An
 
 
 def make_comparison(request: Request) -> Comparison:
-    """Read and split the text, and decide what follows from it; each decision is printed."""
+    """Read and split the text, choose the settings that follow from it, and print each choice."""
     if "-" in [*request.files, *request.validation, *request.test]:
         raise ValueError("the ladder reads files, not standard input: save the text first")
     max_lines = TINY_LINES if request.tiny else None
@@ -199,10 +199,10 @@ def _has_words(texts: list[str]) -> bool:
 def train_tokenizer(
     kind: str, texts: list[str], vocab_size: int | None, min_count: int | None
 ) -> tuple[Any, dict[str, Any]]:
-    """The tokenizer, and the options that made it.
+    """Return a trained tokenizer, and the options that made it.
 
     Raises:
-        ValueError: an option that this kind does not have, or of an impossible value.
+        ValueError: this kind does not have one of the options, or a value is impossible.
     """
     if kind not in DEFAULTS:
         raise ValueError(f"the tokenizer must be one of {', '.join(DEFAULTS)}, not {kind!r}")
@@ -238,7 +238,7 @@ def _scale(tokens: int) -> Scale:
 
 
 def make_examples(texts: list[str], count: int = 3) -> tuple[str, list[list[str]]]:
-    """A prompt, and pairs to rank: texts of the user's, and the same with their two middle words swapped.
+    """Return a prompt, and pairs to rank: texts of the user's, each with a copy whose two middle words are swapped.
 
     >>> make_examples(["the cat sat on the mat"])
     ('the cat sat ', [['the cat sat on the mat', 'the cat on sat the mat']])
@@ -253,7 +253,7 @@ def make_examples(texts: list[str], count: int = 3) -> tuple[str, list[list[str]
 
 
 def swap_middle_words(row: list[str]) -> list[str]:
-    """The row with its two middle words swapped.
+    """Return the row with its two middle words swapped.
 
     >>> swap_middle_words(["a", "b", "c", "d"])
     ['a', 'c', 'b', 'd']
@@ -264,11 +264,11 @@ def swap_middle_words(row: list[str]) -> list[str]:
 
 @contextmanager
 def unfinished(output: Path, comparison: Comparison) -> Iterator[Path]:
-    """Yield the folder in which a comparison waits until it is done; what another call left there is refused.
+    """Yield the folder that holds a comparison until it is finished.
 
     Raises:
-        FileExistsError: it holds an unfinished ladder of other texts or options, or something else.
-        BlockingIOError: another process is at work in it.
+        FileExistsError: the folder holds an unfinished ladder of other texts or options, or something else.
+        BlockingIOError: another process works in it.
     """
     folder = output.with_name(f"{output.name}.unfinished")
     with run_lock(folder):
@@ -289,14 +289,14 @@ def unfinished(output: Path, comparison: Comparison) -> Iterator[Path]:
 
 
 def _fingerprint(comparison: Comparison) -> dict[str, Any]:
-    """What must be the same for a comparison to continue."""
+    """Return the values that must stay the same for a comparison to continue."""
     texts = {part: zlib.crc32("\n".join(texts).encode()) for part, texts in asdict(comparison.corpus).items()}
     models = [baseline.name for baseline in comparison.baselines]
     return {"command": comparison.facts["command"], "texts": texts, "models": models, "version": __version__}
 
 
 def _move(models: Path, output: Path, names: list[str]) -> None:
-    """Put the finished comparison in its place, instead of an earlier one."""
+    """Move the finished comparison to its place, instead of an earlier one."""
     earlier = output / RESULTS
     if earlier.exists():
         for row in json.loads(earlier.read_text(encoding="utf-8"))["models"]:

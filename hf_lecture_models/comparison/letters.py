@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A character n-gram, under which every sentence has a probability, whether its words occur in the text or not."""
+"""A character n-gram, which gives every sentence a probability, also one with words that the text lacks."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ ORDER = 6
 
 
 def score_by_letters(texts: Sequence[str], sentences: Sequence[str]) -> dict[str, float]:
-    """ln P of each sentence under a 6-gram of the characters of `texts`, with modified Kneser-Ney smoothing.
+    """Return ln P of each sentence under a 6-gram of the characters of `texts`, with modified Kneser-Ney smoothing.
 
     >>> scores = score_by_letters(["he was a light sleeper", "they keep the lighthouse"], ["a keeper", "a keepxr"])
     >>> scores["a keeper"] > scores["a keepxr"]

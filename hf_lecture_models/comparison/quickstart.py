@@ -19,9 +19,9 @@ from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.word import WordTokenizer
 
-# The pipeline joins prompt and completion as they are, so the space between two words stands in the prompt.
+# The pipeline joins prompt and completion as they are, so the prompt ends in a space.
 PROMPT = "The value of the "
-# Of words that the text has: the order of words; an article; the number of the word before, and of one farther away.
+# With words of the text: the order of words; an article; the number of the word before, and of one farther away.
 PAIRS = [
     ["The value returned by the function is ignored .", "The value returned by function the is ignored ."],
     ["If the object is not found , an exception is raised .", "If the object is not found , a exception is raised ."],
@@ -34,7 +34,7 @@ LECTURE_PAIRS = [
     ["he was a lighthouse keeper", "he was a light housekeeper"],
     ["I do not like to teach early in the morning", "I do not like teaching early in the morning"],
 ]
-# A word that occurs once in the training text is unknown, so that the models learn what unknown words are like.
+# A word that occurs once in the training text counts as unknown, so that the models learn about unknown words.
 MIN_COUNT = 2
 # With --tiny: less text, and smaller networks for a shorter time.
 TINY_PARAGRAPHS = 200
@@ -57,7 +57,7 @@ def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int
         seed: of initial weights, dropout and the order of the data.
 
     Returns:
-        What `results.json` holds.
+        The content of `results.json`.
 
     Raises:
         ImportError: the extra `train` is not installed.
@@ -76,7 +76,7 @@ def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int
 
 
 def make_comparison(tiny: bool = False, seed: int = 0) -> Comparison:
-    """The quickstart's text, tokenizer and models."""
+    """Return the quickstart's text, tokenizer and models."""
     corpus = python_reference(TINY_PARAGRAPHS if tiny else None)
     name = f"Python {platform.python_version()}'s language reference"
     tokenizer = WordTokenizer.train(corpus.train, min_count=MIN_COUNT)
@@ -103,10 +103,10 @@ def make_comparison(tiny: bool = False, seed: int = 0) -> Comparison:
 
 
 def python_reference(most_paragraphs: int | None = None) -> Corpus:
-    """English prose from Python's language reference: sentences, with white space around punctuation marks.
+    """Return sentences of Python's language reference, with white space around punctuation marks.
 
-    Paragraphs of code, grammar and tables are left out, and repeated ones, for a sentence of the training part must not
-    stand in the others. Of every ten paragraphs one is for validation and one for the test.
+    Paragraphs of code, grammar and tables are left out, and repeated ones, which would bring training sentences into
+    the other parts. Of every ten paragraphs one is for validation and one for the test.
     """
     from pydoc_data import topics
 
@@ -122,7 +122,7 @@ def python_reference(most_paragraphs: int | None = None) -> Corpus:
 
 
 def _prose(block: str) -> str:
-    """The block as one line of space-separated tokens; empty if it is no English prose.
+    """Return the block as one line of space-separated tokens, or "" if it is not English prose.
 
     >>> _prose("The *try* statement\\n   handles exceptions, or re-\\n   raises them.")
     'The try statement handles exceptions , or re-raises them .'

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A fresh process that loads the saved models as a user would, by Auto classes and pipelines, and uses them.
+"""Load the saved models in a fresh process as a user would, by Auto classes and pipelines, and use them.
 
-Run as a module, this file is that process: it reads the arguments of `use_saved_models` from standard input as JSON.
+This file, run as a module, is that process: it reads the arguments of `use_saved_models` from standard input as JSON.
 """
 
 import json
@@ -18,7 +18,7 @@ from hf_lecture_models.evaluation.strict_json import strict_json
 
 
 def reload_in_fresh_process(folders: dict[str, Path], prompt: str, pairs: list[list[str]]) -> dict[str, Any]:
-    """What `use_saved_models` returns in a new interpreter, which knows nothing of this one.
+    """Return the result of `use_saved_models` in a new interpreter.
 
     Raises:
         RuntimeError: a model could not be loaded or used there.
@@ -39,7 +39,7 @@ def reload_in_fresh_process(folders: dict[str, Path], prompt: str, pairs: list[l
 
 
 def use_saved_models(folders: dict[str, str], prompt: str, pairs: list[list[str]]) -> dict[str, Any]:
-    """Load every model by its name's folder; complete the prompt and rank each of the pairs with it."""
+    """Complete the prompt and rank each of the pairs with every model; `folders` are by the model's name."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     found: dict[str, Any] = {}

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a comparison tells: `results.json`, the table as text and picture, and what the reloaded models said."""
+"""The report of a comparison: `results.json`, the table, and the answers of the reloaded models."""
 
 import json
 import platform
@@ -19,7 +19,7 @@ _PARTS = {"train": "training", "validation": "validation", "test": "test"}
 
 
 def describe(comparison: Comparison) -> dict[str, Any]:
-    """What `results.json` says before any model is trained: the facts, the versions, the sizes of the parts."""
+    """Return the entries of `results.json` that are known before training: facts, versions, sizes of the parts."""
     sizes = {}
     for part in _PARTS:
         texts = getattr(comparison.corpus, part)
@@ -38,13 +38,13 @@ def describe(comparison: Comparison) -> dict[str, Any]:
 
 
 def headline(results: dict[str, Any]) -> str:
-    """The text and its size, in one line."""
+    """Return the text's name and size in one line."""
     sizes = [f"{results['corpus'][part]['tokens']:,} {use} {results['unit']}" for part, use in _PARTS.items()]
     return f"{results['title']}: {', '.join(sizes)}, vocabulary of {results['vocab_size']:,}"
 
 
 def table(models: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Column names, and the cells of each model's row."""
+    """Return the names of the columns, and the cells of each model's row."""
     columns = ["model", "parameters", "seconds", "tokens/s", "validation perplexity", "test perplexity"]
     rows = [
         [
@@ -62,7 +62,7 @@ def table(models: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]
 
 
 def as_text(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The table in a font of fixed width.
+    """Return the table for a font of fixed width.
 
     >>> print(as_text(["model", "seconds"], [["LSTM", "12.00"]]))
     model  seconds
@@ -75,10 +75,10 @@ def as_text(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def describe_reloaded(results: dict[str, Any], pairs: Sequence[Sequence[str]]) -> str:
-    """The completions of the reloaded models, one per line, and a table of `pairs`: ln P under each model.
+    """Return the completions of the reloaded models, one per line, and a table of `pairs` with ln P under each model.
 
     Args:
-        results: what `results.json` holds: under "reloaded" what the models did with the pairs of known words, under
+        results: the content of `results.json`: "reloaded" has the models' answers to the pairs of known words,
             "letters" ln P of every sentence under a character n-gram, if there is one.
     """
     lines = [f"  {name}: {result['completion']}" for name, result in results["reloaded"].items()]
@@ -98,7 +98,7 @@ def describe_reloaded(results: dict[str, Any], pairs: Sequence[Sequence[str]]) -
 
 
 def _pair_rows(pair: Sequence[str], scores: Sequence[dict[str, float]]) -> list[list[str]]:
-    """A row for each sentence: itself, and its ln P under each model.
+    """Return a row for each sentence of a pair, with its ln P under each model.
 
     >>> _pair_rows(["a cat", "cat a"], [{"a cat": -2.0, "cat a": -5.5}, {"a cat": -3.0, "cat a": -3.0}, {}])
     [['a cat', '-2.0*', '-3.0 ', '- '], ['cat a', '-5.5 ', '-3.0 ', '- ']]
@@ -114,7 +114,7 @@ def _pair_rows(pair: Sequence[str], scores: Sequence[dict[str, float]]) -> list[
 
 
 def closing_line(seconds: float, output: Path) -> str:
-    """Where everything is."""
+    """Return a line that names the files and folders of the results."""
     return f"\n{seconds:.0f} s in all. {RESULTS}, {CHART} and the models are in {output}; for example"
 
 
@@ -125,11 +125,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def check_output(folder: Path, command: str) -> None:
-    """Refuse a folder that holds anything but the results of an earlier run of `command`.
-
-    Raises:
-        FileExistsError: it does.
-    """
+    """Raise FileExistsError for a folder that holds anything but the results of an earlier run of `command`."""
     if folder.exists() and not (folder.is_dir() and (_is_result(folder, command) or not any(folder.iterdir()))):
         raise FileExistsError(f"{folder} is there already and not from a {command}; name another with --output")
 

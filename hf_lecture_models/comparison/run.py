@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Running a comparison: every model is trained, measured, saved with its card, and loaded again in a fresh process."""
+"""Run a comparison: train and measure every model, save it with its card, and load it again in a fresh process."""
 
 import json
 import shutil
@@ -35,18 +35,17 @@ from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 
 
 def check_packages(command: str) -> None:
-    """Raise ImportError, naming the extra to install, where a package is missing that `command` needs."""
+    """Raise an ImportError that names the extra to install, if `command` needs a missing package."""
     missing = [name for name in ("accelerate", "matplotlib") if find_spec(name) is None]
     if missing:
         raise ImportError(f"{command} needs {' and '.join(missing)}: pip install 'hf-lecture-models[train]'")
 
 
 def run_comparison(comparison: Comparison, folder: Path, progress: Path | None = None) -> dict[str, Any]:
-    """Train, measure, save, draw and reload every model into `folder`, and return what `results.json` then holds.
+    """Train, measure, save, draw and reload every model, and return the content of `results.json`.
 
     Args:
-        comparison: the text, the tokenizer and the models.
-        folder: it exists; each model gets a folder in it.
+        folder: an existing folder, in which each model gets its own.
         progress: a file that lists the finished models, so that an interrupted comparison continues after them.
     """
     start = time.perf_counter()
@@ -57,7 +56,7 @@ def run_comparison(comparison: Comparison, folder: Path, progress: Path | None =
     rows = before["models"]
     for baseline in comparison.baselines[len(rows) :]:
         with _limited_threads(1 if comparison.scale is None else comparison.scale.threads):
-            rows.append(_train_and_measure(baseline, comparison, folder / baseline.name, results))
+            rows.append(_train_one(baseline, comparison, folder / baseline.name, results))
         if progress is not None:
             write_json(progress, {"models": rows, "seconds": before["seconds"] + time.perf_counter() - start})
         _remove_checkpoints(folder, rows)
@@ -89,7 +88,7 @@ def _read_progress(progress: Path | None) -> dict[str, Any]:
 
 
 def _remove_checkpoints(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """Free the room of what only an unfinished model needs; one that is not listed as finished is resumed."""
+    """Remove the checkpoints of finished models; an unfinished model is resumed from its own."""
     for row in rows:
         shutil.rmtree(folder / row["name"] / "checkpoints", ignore_errors=True)
 
@@ -106,28 +105,27 @@ def _limited_threads(limit: int) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _train_and_measure(
-    baseline: Baseline, comparison: Comparison, folder: Path, results: dict[str, Any]
-) -> dict[str, Any]:
+def _train_one(baseline: Baseline, comparison: Comparison, folder: Path, results: dict[str, Any]) -> dict[str, Any]:
     """Train a model into `folder`, give it a card, and return its row of the results."""
     print(f"\n{baseline.title}", flush=True)
     trained = baseline.train(comparison, folder)
     # As one stream, the way the networks were trained; an n-gram's figures are the same either way.
+    parts = {"validation": comparison.corpus.validation, "test": comparison.corpus.test}
     measures = {
-        part: evaluate_language_model(
-            trained.model, comparison.tokenizer, getattr(comparison.corpus, part), stream=True
-        )
-        for part in ("validation", "test")
+        part: evaluate_language_model(trained.model, comparison.tokenizer, texts, stream=True)
+        for part, texts in parts.items()
     }
+    record = _read_record(folder)
     row = {
         "name": baseline.name,
         "title": baseline.title,
-        **_size(trained.model),
+        "parameters": trained.model.num_parameters(),
+        "table_entries": getattr(trained.model.config, "table_entries", 0),
         "seconds": trained.seconds,
         "tokens": trained.tokens,
         "tokens_per_second": trained.tokens / trained.seconds,
         "threads": torch.get_num_threads(),
-        "curve": _curve(folder, trained.seconds),
+        "curve": _curve(record, trained.seconds),
         **measures,
     }
     facts = collect_facts(
@@ -138,7 +136,7 @@ def _train_and_measure(
         data={**comparison.data, "source": results["text"]},
         task=CausalLM().describe(trained.model, CausalLMRecipe()),
         recipe=trained.recipe,
-        training=_training(folder) or {key: row[key] for key in ("tokens", "seconds", "tokens_per_second")},
+        training=training_record(record) or {key: row[key] for key in ("tokens", "seconds", "tokens_per_second")},
         command=results["command"],
         licence=comparison.licence,
     )
@@ -148,25 +146,12 @@ def _train_and_measure(
     return row
 
 
-def _training(folder: Path) -> dict[str, Any]:
-    """What the trainer recorded of a network; {} for an n-gram."""
+def _read_record(folder: Path) -> dict[str, Any]:
     path = folder / "training.json"
-    return training_record(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}  # {} for an n-gram
 
 
-def _size(model: Any) -> dict[str, int]:
-    """Trained parameters, and the n-grams that an n-gram model stores in their place."""
-    return {
-        "parameters": model.num_parameters(),
-        "table_entries": getattr(model.config, "table_entries", 0),
-    }
-
-
-def _curve(folder: Path, seconds: float) -> list[tuple[float, float]]:
-    """Seconds of training and validation bits per byte of a network as it learnt; its steps took about equally long."""
-    path = folder / "training.json"
-    if not path.exists():
-        return []
-    record = json.loads(path.read_text(encoding="utf-8"))
-    measured = [row for row in record["history"] if "validation_bits_per_byte" in row]
+def _curve(record: dict[str, Any], seconds: float) -> list[tuple[float, float]]:
+    """Return pairs of training seconds and validation bits per byte, taking all steps for equally long."""
+    measured = [row for row in record.get("history", ()) if "validation_bits_per_byte" in row]
     return [(seconds * row["step"] / record["step"], row["validation_bits_per_byte"]) for row in measured]
