@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What the demo page shows, as numbers: next tokens, rankings, two models beside each other. Surprisals are in bits."""
+"""The answers of the demo page as numbers: next tokens, rankings, comparisons of models. Surprisals are in bits."""
 
 import inspect
 import math
@@ -39,7 +39,7 @@ class NextToken:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How each token is chosen: sampled, or else greedily, the most probable one."""
+    """The choice of each token: sampled, or greedy, which takes the most probable one."""
 
     max_new_tokens: int = 30
     sample: bool = True
@@ -49,7 +49,7 @@ class Sampling:
     seed: int | None = None
 
     def options(self) -> dict[str, Any]:
-        """Arguments of `generate`.
+        """Return the arguments of `generate`.
 
         Raises:
             ValueError: a number is out of its range.
@@ -75,25 +75,25 @@ class Sampling:
         }
 
 
-def checked_text(text: str, what: str = "the text") -> str:
-    """Return the text, if it is short enough.
+def checked_text(text: str, most: int = MAX_CHARACTERS, place: str = "page") -> str:
+    """Return the text, if it has at most `most` characters.
 
     Raises:
-        TypeError: it is none.
-        ValueError: it is longer than `MAX_CHARACTERS`.
+        TypeError: the request came without a text.
+        ValueError: the text is too long for this `place`.
     """
     if not isinstance(text, str):
-        raise TypeError(f"{what} is missing")
-    if len(text) > MAX_CHARACTERS:
-        raise ValueError(f"{what} has {len(text):,} characters; this page takes at most {MAX_CHARACTERS:,}")
+        raise TypeError("the text is missing")
+    if len(text) > most:
+        raise ValueError(f"the text has {len(text):,} characters; this {place} takes at most {most:,}")
     return text
 
 
 def checked_sentences(text: str) -> list[str]:
-    """Split at line ends, leaving blank lines out.
+    """Split a text at line ends, leaving blank lines out.
 
     Raises:
-        ValueError: there is no sentence, too many of them, or too much text.
+        ValueError: there are too many sentences, or none, or the text is too long.
     """
     sentences = [line.strip() for line in checked_text(text).splitlines() if line.strip()]
     if not sentences:
@@ -121,13 +121,13 @@ def next_tokens(loaded: LoadedModel, text: str, number: int = SHOWN_TOKENS) -> l
 
 
 def _spelling(tokenizer: Any, id_: int) -> str:
-    # A byte of a longer character has no text of its own; its name in the vocabulary says more than U+FFFD.
+    # A byte of a longer character has no text of its own; its name in the vocabulary is clearer than U+FFFD.
     text = tokenizer.decode([id_])
     return tokenizer.convert_ids_to_tokens(id_) if not text or "\ufffd" in text else text
 
 
 def continue_text(loaded: LoadedModel, text: str, sampling: Sampling) -> dict[str, Any]:
-    """Continue a text; the result is one of `complete`. The global random state stays as it was."""
+    """Continue a text with `complete`; the global random state stays as it was."""
     checked_text(text)
     options = sampling.options()
     with torch.random.fork_rng(enabled=sampling.sample):
@@ -146,6 +146,6 @@ def rank(loaded: LoadedModel, sentences: Sequence[str], per_token: bool = False)
 
 
 def compare(models: Sequence[LoadedModel], text: str) -> list[ScoredText]:
-    """One text scored by each model, cut into the same spans for all."""
+    """Score one text with each model, in the same spans for all."""
     text = checked_text(text)
     return align_spans([score_text(loaded.model, loaded.tokenizer, text) for loaded in models], text)

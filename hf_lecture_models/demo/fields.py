@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The fields of which the tabs of the demo page are made, and how a function answers into them."""
+"""The fields in the tabs of the demo page, and the functions that answer into them."""
 
 import sys
 import textwrap
@@ -11,7 +11,7 @@ from hf_lecture_models.demo.answers import LoadedModel
 
 
 def answered(answer: Callable[..., tuple[str, ...]], outputs: int) -> Callable[..., list[str] | str]:
-    """`answer` as a function for gradio, which shows an error as one line in the first of its outputs."""
+    """Return `answer` as a function for gradio, with an error as one line in the first output."""
 
     def run(*inputs: Any) -> list[str] | str:
         shown = attempt(*inputs)
@@ -31,7 +31,7 @@ def answered(answer: Callable[..., tuple[str, ...]], outputs: int) -> Callable[.
 
 
 def add_choice_of_model(gradio: Any, models: Sequence[LoadedModel]) -> Any:
-    """Which of the models, by its place; hidden where there is one."""
+    """Return a field that chooses a model by its place; it is hidden if there is one model."""
     names = [loaded.name for loaded in models]
     return gradio.Radio(names, value=names[0], type="index", label="Model", visible=len(names) > 1)
 
@@ -39,7 +39,7 @@ def add_choice_of_model(gradio: Any, models: Sequence[LoadedModel]) -> Any:
 def add_button(
     gradio: Any, label: str, answer: Callable[..., tuple[str, ...]], inputs: list[Any], outputs: list[str]
 ) -> None:
-    """A button whose answer goes into one field of HTML per name in `outputs`; one answer at a time, others wait."""
+    """Add a button whose answer goes into a field of HTML for each name in `outputs`; answers come one at a time."""
     button = gradio.Button(label, variant="primary", elem_id=f"button-{label.lower().replace(' ', '-')}")
     fields = [add_html(gradio, elem_id=name) for name in outputs]
     run = answered(answer, len(fields))
@@ -47,5 +47,5 @@ def add_button(
 
 
 def add_html(gradio: Any, value: str = "", **options: Any) -> Any:
-    """A field of HTML."""
+    """Return a field of HTML."""
     return gradio.HTML(value, apply_default_css=False, **options)

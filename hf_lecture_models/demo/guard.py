@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A filter between the network and the page: it serves what the page needs, and keeps the browser on this server.
+"""A filter between the network and the page, which serves the page alone and keeps the browser on this server.
 
-The server of gradio also accepts uploads, serves files and fetches addresses. A page of texts needs none of it.
+The server of gradio also accepts uploads, serves files and fetches addresses. A page of texts does not need these.
 """
 
 import json
@@ -42,13 +42,13 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class Guard:
-    """ASGI middleware that answers 403 to what the page does not need, 413 to what is too large.
+    """ASGI middleware that answers 403 to requests that the page does not need, and 413 to requests that are too large.
 
-    A request may hold texts and numbers only: gradio would open what looks like a file, a path or an address.
+    A request may hold texts and numbers only: gradio would open anything that looks like a file, a path or an address.
 
     Args:
-        hosts: names by which the page may be requested, so that no web site can reach it by a domain of its own that
-            resolves to this machine (DNS rebinding); None: any.
+        hosts: the names under which the page may be requested; None: any. Other web sites then cannot reach the page
+            through a domain of their own that resolves to this machine (DNS rebinding).
     """
 
     def __init__(self, app: Any, hosts: frozenset[str] | None) -> None:
@@ -85,7 +85,7 @@ class Guard:
         if self.hosts is not None and host not in self.hosts:
             return 403, "ask for this page by the address that was printed"
         length = headers.get(b"content-length", b"")
-        # Without a length there is no telling how much would come.
+        # A body without a stated length could have any size.
         if scope["method"] == "POST" and not (length.isdigit() and int(length) <= MAX_BODY):
             return 413, f"a request may have {MAX_BODY:,} bytes"
         return None
@@ -113,7 +113,7 @@ async def _read(receive: Receive) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """What the application receives: the body that was read, then whatever comes."""
+    """Return a `receive` that gives the body that was read, then further messages."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -123,7 +123,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 def _is_plain(body: bytes) -> bool:
-    """Whether the data of a request are texts and numbers only.
+    """Return True if the data of a request are texts and numbers only.
 
     >>> _is_plain(b'{"data": ["the cat", 30, null]}'), _is_plain(b'{"data": [{"path": "/etc/passwd"}]}')
     (True, False)

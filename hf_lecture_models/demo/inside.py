@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What the demo page shows of a model's inside: pictures of attention, gradients and segmentation, surprisals."""
+"""The demo page's view inside a model: pictures of attention, gradients, segmentation and smoothing, surprisals."""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from hf_lecture_models.analysis.attention_maps import (
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow, untrained
 from hf_lecture_models.analysis.segmentation import save_segmentation, segmentation_steps
 from hf_lecture_models.analysis.smoothing import WordGroup, group_words, probabilities_of, save_smoothing
-from hf_lecture_models.demo.answers import LoadedModel, checked_sentences
+from hf_lecture_models.demo.answers import LoadedModel, checked_sentences, checked_text
 from hf_lecture_models.demo.rendering import render_error, render_picture, render_translation
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS, ScoredText, align_spans, kind_of, score_text
@@ -30,7 +30,7 @@ PAIRS = {f"{first} / {second}": f"{first}\n{second}" for pairs in SENTENCE_PAIRS
 
 
 def picture(draw: Callable[[Path], None], description: str) -> str:
-    """An element of HTML with what `draw` has drawn into the file that it is given.
+    """Return an element of HTML with the picture that `draw` writes to the path that it gets.
 
     Raises:
         ValueError: matplotlib is missing on this machine.
@@ -46,10 +46,10 @@ def picture(draw: Callable[[Path], None], description: str) -> str:
 
 
 def see_attention(loaded: LoadedModel, text: str, layer: int, head: int, word: str, every_head: bool) -> str:
-    """The map of a head; 0 stands for the mean over all layers or heads. Or of one word, or all heads, small.
+    """Return a picture of a head's map, of one word's weights, or of all heads; layer or head 0 is the mean over all.
 
     Raises:
-        ValueError: the model has no attention; no such layer, head or word; a text that is blank or too long.
+        ValueError: the model has no attention, or no such layer, head or word; the text is blank or too long.
     """
     maps = get_attention_maps(loaded.model, loaded.tokenizer, _checked(text))
     which = layer or None, head or None
@@ -67,7 +67,7 @@ def see_attention(loaded: LoadedModel, text: str, layer: int, head: int, word: s
 
 
 def see_translation(loaded: LoadedModel, text: str, beams: int) -> tuple[str, str]:
-    """The translation of a text, and a picture of which words attend to which, or a line that says why there is none.
+    """Return the translation of a text, and a picture of its alignment, or a line that explains why it is missing.
 
     Raises:
         ValueError: the text is blank or too long.
@@ -85,59 +85,66 @@ def see_translation(loaded: LoadedModel, text: str, beams: int) -> tuple[str, st
 
 
 def see_gradients(models: Sequence[LoadedModel], text: str, with_untrained: bool) -> str:
-    """Gradients of the models that have any, against the distance; of the others a line says why they have none.
+    """Return a picture of the models' gradients against the distance, and a line for each model without gradients.
 
     Raises:
-        ValueError: none of the models has gradients; the text is blank or too long.
+        ValueError: all models are without gradients; the text is blank or too long.
     """
     _checked(text)
-    flows, problems = {}, []
-    for loaded in models:
-        try:
-            flows[loaded.name] = measure_gradient_flow(loaded.model, loaded.tokenizer, text)
-        except ValueError as error:
-            problems.append(f"{loaded.name}: {error}")
-            continue
+    flows = {}
+
+    def measure(loaded: LoadedModel) -> None:
+        flows[loaded.name] = measure_gradient_flow(loaded.model, loaded.tokenizer, text)
         if with_untrained:
             flows[loaded.name + UNTRAINED] = measure_gradient_flow(untrained(loaded.model), loaded.tokenizer, text)
-    if not flows:
-        raise ValueError("; ".join(problems))
+
+    problems = _try_each(models, measure)
     drawn = picture(lambda path: save_gradient_flow(flows, path, f"“{text}”"), "gradients against the distance")
-    return "".join([drawn, *map(render_error, problems)])
+    return drawn + problems
 
 
 def see_segmentation(loaded: LoadedModel, text: str) -> str:
-    """Merges or longest matches, step by step. Errors as for `segmentation_steps`."""
+    """Return a picture of the steps of `segmentation_steps`, which says what is raised."""
     words = segmentation_steps(loaded.tokenizer, _checked(text))
     return picture(lambda path: save_segmentation(words, path, loaded.name, f"“{text}”"), "steps of segmentation")
 
 
 def see_smoothing(models: Sequence[LoadedModel], text: str) -> str:
-    """What each n-gram model gives to the words seen after a context, after a part of it, or after none.
+    """Return a picture of the shares of n-grams after a context, and a line for each other model.
 
     Raises:
-        ValueError: no model is an n-gram with probabilities, or a word is not in the vocabulary.
+        ValueError: none of the models is an n-gram with probabilities, or a word is not in the vocabulary.
     """
-    words, groups, problems = _checked(text).split(), dict[str, list[WordGroup]](), []
+    words, groups = _checked(text).split(), dict[str, list[WordGroup]]()
+
+    def group(loaded: LoadedModel) -> None:
+        found = group_words(loaded.model, loaded.tokenizer, words)
+        first = next(iter(groups.values()), found)
+        groups[loaded.name] = probabilities_of(loaded.model, loaded.tokenizer, words, first)
+
+    problems = _try_each(models, group)
+    caption = f"after “{' '.join(words)}”" if words else "without context"
+    return picture(lambda path: save_smoothing(groups, path, caption), "shares of the probability") + problems
+
+
+def _try_each(models: Sequence[LoadedModel], measure: Callable[[LoadedModel], None]) -> str:
+    """Call `measure` with each model, and return its ValueErrors as HTML, or raise one if all models raise."""
+    problems = []
     for loaded in models:
         try:
-            found = group_words(loaded.model, loaded.tokenizer, words)
-            first = next(iter(groups.values()), found)
-            groups[loaded.name] = probabilities_of(loaded.model, loaded.tokenizer, words, first)
+            measure(loaded)
         except ValueError as error:
             problems.append(f"{loaded.name}: {error}")
-    if not groups:
+    if len(problems) == len(models):
         raise ValueError("; ".join(problems))
-    caption = f"after “{' '.join(words)}”" if words else "without context"
-    drawn = picture(lambda path: save_smoothing(groups, path, caption), "shares of the probability")
-    return "".join([drawn, *map(render_error, problems)])
+    return "".join(map(render_error, problems))
 
 
 def see_surprisal(models: Sequence[LoadedModel], text: str) -> tuple[list[str], list[list[ScoredText]]]:
-    """The names of those models that give words a probability, and each sentence as all of these score it.
+    """Return the names of the models that give words a probability, and their scores of each sentence.
 
     Raises:
-        ValueError: none does; there is no sentence, or there are too many.
+        ValueError: there are no such models; or too many sentences, or none.
     """
     able = [loaded for loaded in models if kind_of(loaded.model)]
     if not able:
@@ -153,8 +160,4 @@ def see_surprisal(models: Sequence[LoadedModel], text: str) -> tuple[list[str], 
 
 
 def _checked(text: str) -> str:
-    if not isinstance(text, str):
-        raise TypeError("the text is missing")
-    if len(text) > MAX_CHARACTERS_SEEN:
-        raise ValueError(f"the text has {len(text):,} characters; this tab takes at most {MAX_CHARACTERS_SEEN}")
-    return text
+    return checked_text(text, MAX_CHARACTERS_SEEN, "tab")

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The tabs of the demo page that look inside: attention with a head picker, gradients, smoothing, surprisal, ..."""
+"""The tabs of the demo page that look inside models: attention, gradients, segmentation, smoothing, surprisal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from hf_lecture_models.demo.inside import (
 
 
 def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    """A map of attention, by layer and head."""
+    """Add a map of attention, by layer and head."""
 
     def answer(which: int, text: str, layer: float, head: float, word: str, every_head: bool) -> tuple[str, ...]:
         return (see_attention(models[which], text, int(layer), int(head), word or "", bool(every_head)),)
@@ -37,12 +37,12 @@ def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
 
 
 def _most(models: Sequence[LoadedModel], field: str) -> int:
-    """The most layers or heads that one of the models has, 1 where none tells."""
+    """Return the largest number of layers or heads among the models, at least 1."""
     return max(int(getattr(loaded.model.config, field, None) or 1) for loaded in models)
 
 
 def gradients_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    """The gradients of all models by distance."""
+    """Add the gradients of all models by distance."""
 
     def answer(text: str, with_untrained: bool) -> tuple[str, ...]:
         return (see_gradients(models, text, bool(with_untrained)),)
@@ -53,7 +53,7 @@ def gradients_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
 
 
 def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    """The steps of a tokenizer."""
+    """Add the steps of a tokenizer."""
 
     def answer(which: int, text: str) -> tuple[str, ...]:
         return (see_segmentation(models[which], text),)
@@ -64,7 +64,7 @@ def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
 
 
 def smoothing_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    """How the n-grams among the models divide probability after a few words."""
+    """Add the shares of probability that the n-grams among the models give after a few words."""
 
     def answer(text: str) -> tuple[str, ...]:
         return (see_smoothing(models, text),)
@@ -74,23 +74,19 @@ def smoothing_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
 
 
 def surprisal_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    """Sentences under all models, with the lectures' pairs at hand."""
+    """Add the surprisal of sentences under all models, with the lectures' pairs to choose from."""
 
     def answer(text: str) -> tuple[str, ...]:
         return (rendering.render_surprisal(*see_surprisal(models, text)),)
 
     pair = gradio.Dropdown(list(PAIRS), value=next(iter(PAIRS)), label="The lectures' pairs", elem_id="pair")
     text = gradio.Textbox(label="Sentences, one per line", lines=2, value=next(iter(PAIRS.values())), elem_id="weighed")
-    pair.change(_both, [pair], [text], api_visibility="private", show_progress="hidden")
+    pair.change(lambda pair: PAIRS[pair], [pair], [text], api_visibility="private", show_progress="hidden")
     add_button(gradio, "See surprisal", answer, [text], ["surprisal"])
 
 
-def _both(pair: str) -> str:
-    return PAIRS[pair]
-
-
 def inside_tabs(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    """All of them."""
+    """Add all of these tabs."""
     tabs = {
         "Surprisal": surprisal_tab,
         "Attention": attention_tab,

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The page itself, in gradio: tabs over the functions of `answers`, `inside` and `rendering`.
+"""The demo page in gradio: tabs over the functions of `answers`, `inside` and `rendering`.
 
-It keeps no state: an answer follows from what stands in the fields, so that users do not notice each other.
+The page keeps no state: an answer follows from the fields alone, so users do not affect each other.
 """
 
 import ipaddress
@@ -41,10 +41,10 @@ _ORDERS = ("the whole sentence", "a token, on average")
 
 
 def load_models(names: Sequence[str]) -> list[LoadedModel]:
-    """Load models of texts, named by the last part of their path: the page tells nothing else of folders here.
+    """Load models of texts, and name them by the last part of their path, so that the page does not show folders.
 
     Raises:
-        OSError, ValueError: a model is not there, is damaged, or reads no texts.
+        OSError, ValueError: a model is missing, is damaged, or does not read texts.
     """
     models = []
     for letter, name in zip(ascii_uppercase, names, strict=False):
@@ -61,13 +61,13 @@ def serve(names: Sequence[str], host: str = "127.0.0.1", port: int | None = None
     """Serve the page until Ctrl-C.
 
     Args:
-        names: of models, at most 26.
+        names: names of models, at most 26.
         port: None: the first free one from 7860 on.
-        browser: open it in a browser of this machine.
+        browser: open the page in a browser of this machine.
 
     Raises:
         ImportError: gradio is not installed.
-        OSError: a model is not there, or the port is taken.
+        OSError: a model is missing, or the port is taken.
     """
     refuse_missing_gradio()
     page = build_page(load_models(names))
@@ -86,13 +86,13 @@ def serve(names: Sequence[str], host: str = "127.0.0.1", port: int | None = None
 
 
 def refuse_missing_gradio() -> None:
-    """Raise ImportError, naming the extra to install, where gradio is missing."""
+    """Raise an ImportError that names the extra to install, if gradio is missing."""
     if find_spec("gradio") is None:
         raise ImportError("demo needs gradio: pip install 'hf-lecture-models[demo]'")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address.
+    """Return True for an address that only this machine can reach.
 
     >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("example.org")
     (True, True, False, False)
@@ -104,7 +104,7 @@ def is_loopback(host: str) -> bool:
 
 
 def launch(page: Any, host: str = "127.0.0.1", port: int | None = None) -> str:
-    """Start the server in a thread of its own; return its address."""
+    """Start the server in a thread of its own, and return its address."""
     import gradio
     from starlette.middleware import Middleware
 
@@ -135,8 +135,8 @@ def launch(page: Any, host: str = "127.0.0.1", port: int | None = None) -> str:
 
 
 def build_page(models: Sequence[LoadedModel]) -> Any:
-    """The page as a `gradio.Blocks`, not yet served."""
-    # Read when gradio is imported.
+    """Return the page as a `gradio.Blocks` that is not served yet."""
+    # gradio reads this when it is imported.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     import gradio
 
@@ -152,7 +152,7 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
         if translators:
             with gradio.Tab("Translate"):
                 _translate_tab(gradio, translators)
-        # A row of tabs of their own: on a telephone one row has no room for all.
+        # These tabs have a row of their own: all tabs in one row are too wide for a telephone.
         with gradio.Tab("Inside"):
             inside_tabs(gradio, models)
     return page

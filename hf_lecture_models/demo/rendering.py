@@ -26,12 +26,12 @@ def escaped(text: str) -> str:
 
 
 def render_error(message: str) -> str:
-    """One line that says what is wrong."""
+    """Return one line with an error's message."""
     return _page(f'<p class="error" role="alert">{escaped(message)}</p>')
 
 
 def render_continuation(result: dict[str, Any]) -> str:
-    """The text with its continuation marked; `result` is one of `complete`."""
+    """Return the text with its continuation marked; `result` comes from `complete`."""
     end = "; then the model ended the text" if result["finished"] else ""
     if result["stopped_at_limit"]:
         end = "; the model can read no more than that and your text"
@@ -43,12 +43,12 @@ def render_continuation(result: dict[str, Any]) -> str:
 
 
 def render_translation(text: str) -> str:
-    """A translation, line by line."""
+    """Return a translation, line by line."""
     return _page(f'<div class="text"><span class="word">{escaped(text)}</span></div>')
 
 
 def render_next_tokens(tokens: Sequence[NextToken]) -> str:
-    """A table of tokens, each with its probability, its surprisal and a bar."""
+    """Return a table of tokens, each with its probability, its surprisal and a bar."""
     largest = max(token.probability for token in tokens) or 1.0
     rows = "".join(
         f"<tr>{_token_cell(token)}"
@@ -76,7 +76,7 @@ def _token_cell(token: NextToken) -> str:
 
 
 def render_ranking(ranking: Sequence[ScoredText]) -> str:
-    """Sentences in their order, each token coloured by its surprisal."""
+    """Return the sentences in their order, each token coloured by its surprisal."""
     return _page(_legend() + "".join(_sentence(place, one) for place, one in enumerate(ranking, start=1)))
 
 
@@ -99,7 +99,7 @@ def _span(span: TokenSpan) -> str:
 
 
 def render_comparison(names: Sequence[str], scored: Sequence[ScoredText]) -> str:
-    """A table of measures, and each span of the text with its surprisal under each model."""
+    """Return a table of measures, and each span of the text with its surprisal under each model."""
     rows = {
         "bits of the whole text": [_bits(one.bits) for one in scored],
         "bits per byte": [_number(one.measures["bits_per_byte"]) for one in scored],
@@ -132,13 +132,13 @@ def _pairs(scored: Sequence[ScoredText]) -> str:
 
 
 def render_surprisal(names: Sequence[str], sentences: Sequence[Sequence[ScoredText]]) -> str:
-    """A table for each sentence: a row for each model, a coloured cell for each word, and the sum, in bold if least."""
+    """Return a table for each sentence, with a row for each model, a coloured cell for each word, and the sum."""
     least = [min(scored, key=lambda one: one.bits) for scored in zip(*sentences, strict=True)]
     tables = "".join(_surprisal_table(names, scored, least) for scored in sentences)
     note = (
         '<p class="note">A language model is surprised by a word after those before it, and by the end of the text; a '
-        "model of masked words (BERT) by a word between all the others: its sums are no probabilities and compare with "
-        "its own alone. In bold: the sentence that the model finds the most probable.</p>"
+        "model of masked words (BERT) by a word between all the others. Over all sentences its probabilities do not "
+        "sum to one, so that its sums compare only with its own. In bold: the model's most probable sentence.</p>"
     )
     return _page(f"{_legend()}{tables}{note}")
 
@@ -162,7 +162,7 @@ def _bits_cell(span: TokenSpan) -> str:
 
 
 def render_picture(svg: str, description: str) -> str:
-    """A picture, its bytes of SVG in base 64; a link saves it."""
+    """Return a picture, given as SVG in base 64, with a link that saves it."""
     source = f"data:image/svg+xml;base64,{svg}"
     link = f'<a download="picture.svg" href="{source}">Save the picture (SVG)</a>'
     return _page(f'<img class="picture" alt="{escaped(description)}" src="{source}"><p class="note">{link}</p>')

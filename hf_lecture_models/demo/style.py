@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Colours of surprisal, and the page's style sheet."""
 
-# Edges in bits, and of each step between them background and ink. The backgrounds darken steadily from yellow to blue,
+# Edges in bits, and background and ink of each step between them. The backgrounds darken steadily from yellow to blue,
 # so that they keep their order for colour-blind eyes and in grey (ColorBrewer's YlGnBu).
 EDGES = (1.0, 2.0, 4.0, 8.0, 16.0)
 STEPS = (
@@ -15,7 +15,7 @@ STEPS = (
 
 
 def step(bits: float) -> int:
-    """Index into `STEPS`.
+    """Return the index into `STEPS`.
 
     >>> [step(bits) for bits in (0, 0.99, 1, 5, 16, float("inf"))]
     [0, 0, 1, 3, 5, 5]
@@ -24,7 +24,7 @@ def step(bits: float) -> int:
 
 
 def step_name(index: int) -> str:
-    """What a step stands for, in bits.
+    """Return the range of a step in bits.
 
     >>> step_name(0), step_name(3), step_name(5)
     ('< 1', '4–8', '≥ 16')
