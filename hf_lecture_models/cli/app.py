@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What runs a verb of `hf-lecture`: errors in one line, exit statuses, signals."""
+"""Run a verb of `hf-lecture`, with errors in one line, exit statuses and signals."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:
     """Call `run(**options)` of `cli/FILE.py`; errors name the verb.
 
     Raises:
-        SystemExit: something went wrong, of which standard error already tells.
+        SystemExit: the verb failed; the error was printed.
     """
     with plain_errors(verb):
         run = import_module(f"hf_lecture_models.cli.{file}").run
@@ -35,7 +35,7 @@ def plain_errors(verb: str) -> Iterator[None]:
         print("interrupted", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None
     except BrokenPipeError:
-        # Nobody reads any more (`| head`). The interpreter's own flush at exit must not complain either.
+        # Nobody reads any more (`| head`), and the interpreter's own flush at exit must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None  # 128 + SIGPIPE, which Windows lacks
     except Exception as error:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture generate --interactive`: the likeliest next words, line by line, for people and for pipes."""
+"""`hf-lecture generate --interactive`: the likeliest next words after each line, for people and for pipes."""
 
 import re
 import sys
@@ -19,7 +19,8 @@ _INTRODUCTION = (
 def run(name: str, number: int) -> None:
     """Read lines until the end of input or Ctrl-C, and show `number` words after each.
 
-    On a terminal the prompt is the text so far, and Tab takes the likeliest word; else each answer repeats the text.
+    On a terminal the prompt is the text so far, and Tab takes the likeliest word. In a pipe each answer repeats the
+    text.
     """
     finder = NextWordFinder(*load_model(name, AutoModelForCausalLM))
     typed = sys.stdin.isatty()
@@ -42,7 +43,7 @@ def run(name: str, number: int) -> None:
 
 
 def _extended(text: str, line: str, shown: list[str]) -> str:
-    """The text after a line was typed: a number takes a word that was shown, an empty line starts over."""
+    """Return the text after a line was typed: a number takes a word that was shown, an empty line starts over."""
     if not line:
         return ""
     if line.isdecimal() and 1 <= int(line) <= len(shown):
@@ -51,7 +52,7 @@ def _extended(text: str, line: str, shown: list[str]) -> str:
 
 
 def _with_word(text: str, word: str) -> str:
-    """Put `word` in place of the one that the text ends in.
+    """Put `word` in the place of the text's last word.
 
     >>> _with_word("the ca", "cat"), _with_word("the ", "cat")
     ('the cat ', 'the cat ')
@@ -83,7 +84,7 @@ def _print_words(found: NextWords) -> None:
 
 
 class _Tab:
-    """Completion by readline, where Python has it: Tab puts in what the likeliest word lacks."""
+    """Completion by readline, if Python has it: Tab adds the missing letters of the likeliest word."""
 
     def __init__(self, finder: NextWordFinder) -> None:
         self.finder, self.text, self.works = finder, "", False

@@ -18,16 +18,16 @@ from hf_lecture_models.models.word2vec.conversion_word2vec import (
 
 
 def run(source: str, target: Path) -> None:
-    """A file to a model's folder, a folder to a file; files are of n-grams (ARPA), of word vectors (word2vec), or ONNX.
+    """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
-    An n-gram, as a folder or an ARPA file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms).
+    An n-gram, in a folder or an ARPA file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms).
 
     Raises:
         FileExistsError: the target is there already.
-        FileNotFoundError: there is no such source.
-        ImportError: an ONNX file, and what writes it is not installed.
-        ValueError: neither side, or both, is a file of a known kind; it is damaged; or the folder's model is of another
-            kind, or for ONNX is an n-gram.
+        FileNotFoundError: the source is missing.
+        ImportError: the packages that write ONNX files are not installed.
+        ValueError: neither side, or both, is a file of a known kind; the file is damaged; or the file cannot hold the
+            folder's model.
     """
     if target.suffix == ".onnx":
         _convert_to_onnx(source, target)

@@ -32,10 +32,10 @@ def run_program(command: list[str]) -> None:
 
 
 def find_program(command: list[str]) -> Callable[[], Any]:
-    """Return what runs `command` in this process, with `sys.argv` as the program expects it.
+    """Return a function that runs `command` in this process, and set `sys.argv` as the program expects it.
 
     Raises:
-        FileNotFoundError: there is no such program of Python.
+        FileNotFoundError: the file of Python code is missing.
         ValueError: no such console script or module is installed here.
     """
     name, *arguments = command
@@ -62,7 +62,7 @@ def register_in_subprocesses() -> None:
 
 
 def _find_python(arguments: list[str]) -> Callable[[], Any]:
-    """What `python FILE ...`, `python -m MODULE ...` or `python -c CODE ...` runs, `sys.path` as Python sets it."""
+    """Return what `python FILE`, `python -m MODULE` or `python -c CODE` runs, and set `sys.path` as Python does."""
     if arguments and not arguments[0].startswith("-"):
         file = Path(arguments[0])
         if not file.exists():

@@ -38,7 +38,7 @@ def run(
         options = options | {"logits_processor": [_fusion(*fused, tokenizer)]}
     if options.get("do_sample", False):
         torch.seed() if seed is None else torch.manual_seed(seed)
-        batch_size = 1  # what is sampled for a prompt must not depend on which others stand in its batch
+        batch_size = 1  # the sample of a prompt must not depend on the others in its batch
     length: dict[str, Any] = {"stop_at_limit": True} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     chunks = iter([prompts]) if prompts and not files else line_chunks(files or ["-"], batch_size, before=prompts)
     at_limit = 0

@@ -1,24 +1,29 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Lines in, from files or a pipe, and results out, line by line as they are ready."""
+"""Read lines from files or a pipe, and print results as they are ready."""
 
 import queue
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from torch import Tensor
+
 from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.loading import load_model, short_names
 from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
 
-# Lines that a chunk of a file holds per line of a batch: sorted by length, batches then waste little on padding.
+# A chunk of a file holds several batches: sorted by length, these waste little on padding.
 _BATCHES_PER_CHUNK = 4
+NAMED = 3
+"""Number of words that `see` names for each word that attends."""
 
 
 def line_chunks(
     files: list[str], batch_size: int, before: list[str] | None = None, between_files: str | None = None
 ) -> Iterator[list[str]]:
-    """Lines of the files in lists; those of standard input (`-`) as soon as they have come in.
+    """Yield the lines of the files in lists; those of standard input (`-`) as soon as they have come in.
 
     Args:
         before: lines that come first, as a list of their own.
@@ -45,7 +50,7 @@ def _stdin_lines() -> Iterator[str]:
 
 
 def _as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:
-    """Lists of what has come in so far, at most `most` and at least one, without waiting for more."""
+    """Yield lists of the lines that have come in so far, from one to `most`, without waiting for more."""
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=most)
 
     def read() -> None:
@@ -53,7 +58,7 @@ def _as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:
             for line in lines:
                 waiting.put(line)
             waiting.put(None)
-        except BaseException as error:  # handed on to the thread that prints
+        except BaseException as error:  # the thread that prints raises it
             waiting.put(error)
 
     threading.Thread(target=read, daemon=True).start()
@@ -71,7 +76,7 @@ def _as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:
 
 
 def complete_groups(chunks: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:
-    """The groups that each chunk of lines completes; an empty line ends a group, and so does the end of the input.
+    """Yield the groups that each chunk of lines completes; an empty line or the end of the input ends a group.
 
     >>> list(complete_groups([["a", "b"], ["c", "", "d", "", "", "e"], ["f"]]))
     [[['a', 'b', 'c'], ['d']], [['e', 'f']]]
@@ -92,8 +97,33 @@ def complete_groups(chunks: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Print one line of JSON; what is not finite becomes null."""
+    """Print one line of JSON, with null for numbers that are not finite."""
     print(strict_json(value))
+
+
+def load_side_by_side(names: list[str], auto_class: Any = None) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Yield a short name and (model, tokenizer) for each name; the short names all differ."""
+    for title, name in zip(short_names(names), names, strict=True):
+        yield title, load_model(name, auto_class)
+
+
+def print_columns(rows: list[list[str]]) -> None:
+    """Print a table whose first row is its heading: the first column to the left, the others to the right."""
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for label, *cells in rows:
+        print("  ".join([f"{label:{first}}", *(f"{c:>{max(8, size)}}" for c, size in zip(cells, others, strict=True))]))
+
+
+def heaviest(weights: Tensor, words: Sequence[str], number: int) -> str:
+    """Return the words with the largest weights, each with its weight.
+
+    >>> import torch
+    >>> heaviest(torch.tensor([0.25, 0.75]), ["the", "cat"], number=1)
+    'cat 0.750'
+    """
+    best = weights.topk(min(number, len(words)))
+    pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    return "  ".join(f"{words[index]} {value:.3f}" for index, value in pairs)
 
 
 def print_tokens(detail: list[dict[str, Any]]) -> None:

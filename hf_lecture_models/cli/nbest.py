@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture rank --scores`: n-best lists of a recogniser, ranked anew with a language model's log-probabilities."""
+"""`hf-lecture rank --scores`: n-best lists of a recogniser, ranked again with a language model's log-probabilities."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -36,14 +36,15 @@ def run(
     json: bool,
     batch_size: int,
 ) -> None:
-    """Print each group's hypotheses, best first, as soon as it is complete; with references, after the last group.
+    """Print each group's hypotheses, best first, as soon as the group is complete; with references, after the last one.
 
     Args:
         references: a file with one correct sentence per group; gives word error rates.
         weight: of the model's ln P; None: the best one for the references.
 
     Raises:
-        ValueError: a line is damaged (file and line are named), nothing is there to rank, or the references do not fit.
+        ValueError: a line is damaged (the message names file and line), the lists are empty, or the references do not
+            fit.
     """
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)

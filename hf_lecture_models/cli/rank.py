@@ -15,7 +15,7 @@ def run(name: str, files: list[str], probability: str, tokens: bool, json: bool,
     """Print each group's sentences, best first, as soon as the group is complete.
 
     Raises:
-        ValueError: there is no sentence.
+        ValueError: the input has no sentences.
     """
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)

@@ -18,7 +18,7 @@ from hf_lecture_models.evaluation.scoring import TextScore, score_texts
 from hf_lecture_models.evaluation.streams import score_stream
 from hf_lecture_models.loading import load_model
 
-# What is measured of texts that do not end.
+# Measures of texts that do not end.
 _OF_PREFIXES = ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token", "segmentations")
 
 
@@ -33,7 +33,7 @@ def run(
     adaptation: dict[str, Any],
     segmentations: str = "best",
 ) -> None:
-    """Print the score of each line as it is ready (of a `stream`, after its last line), then the measures of all."""
+    """Print the score of each line as it is ready (after the last line of a `stream`), then the measures of all."""
     follows = _adaptation(**adaptation)
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     measures = PerplexityAccumulator(model, tokenizer, stream)
@@ -58,7 +58,7 @@ def run(
 def _adaptation(
     cache: float | None, continuous_cache: float | None, dynamic_evaluation: float | None, window: int
 ) -> tuple[Adaptation, ...]:
-    """What the options ask for: dynamic evaluation first, then the caches."""
+    """Return the adaptations of the options: dynamic evaluation first, then the caches."""
     follows: list[Adaptation] = []
     if dynamic_evaluation is not None:
         follows.append(DynamicEvaluation(dynamic_evaluation))

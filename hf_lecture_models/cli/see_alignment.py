@@ -1,18 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture see alignment`: which words of the source each word of the target attended to."""
+"""`hf-lecture see alignment`: the words of the source to which each word of the target attended."""
 
 from pathlib import Path
 
 from transformers import AutoModelForSeq2SeqLM
 
 from hf_lecture_models.analysis.alignment_pictures import save_alignment
-from hf_lecture_models.cli.io import print_json
+from hf_lecture_models.cli.io import NAMED, heaviest, print_json
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.translation import given_translation, translate
 from hf_lecture_models.loading import load_model, short_name
-
-# Of the words that one attends to, those that a line names.
-_NAMED = 3
 
 
 def run(
@@ -25,7 +22,7 @@ def run(
     output: Path | None,
     json: bool,
 ) -> None:
-    """Print for each word of the translation, or of `target`, what it attends to; draw the map."""
+    """Print the source's words to which each word of the translation, or of `target`, attends; draw the map."""
     model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
     if target is not None:
         found = given_translation(model, tokenizer, text, target)
@@ -41,6 +38,4 @@ def run(
         return
     print(f"{which}: {found.text}")
     for word, row in zip(alignment.target, weights, strict=True):
-        best = row.topk(min(_NAMED, len(row)))
-        pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        print(f"{word}\t{'  '.join(f'{alignment.source[index]} {value:.3f}' for index, value in pairs)}")
+        print(f"{word}\t{heaviest(row, alignment.source, NAMED)}")

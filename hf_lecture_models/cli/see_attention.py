@@ -1,10 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture see attention`: how much each token attends to each."""
+"""`hf-lecture see attention`: the weight with which each token attends to each other."""
 
-from collections.abc import Sequence
 from pathlib import Path
-
-from torch import Tensor
 
 from hf_lecture_models.analysis.attention_maps import (
     AttentionMaps,
@@ -14,11 +11,8 @@ from hf_lecture_models.analysis.attention_maps import (
     save_attention_of_word,
     which_heads,
 )
-from hf_lecture_models.cli.io import print_json
+from hf_lecture_models.cli.io import NAMED, heaviest, print_json
 from hf_lecture_models.loading import load_model, short_name
-
-# Of the tokens that one attends to, those that a line names.
-_NAMED = 3
 
 
 def run(
@@ -32,7 +26,7 @@ def run(
     output: Path | None,
     json: bool,
 ) -> None:
-    """Print for each token, or for `word`, what it attends to; draw the map, or those of all heads."""
+    """Print the tokens to which each token, or `word`, attends; draw the map, or the maps of all heads."""
     model, tokenizer = load_model(name)
     maps = get_attention_maps(model, tokenizer, text, pair)
     weights, tokens = maps.of(layer, head), maps.text.tokens
@@ -51,15 +45,9 @@ def run(
         return
     print(f"{which_heads(maps, layer, head)}; uniform: {1 / len(tokens):.3f}")
     for row in range(len(tokens)) if position is None else [position]:
-        print(f"{tokens[row]}\t{_most(weights[row], tokens, _NAMED if position is None else len(tokens))}")
+        print(f"{tokens[row]}\t{heaviest(weights[row], tokens, NAMED if position is None else len(tokens))}")
     if position is not None:
         print(_verdict(maps, position))
-
-
-def _most(weights: Tensor, tokens: Sequence[str], number: int) -> str:
-    best = weights.topk(min(number, len(tokens)))
-    pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    return "  ".join(f"{tokens[index]} {value:.3f}" for index, value in pairs)
 
 
 def _verdict(maps: AttentionMaps, position: int) -> str:

@@ -1,19 +1,16 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture see gradients`: how much the last state depends on each word."""
+"""`hf-lecture see gradients`: the dependence of the last state on each word."""
 
 from pathlib import Path
 
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow, untrained
-from hf_lecture_models.cli.io import print_json
-from hf_lecture_models.loading import load_model, short_names
+from hf_lecture_models.cli.io import load_side_by_side, print_json
 
 
 def run(name: str, text: str, beside: list[str], with_untrained: bool, output: Path | None, json: bool) -> None:
     """Print the gradients of each model by distance, and the singular values of a step; draw both."""
     flows = {}
-    names = [name, *beside]
-    for title, one in zip(short_names(names), names, strict=True):
-        model, tokenizer = load_model(one)
+    for title, (model, tokenizer) in load_side_by_side([name, *beside]):
         flows[title] = measure_gradient_flow(model, tokenizer, text)
         if with_untrained:
             flows[title + UNTRAINED] = measure_gradient_flow(untrained(model), tokenizer, text)

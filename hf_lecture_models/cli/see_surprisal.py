@@ -7,15 +7,13 @@ from typing import Any
 
 from hf_lecture_models.analysis.neighbours import shown
 from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
-from hf_lecture_models.cli.io import print_json
+from hf_lecture_models.cli.io import load_side_by_side, print_columns, print_json
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS, ScoredText, align_spans, score_text
-from hf_lecture_models.loading import load_model, short_names
 
 
 def run(name: str, text: str | None, beside: list[str], output: Path | None, json: bool) -> None:
     """Print a table of words and models, or both sentences of each of the lectures' pairs; draw the table."""
-    names = [name, *beside]
-    models = {title: load_model(one) for title, one in zip(short_names(names), names, strict=True)}
+    models = dict(load_side_by_side([name, *beside]))
     if text is None:
         _print_pairs(models, json)
         return
@@ -31,7 +29,7 @@ def run(name: str, text: str | None, beside: list[str], output: Path | None, jso
 
 
 def _table(scored: dict[str, ScoredText]) -> tuple[list[str], dict[str, list[float]]]:
-    """The words, the end last, and their bits by model; a model that cannot spell the text is left out."""
+    """Return the words, the end last, and their bits by model; a model that cannot spell the text is left out."""
     possible = {title: one for title, one in scored.items() if one.possible}
     spans = next(iter(possible.values())).spans if possible else []
     words = [shown(span.text.strip()) if span.text.strip() else "end" for span in spans]
@@ -39,13 +37,10 @@ def _table(scored: dict[str, ScoredText]) -> tuple[list[str], dict[str, list[flo
 
 
 def _print_table(words: list[str], bits: dict[str, list[float]], sums: dict[str, float]) -> None:
-    width = max(map(len, [*words, "word"]), default=4)
-    columns = {title: max(8, len(title)) for title in sums}
-    print("  ".join([f"{'word':{width}}", *(f"{title:>{size}}" for title, size in columns.items())]))
+    rows = [["word", *sums]]
     for index, word in enumerate(words):
-        cells = [_cell(bits[title][index]) if title in bits else "impossible" for title in sums]
-        print("  ".join([f"{word:{width}}", *(f"{c:>{columns[t]}}" for t, c in zip(sums, cells, strict=True))]))
-    print("  ".join([f"{'sum':{width}}", *(f"{_cell(sums[title]):>{size}}" for title, size in columns.items())]))
+        rows.append([word, *(_cell(bits[title][index]) if title in bits else "impossible" for title in sums)])
+    print_columns([*rows, ["sum", *map(_cell, sums.values())]])
 
 
 def _cell(value: float) -> str:
@@ -53,7 +48,7 @@ def _cell(value: float) -> str:
 
 
 def _print_pairs(models: dict[str, tuple[Any, Any]], json: bool) -> None:
-    """Of each of the lectures' pairs and each model, the bits of both sentences."""
+    """Print the bits of both sentences of each of the lectures' pairs, under each model."""
     for language, pairs in SENTENCE_PAIRS.items():
         for pair in pairs:
             rows = {title: [score_text(*loaded, text).bits for text in pair] for title, loaded in models.items()}

@@ -1,8 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture exec transformers serve`: what a model refuses is answered with its reason.
+"""`hf-lecture exec transformers serve`: a request that a model refuses is answered with the reason.
 
-transformers answers 500, "Internal Server Error", to all that `generate()` raises. A ValueError is the request's fault:
-a prompt longer than the model reads, a number of tokens or a stop string that cannot be. It becomes a 400 that says so.
+transformers answers 500, "Internal Server Error", to every error of `generate()`. A ValueError is the request's fault:
+the prompt is longer than the model reads, or a number of tokens or a stop string is impossible. It becomes a 400 with
+its message.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What Python runs first in every process that a program under `hf-lecture exec` starts.
+"""Make the models known in the processes that a program under `hf-lecture exec` starts; Python runs this file first.
 
-`trl sft`, `accelerate launch` and `torchrun` start others that do the work, and these must know the models too. So
-`exec` puts this folder in front of PYTHONPATH, where Python looks for a module of this name. Nothing is imported until
-the process imports transformers; then this package is imported right after it.
+`trl sft`, `accelerate launch` and `torchrun` start processes that do the work. So `exec` puts this folder in front of
+PYTHONPATH, where Python looks for a module of this name. When the process imports transformers, this package is
+imported right after it, and nothing before.
 """
 
 import sys
@@ -19,7 +19,7 @@ class _AfterTransformers(MetaPathFinder):
     """Finds transformers as the other finders do, and has this package imported after it."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """None for all other modules, which leaves them to the other finders."""
+        """Return None for all other modules, which leaves them to the other finders."""
         if fullname != "transformers":
             return None
         sys.meta_path.remove(self)
@@ -45,7 +45,7 @@ class _AfterTransformers(MetaPathFinder):
 
 
 def _run_the_next_of_this_name() -> None:
-    """Python runs one `sitecustomize` only, and this one stands before the environment's own."""
+    """Run the environment's own `sitecustomize`, since Python runs one only."""
     folder = Path(__file__).parent
     sys.path[:] = [entry for entry in sys.path if Path(entry) != folder]
     ours = sys.modules.pop(__name__)
