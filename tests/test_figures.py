@@ -844,7 +844,7 @@ def smoothings() -> Iterator[str]:
 
 
 def ngrams_past_memory() -> Iterator[str]:
-    found = record("corpora_past_memory")
+    found = record("corpora_out_of_core")
     assert found["memory"] == "2GB"
     assert found["equality"]["bit_for_bit"]
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """N-grams of corpora past memory: the tables of `fit` bit for bit, the counts of lmplz, within a limit of memory.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.corpora_past_memory [--lmplz PATH] [--tokens 10 100] [--memory 2GB]
+    OMP_NUM_THREADS=1 python -m benchmarks.corpora_out_of_core [--lmplz PATH] [--tokens 10 100] [--memory 2GB]
         [--engine duckdb] [--folder FOLDER]
 
 Text is drawn from a modified Kneser-Ney 5-gram of WikiText-2 (`sampling_ngram.py`): as many million tokens as the first
@@ -106,7 +106,7 @@ class DiskWatch(threading.Thread):
 
 
 def run_child(kind: str, folder: Path, options: argparse.Namespace, order: int, prune: list[int] | None) -> dict:
-    command = [sys.executable, "-m", "benchmarks.corpora_past_memory", "--child", kind, "--folder", str(folder)]
+    command = [sys.executable, "-m", "benchmarks.corpora_out_of_core", "--child", kind, "--folder", str(folder)]
     command += ["--memory", options.memory, "--engine", options.engine, "--child_order", str(order)]
     command += ["--child_prune", *map(str, prune[1:])] if prune else []
     command.append("--dirty")  # the parent has asked, and records
@@ -241,7 +241,7 @@ def main() -> None:
         results = {"memory": options.memory, "engine": options.engine}
         found = {name: runs[name](model, tokenizer, options) for name in wanted}
     report(found)
-    write_results("corpora_past_memory", results | found)
+    write_results("corpora_out_of_core", results | found)
     return None
 
 
