@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What caches, dynamic evaluation and distillation are worth on WikiText-2: an LSTM, and modified Kneser-Ney n-grams.
+"""The gain by caches, dynamic evaluation and distillation on WikiText-2: an LSTM, and modified Kneser-Ney n-grams.
 
     OMP_NUM_THREADS=1 python -m benchmarks.adaptation FOLDER [--sampled-tokens 1000000] [--tuned 200] [--part 100]
 
 FOLDER holds the trained LSTM (`training/recipes/recurrent_wikitext2.yaml`). Texts are one stream, perplexities per word
-of the test text, `</s>` and `<unk>` among them. Options are those that are best on the first lines of the validation
-text (`--tuned`); the record has all that were tried. Two models are mixed by weights that validation text sets.
-`--part` takes the first so many lines of each text, to try it. About 22 CPU minutes: 8 for dynamic evaluation, 7 for a
+of the test text, `</s>` and `<unk>` among them. Options are chosen on the first lines of the validation text
+(`--tuned`); the record has all settings that were tried. Two models are mixed by weights that validation text sets.
+`--part` takes the first lines of each text, for a trial. About 22 CPU minutes: 8 for dynamic evaluation, 7 for a
 million sampled tokens.
 """
 
@@ -71,13 +71,13 @@ class Report:
         print(f"{found:8.1f}  {name}{', ' if adaptation else ''}{adaptation}", flush=True)
 
     def best(self, name: str, found: Iterable[tuple[Any, np.ndarray]]) -> Any:
-        """The setting of the lowest perplexity on the tuning text, of (setting, log-probabilities)."""
+        """Return the setting with the lowest perplexity on the tuning text, from (setting, log-probabilities)."""
         tried = [(perplexity(log_probs), setting) for setting, log_probs in found]
         self.tried += [{"model": name, "adaptation": describe(one), "tuning_perplexity": ppl} for ppl, one in tried]
         return min(tried, key=lambda pair: pair[0])[1]
 
     def add_unigram(self, name: str, tuning: Predictions, test: Predictions, before: str = "") -> None:
-        """Note and print a row with a unigram cache, which only needs what was predicted without it."""
+        """Note and print a row with a unigram cache, computed from the predictions without it."""
         best = self.best(f"{name} {before}".strip(), ((cache, cache.adapt(tuning)[0]) for cache in UNIGRAM))
         self.add(name, best.adapt(test)[0], f"{before}{', ' if before else ''}{describe(best)}")
 

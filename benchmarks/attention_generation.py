@@ -25,7 +25,7 @@ PEER = "gpt2"
 
 
 def build(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Models of one shape, in evaluation mode."""
+    """Return models of one shape, in evaluation mode."""
     sizes = {
         "vocab_size": arguments.vocab_size,
         "hidden_size": arguments.hidden_size,
@@ -51,7 +51,7 @@ def build(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def seconds(model: Any, prompt: torch.Tensor, new_tokens: int) -> float:
-    """How long `generate()` takes for so many tokens."""
+    """Return the seconds that `generate()` takes for so many tokens."""
     on_gpu = prompt.device.type != "cpu"
     clock = time.perf_counter if on_gpu else time.process_time
     options = {"do_sample": False, "pad_token_id": 0, "min_new_tokens": new_tokens, "max_new_tokens": new_tokens}

@@ -10,8 +10,8 @@ loss in pieces) and, "all logits", as a plain call does. A ratio is the median o
 ours: above 1, ours is faster. Seconds are CPU seconds of one thread, on a GPU wall seconds. On a GPU there is also ours
 after `torch.compile`, and model FLOPs utilisation.
 
-FLOPs per token, forward and backward: 6 per weight in a matrix product (the output layer is one, looking up word
-vectors is none) and 12 · layers · hidden · length for all scores and their use, masked ones included.
+FLOPs per token, forward and backward: 6 per weight in a matrix product (with the output layer, without the table of
+word vectors) and 12 · layers · hidden · length for all scores and their use, masked ones included.
 Memory is what two steps add to the process (on a GPU, to what is allocated), each model in a process of its own.
 "freed memory kept": once more in a process that keeps the memory which it frees.
 """
@@ -39,9 +39,9 @@ PEAK_TFLOPS = {"H100": (989, 67), "H200": (989, 67), "A100": (312, 19.5), "L4": 
 
 
 def build(name: str, shape: argparse.Namespace, dropout: float) -> nn.Module:
-    """A model in training mode. Of the self-attention models, the one that is GPT-2: pre-LN, learned positions.
+    """Return a model in training mode; the self-attention model is GPT-2's: pre-LN, learned positions.
 
-    It drops no attention weights, the others do.
+    It has no dropout of attention weights; the others have.
     """
     ours = {
         "vocab_size": shape.vocab_size,

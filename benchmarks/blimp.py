@@ -5,7 +5,7 @@
 
 NAME is a network's name in `benchmarks.wikitext2_table`, FOLDER where it was trained; the n-grams are fitted here. Rows
 of networks that are not named stay as they were. A run that was cut off goes on. The sentences are written as WikiText
-writes them ("don't" as "don 't"), and ranked by ln P of the whole sentence with its end; the 5-gram stands once more
+writes them ("don't" as "don 't"), and ranked by ln P of the whole sentence with its end; the 5-gram has another row
 with the sentences as they are.
 """
 
@@ -48,7 +48,7 @@ Written by `python -m benchmarks.blimp`; the same for any model: `hf-lecture bli
 
 
 def measure(model: Any, tokenizer: Any, paradigms: list[Paradigm], path: Path, text_form: str) -> dict[str, Any]:
-    """One row; `cpu_s` are those of this run, of which a run that goes on measures a part only."""
+    """Return one row; `cpu_s` are the CPU seconds of this run, a part of them if the run was cut off before."""
     before, begin = path.exists(), time.process_time()
     found = evaluate_blimp(model, tokenizer, paradigms, path, text_form)
     cpu = time.process_time() - begin
@@ -59,7 +59,7 @@ def measure(model: Any, tokenizer: Any, paradigms: list[Paradigm], path: Path, t
 
 
 def timed_once(before: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
-    """A row that was read again keeps the time that it took."""
+    """Return the row, with its earlier time if it was read again."""
     return {name: before[name] for name in ("cpu_s", "pairs_per_cpu_s") if name in before} | row
 
 

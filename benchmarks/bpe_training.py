@@ -6,7 +6,7 @@
 Both trainers get the same texts and the same split, and learn as many tokens, from texts in memory to a tokenizer that
 encodes. Both encoders give the same ids: `encode_corpus` goes over distinct words, the Rust library over all. CPU
 seconds of all threads, the least of the repeats, in turns. The trainers break ties differently, so that their merges
-differ; how many tokens each needs for the validation text is counted too.
+differ; the number of tokens that each needs for the validation text is counted too.
 """
 
 from __future__ import annotations

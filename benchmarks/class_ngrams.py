@@ -5,8 +5,8 @@
 
 The classes are found once, by the exchange algorithm, and serve all orders. Weights are set by the validation text,
 perplexities are of the test text, per word, one text per line, blank lines counted. The hierarchical Pitman-Yor process
-and modified Kneser-Ney are estimated from the first tenth of the training text (`--part 10`), with its words; what it
-lacks is <unk>, which it has. About 6 CPU minutes.
+and modified Kneser-Ney are estimated from the first tenth of the training text (`--part 10`), with its words; all other
+words are <unk>, which the text has. About 6 CPU minutes.
 """
 
 from __future__ import annotations

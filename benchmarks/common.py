@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What the benchmarks share: where the data are, how time is taken, and how a result is written down.
+"""The parts that benchmarks share: the folder of data, clocks, options, commits and records.
 
 Run them from the checkout as modules: ``python -m benchmarks.NAME``.
 """
@@ -23,13 +23,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ("benchmarks", "hf_lecture_models", "training")
-# What a benchmark or a card writes, and what only describes it, is no measured code.
+# Files that benchmarks and cards write, and pages, are not measured code.
 NOT_MEASURED = ("benchmarks/results", "docs", "hub_cards", "*.md")
 PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "pyarrow", "accelerate", "kenlm")
 
 
 def data_folder() -> Path:
-    """The folder of data sets, which the environment variable HF_LECTURE_DATA names.
+    """Return the folder of data sets, which the environment variable HF_LECTURE_DATA names.
 
     Raises:
         FileNotFoundError: it is not set, or does not exist.
@@ -41,7 +41,7 @@ def data_folder() -> Path:
 
 
 def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[Any, float, float]:
-    """The function's result, and the least CPU seconds and wall seconds of so many calls."""
+    """Return the function's result, and the least CPU seconds and wall seconds of `repeats` calls."""
     cpu, wall, result = [], [], None
     for _ in range(repeats):
         begin_cpu, begin_wall = time.process_time(), time.perf_counter()
@@ -67,13 +67,13 @@ def ready_memory(mib: int = 1024) -> None:
     """Touch so much memory and free it again, in a process of its own.
 
     A virtual machine gives free memory back to its host after some seconds, and taking it again costs the next process
-    up to 2.5 CPU seconds per GiB, which says nothing of the program that runs there.
+    up to 2.5 CPU seconds per GiB, which would count as the time of the program that runs there.
     """
     subprocess.run([sys.executable, "-c", f"import numpy; numpy.ones({mib << 20}, numpy.uint8)"], check=True)
 
 
 def machine() -> dict[str, Any]:
-    """Processor, memory, threads, and the versions of what was measured."""
+    """Return processor, cores, threads, load, and the versions of the measured packages."""
     processor = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").is_file():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -95,9 +95,9 @@ def machine() -> dict[str, Any]:
 
 
 def read_options(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """The options of a benchmark, which refuses to begin on uncommitted code: nobody could repeat its figures.
+    """Return the options of a benchmark; refuse to begin on uncommitted code, whose figures nobody could repeat.
 
-    With `--dirty` it runs all the same, prints its figures and records none.
+    With `--dirty` the benchmark runs on such code, and prints its figures without recording them.
     """
     parser.add_argument("--dirty", action="store_true", help="run uncommitted code, to try it; nothing is recorded")
     options = parser.parse_args()
@@ -110,18 +110,18 @@ def read_options(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 @cache
 def commit() -> str:
-    """The commit whose code runs, looked up once, at the start; "unknown" outside a checkout."""
+    """Return the commit whose code runs, as it was at the start; "unknown" outside a checkout."""
     return commit_of(ROOT)
 
 
 def commit_of(root: Path) -> str:
-    """The checked-out commit of a repository, "-dirty" behind it where code differs or is new; "unknown" without."""
+    """Return a repository's commit, ending in "-dirty" if code differs or is new; "unknown" outside a checkout."""
     git = ["git", "-C", str(root)]
     code = ["--", ".", *(f":(exclude){path}" for path in NOT_MEASURED)]
     try:
         name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
         changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], capture_output=True).returncode
-        # What a run writes may be new, and hold code as exported models do; the folders of our own hold none but ours.
+        # New files count in the folders of code alone: elsewhere a run may have written exported models with code.
         others = [*git, "ls-files", "--others", "--exclude-standard", "--", *(f"{folder}/*.py" for folder in CODE)]
         changed = changed or subprocess.run(others, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
@@ -130,7 +130,7 @@ def commit_of(root: Path) -> str:
 
 
 def is_committed(name: str) -> bool:
-    """Whether a commit, as `commit` names it, says which code ran.
+    """Return True if a name from `commit` identifies the code that ran.
 
     >>> is_committed("4be37d21c0aa"), is_committed("4be37d21c0aa-dirty"), is_committed("unknown")
     (True, False, False)
@@ -148,17 +148,15 @@ def check_trained_on_committed_code(folder: Path) -> None:
 
 
 def refuse_stopped(result: Any) -> None:
-    """End the script, if a signal stopped the training: the loop saves and returns, and what is there is no result."""
+    """End the script if a signal stopped the training, which then returns without a result."""
     if result.stopped.startswith("SIG"):
-        raise SystemExit(
-            f"stopped by {result.stopped}; the same command goes on behind the last model that is finished"
-        )
+        raise SystemExit(f"stopped by {result.stopped}; the same command goes on after the last model that is finished")
 
 
 def write_results(name: str, results: Any) -> None:
     """Write `benchmarks/results/NAME.json`: the results, with commit, date, machine and versions.
 
-    Of uncommitted code nothing is written; `read_options` has let it run for its output alone.
+    Results of uncommitted code are not written; `read_options` has let it run for its output alone.
     """
     if not is_committed(commit()):
         print(f"not recorded: the code is not committed ({commit()})")

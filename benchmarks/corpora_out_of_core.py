@@ -1,14 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""N-grams of corpora past memory: the tables of `fit` bit for bit, the counts of lmplz, within a limit of memory.
+"""N-grams of corpora out of core: the tables of `fit` bit for bit, the counts of lmplz, within a limit of memory.
 
     OMP_NUM_THREADS=1 python -m benchmarks.corpora_out_of_core [--lmplz PATH] [--tokens 10 100] [--memory 2GB]
         [--engine duckdb] [--folder FOLDER]
 
-Text is drawn from a modified Kneser-Ney 5-gram of WikiText-2 (`sampling_ngram.py`): as many million tokens as the first
-number says for an order 5 that is estimated in memory and past it, and the tables compared; as the second says for an
-order 3 whose n-grams that occur once are pruned, estimated past memory, and its n-grams compared with those that lmplz
-writes for the same file, thresholds and memory. Each estimation runs in a process of its own, whose peak memory is
-what the system says; parts of files that are mapped count.
+Text is drawn from a modified Kneser-Ney 5-gram of WikiText-2 (`sampling_ngram.py`); the two numbers are millions of
+tokens. The first text is estimated with order 5 in memory and out of core, and the tables are compared. The second is
+estimated out of core with order 3, without n-grams that occur once; its n-grams are compared with those that lmplz
+writes for the same file, thresholds and memory. Each estimation runs in a process of its own. The system gives its peak
+memory, which includes mapped parts of files.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def draw_corpus(model, tokenizer, tokens: int, path: Path) -> dict:
 
 
 def child(options: argparse.Namespace) -> None:
-    """Estimate in this process, save the model, and print what it took as JSON."""
+    """Estimate in this process, save the model, and print time and memory as JSON."""
     from hf_lecture_models import NGramForCausalLM, WordTokenizer
     from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
 
@@ -75,7 +75,7 @@ def child(options: argparse.Namespace) -> None:
 
 
 def peak_mib() -> float:
-    """Of this process alone: what `getrusage` says begins with the memory of the process that started it."""
+    """Return the peak memory of this process alone; that of `getrusage` begins with the memory of its parent."""
     return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
 
 
@@ -99,7 +99,7 @@ class DiskWatch(threading.Thread):
             self.most = max(self.most, used)
 
     def stop(self) -> float:
-        """In megabytes."""
+        """Return the most megabytes."""
         self.stopped.set()
         self.join()
         return self.most / 1e6
@@ -115,7 +115,7 @@ def run_child(kind: str, folder: Path, options: argparse.Namespace, order: int, 
 
 
 def run_lmplz(lmplz: str, folder: Path, options: argparse.Namespace, order: int, prune: list[int]) -> dict:
-    """Write the ARPA file of lmplz, and say what that took."""
+    """Write the ARPA file of lmplz, and return time and memory."""
     from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
 
     command = [lmplz, "-o", str(order), "-S", f"{MemoryLimit(options.memory).bytes // 2**20}M", "-T", str(folder)]
@@ -148,7 +148,7 @@ def same_tables(one, other) -> bool:
 
 
 def compare_with_lmplz(model, tokenizer, arpa: Path) -> dict:
-    """How many n-grams of each order are in both models, and the largest difference of their log10 probabilities."""
+    """Return the number of n-grams that both models have, by order, and the largest difference of their log10 P."""
     from hf_lecture_models import NGramForCausalLM
 
     theirs, their_tokenizer = NGramForCausalLM.from_arpa(arpa)
@@ -173,7 +173,7 @@ def compare_with_lmplz(model, tokenizer, arpa: Path) -> dict:
 
 
 def compare_in_memory(model, tokenizer, options: argparse.Namespace) -> dict:
-    """Order 5, in memory and past it."""
+    """Estimate order 5 in memory and out of core."""
     from hf_lecture_models import NGramForCausalLM
 
     found = {"text": draw_corpus(model, tokenizer, int(options.tokens[0] * 1e6), options.folder / "texts.txt")}
@@ -185,7 +185,7 @@ def compare_in_memory(model, tokenizer, options: argparse.Namespace) -> dict:
 
 
 def compare_large(model, tokenizer, options: argparse.Namespace) -> dict:
-    """Order 3, pruned, past memory; and lmplz."""
+    """Estimate order 3, pruned, out of core and with lmplz."""
     from hf_lecture_models import NGramForCausalLM
 
     found = {"text": draw_corpus(model, tokenizer, int(options.tokens[1] * 1e6), options.folder / "texts.txt")}

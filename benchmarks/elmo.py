@@ -5,7 +5,7 @@
 
 ELMO is the folder that `training/recipes/elmo_wikitext2.yaml` leaves behind. All three taggers are the same: a word's
 own vector from its characters, a bidirectional LSTM, a linear layer. Without features γ is held at 0; with them the
-tagger learns s and γ, and the language models stay as they are. The mix weights of the best model stand in the results,
+tagger learns s and γ, and the language models stay as they are. The results have the mix weights of the best model,
 layer 0 first.
 """
 
@@ -44,7 +44,7 @@ EPOCHS = {"ewt": 3, "wnut17": 10}
 
 
 def train_tagger(elmo: str, data: str, way: str, seed: int, epochs: int) -> dict[str, Any]:
-    """The test measure of the best epoch's model, its mix weights, and what it cost."""
+    """Return the test measure of the best epoch's model, its mix weights, and its CPU seconds."""
     task = TokenClassification()
     recipe = TokenClassificationRecipe(
         from_pretrained=elmo,

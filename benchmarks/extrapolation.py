@@ -5,7 +5,7 @@
 
 The models are those that `benchmarks.position_sweep` trained and left in its folder. The text is one stream, cut into
 windows that overlap by half: a token is predicted from half a window to a whole one. Learned positions end where
-training ended; there is nothing to measure beyond.
+training ended, so longer windows are not measured for them.
 """
 
 from __future__ import annotations

@@ -3,14 +3,14 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.feed_forward_neighbours [--share 6] [--pictures FOLDER]
 
-One small model is trained on the first part of WikiText-2 with each initialisation, all else equal. Of words drawn from
-five bands of frequency, and of each word's five nearest neighbours by cosine, it is measured
+One small model is trained on the first part of WikiText-2 with each initialisation, all else equal. Words are drawn
+from five bands of frequency. Measures of each word's five nearest neighbours by cosine:
 
 - how near they are (`similarity`), how frequent they are (`median count`), how many are rare (`rare`: 5 times or less);
 - how many have the word's form (`same form`: a number, capitalised, lower case, other);
-- how alike their contexts are in all of WikiText-2, of which the models saw a part (`context cosine`): the mean cosine
-  of count vectors, positive pointwise mutual information with the 1,000 most frequent tokens at distances -2, -1, 1, 2,
-  reduced to 100 dimensions.
+- how similar their contexts are in all of WikiText-2, which the models saw a part of (`context cosine`): the mean
+  cosine of count vectors, positive pointwise mutual information with the 1,000 most frequent tokens at distances -2,
+  -1, 1, 2, reduced to 100 dimensions.
 
 Beside it: words drawn at random in place of neighbours, and the neighbours that the count vectors themselves give.
 """
@@ -78,7 +78,7 @@ def count_vectors(stream: np.ndarray, vocab_size: int, contexts: int = 1000, dim
 
 
 def form(word: str) -> str:
-    """What one sees of a word without knowing it."""
+    """Return the form of a word, which one sees without knowing the word."""
     if any(letter.isdigit() for letter in word):
         return "number"
     return "capitalised" if word[:1].isupper() else "lower case" if word.isalpha() else "other"
@@ -100,7 +100,7 @@ class Measures:
             self.bands[name] = np.sort(random.permutation(ids)[:WORDS_PER_BAND])
 
     def of(self, source: Any, which: str = "input") -> dict[str, dict[str, float]]:
-        """By band, for a model or a table of vectors."""
+        """Return the measures by band, for a model or a table of vectors."""
         figures = {}
         for band, ids in self.bands.items():
             words = [self.words[i] for i in ids]
@@ -111,7 +111,7 @@ class Measures:
         return figures
 
     def at_random(self) -> dict[str, dict[str, float]]:
-        """By band, with any words of the vocabulary in place of neighbours."""
+        """Return the measures by band, with random words in place of neighbours."""
         random = np.random.default_rng(1)
         drawn = {band: random.choice(self.ordinary, (len(ids), 100)) for band, ids in self.bands.items()}
         return {band: self._describe(self.bands[band], near) for band, near in drawn.items()}
@@ -128,7 +128,7 @@ class Measures:
 
 
 def train_model(overrides: dict[str, Any], tokenizer: WordTokenizer, texts: list[str], folder: str) -> tuple[Any, dict]:
-    """The trained model, and what its training cost."""
+    """Return the trained model, and the CPU seconds of its training."""
     recipe = load_recipe(RECIPE, overrides | {"output_dir": folder}, recipe_class=CausalLMRecipe)
     ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
     set_seed(recipe.seed)

@@ -4,9 +4,9 @@
     OMP_NUM_THREADS=1 python -m benchmarks.fine_tuning --gpt1 FOLDER --bert FOLDER --minilm FOLDER [--only NAME ...]
 
 FOLDER: where gpt1_wikitext2.yaml and bert_wikitext2.yaml were trained, and a copy of sentence-transformers' model
-all-MiniLM-L6-v2. A cell of the table is a model on a task. All cells of a column have one budget, CPU seconds of
-training that none exceeds. Three seeds where a run takes less than five minutes, else one. Nothing is selected on what
-is measured: the weights after the last step are those that count. A run that was cut off goes on from its newest
+all-MiniLM-L6-v2. A cell of the table is a model on a task. All cells of a column have one budget, the most CPU seconds
+of a training. A run that takes less than five minutes is repeated with three seeds. Nothing is selected on the measured
+data: the weights after the last step count. A run that was cut off goes on from its newest
 checkpoint; cells that --only leaves out stay as they were. The runs of seed 0 are those of the recipes
 bert_minilm_*.yaml; `python -m benchmarks.model_cards NAME FOLDER/MiniLM_TASK_0` makes their cards.
 """
@@ -58,10 +58,10 @@ class Column:
     """A task.
 
     Attributes:
-        kind: what a row must say of it.
-        fields: of its recipe: the data, and what all models of the column have in common.
-        budget_s: the CPU seconds of optimizer steps that no model may exceed.
-        part: what is measured, as the page says it.
+        kind: the key of its recipes in a row.
+        fields: of its recipe: the data, and other fields that all models of the column share.
+        budget_s: the most CPU seconds of optimizer steps.
+        part: the page's name of the measured data.
     """
 
     task: Task[Any]
@@ -143,9 +143,9 @@ class Row:
     """A model.
 
     Attributes:
-        recipes: the fields of its recipe by the kind of column; a kind that is missing is a dash in the table.
-        changes: what is said otherwise of single columns.
-        start: the option of the command line that names the model it starts from.
+        recipes: the fields of its recipe by the kind of column; the table has a dash for a missing kind.
+        changes: other values of fields, by column.
+        start: the command line's option with the model to start from.
     """
 
     recipes: dict[str, dict[str, Any]]
@@ -177,7 +177,7 @@ def _scratch(epochs: int, learning_rate: float, **model: Any) -> Row:
 
 
 def _transformer(start: str, learning_rate: float, kinds: Sequence[str], **questions: Any) -> Row:
-    """A Transformer that starts from weights of its own, all of which are trained."""
+    """A Transformer that starts from pre-trained weights and trains them all."""
     recipe = ADAMW | {"epochs": 3, "learning_rate": learning_rate, "mixed_precision": "bf16", "weight_decay": 0.01}
     recipe |= {"warmup_steps": 50, "clip_norm": 1.0}
     changes = {"SQuAD": {"epochs": 2, **questions}} if QUESTIONS in kinds else {}
@@ -214,7 +214,7 @@ ROWS = {
 
 
 def recipe_of(row: Row, title: str, seed: int, start: str) -> Any:
-    """The recipe of a cell."""
+    """Return the recipe of a cell."""
     column = COLUMNS[title]
     fields = row.recipes[column.kind] | column.fields | row.changes.get(title, {})
     if start:
@@ -261,7 +261,7 @@ def run(row: Row, title: str, seed: int, start: str, folder: Path) -> dict[str, 
 
 
 def cell(runs: Sequence[Mapping[str, Any]], key: str) -> dict[str, Any]:
-    """One cell of the table: each seed's measure, their mean and standard error, and the seconds of one training."""
+    """Return a cell of the table: the seeds' measures, their mean and standard error, and the seconds of a training."""
     values = np.array([one["measured"][key] for one in runs])
     error = float(values.std(ddof=1) / len(runs) ** 0.5) if len(runs) > 1 else None
     seconds = float(np.mean([one["step_cpu_seconds"] for one in runs]))
@@ -277,16 +277,16 @@ def cell(runs: Sequence[Mapping[str, Any]], key: str) -> dict[str, Any]:
 
 
 def _measure(title: str) -> Measure:
-    """The measure that stands in the table."""
+    """Return the table's measure of a task."""
     column = COLUMNS[title]
     return column.task.measures(column.task.recipe_class(**column.fields, output_dir="unused"))[0]
 
 
 def majority(title: str) -> dict[str, Any] | None:
-    """The cell of a baseline that only counts; None where there is nothing to count.
+    """Return the cell of a baseline that only counts, None for questions.
 
-    Of classes it always gives the most frequent one, of numbers their mean, of tags the word's most frequent one, and
-    for an unknown word the most frequent of all.
+    It predicts the most frequent class, the mean of numbers, the word's most frequent tag, and the most frequent tag of
+    all for an unknown word.
     """
     column, key = COLUMNS[title], _measure(title).key
     recipe = column.task.recipe_class(**column.fields, output_dir="unused")
@@ -325,7 +325,7 @@ def _majority_of_tags(data: Any, test_data: Any, key: str) -> float:
 
 
 def scores(cells: Cells) -> str:
-    """The table of measures."""
+    """Return the table of measures."""
     lines = ["| model | " + " | ".join(COLUMNS) + " |", "|" + "---|" * (len(COLUMNS) + 1)]
     labels = [_measure(title).label for title in COLUMNS]
     lines.append("| | " + " | ".join(labels) + " |")
@@ -343,7 +343,7 @@ def _score(cell: Mapping[str, Any] | None) -> str:
 
 
 def times(cells: Cells) -> str:
-    """The table of CPU seconds and watt-hours of one training."""
+    """Return the table of CPU seconds and watt-hours of one training."""
     lines = ["| model | " + " | ".join(COLUMNS) + " |", "|" + "---|" * (len(COLUMNS) + 1)]
     lines.append("| budget | " + " | ".join(f"{column.budget_s:,.0f} s" for column in COLUMNS.values()) + " |")
     for model in ROWS:
@@ -354,7 +354,7 @@ def times(cells: Cells) -> str:
 
 
 def save_picture(cells: Cells, path: Path) -> None:
-    """Each task's measure against the CPU seconds of training, a dot for each model; the line is the majority class."""
+    """Draw each task's measure against the CPU seconds of training, a dot for each model, a line for the majority."""
     with figure(path, width=10.0, height=9.0, panels=3, rows=3) as axes:
         for panel, title in zip(axes.flat, COLUMNS, strict=True):
             if (baseline := cells.get(MAJORITY, {}).get(title)) is not None:
@@ -387,7 +387,7 @@ def asked_cells(only: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def measure(model: str, title: str, start: str, output: Path, train: bool) -> dict[str, Any] | None:
-    """The cell of a model on a task: three seeds, or one if it takes long; without `train` what earlier runs found."""
+    """Return a model's cell on a task, from three seeds, or one if it takes long; without `train` from earlier runs."""
     slug = f"{model}_{title}".replace(" ", "_").replace(",", "")
     runs: list[dict[str, Any]] = []
     for seed in SEEDS:
@@ -444,7 +444,7 @@ def main() -> None:
 
 
 def record(cells: Cells) -> None:
-    """Write what is there, so that a run that is cut off loses nothing."""
+    """Write the finished cells, so that a run that is cut off loses nothing."""
     budgets = {title: column.budget_s for title, column in COLUMNS.items()}
     write_results("fine_tuning", {"seeds": SEEDS, "budgets_s": budgets, "cells": cells})
 

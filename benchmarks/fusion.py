@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What shallow fusion costs: `generate()` with an n-gram's score of each token, beside the same without.
+"""The cost of shallow fusion: `generate()` with an n-gram's score of each token, beside the same without.
 
     OMP_NUM_THREADS=1 python -m benchmarks.fusion [--order 5]
 

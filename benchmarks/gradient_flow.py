@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""How gradients flow through time (slides R:436-477): RNN, GRU, LSTM and self-attention, before training and after it.
+"""The flow of gradients through time (slides R:436-477): RNN, GRU, LSTM and self-attention, before and after training.
 
     OMP_NUM_THREADS=1 python -m benchmarks.gradient_flow [--share 12] [--epochs 2] [--picture gradient_flow.svg]
 
-One layer of 100 units each, a language model of the words of the first part of WikiText-2. Of held-out texts of 60
-tokens: |∂h_L/∂u_l| against the distance L - l, its geometric mean over the texts; and of one step's Jacobian
-∂s_l/∂s_{l-1} the singular values: their median, the largest, and the share of those above 0.9.
+Each is one layer of 100 units, a language model of the words of the first part of WikiText-2. Measured on held-out
+texts of 60 tokens: the geometric mean of |∂h_L/∂u_l| over the texts, against the distance L - l; and the singular
+values of one step's Jacobian ∂s_l/∂s_{l-1}, with their median, the largest, and the share of those above 0.9.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SHAPE = {"model.hidden_size": HIDDEN, "model.num_hidden_layers": 1}
 
 
 def make_model(name: str, tokenizer: WordTokenizer, epochs: float, folder: str) -> tuple[Any, CausalLMRecipe]:
-    """A model with random weights, and how it is to be trained."""
+    """Return a model with random weights, and its recipe."""
     file, overrides = MODELS[name]
     settings = COMMON | SHAPE | overrides | {"epochs": epochs, "output_dir": folder}
     recipe = load_recipe(ROOT / "training" / "recipes" / f"{file}.yaml", settings, recipe_class=CausalLMRecipe)
@@ -51,7 +51,7 @@ def make_model(name: str, tokenizer: WordTokenizer, epochs: float, folder: str) 
 
 
 def measure(model: Any, tokenizer: WordTokenizer, texts: list[str]) -> dict[str, Any]:
-    """Norms by distance, and what a step's Jacobian does."""
+    """Return norms by distance, and the singular values of a step's Jacobian."""
     flows = [measure_gradient_flow(model, tokenizer, text) for text in texts]
     norms = torch.stack([flow.norms.flip(0) for flow in flows]).clamp(min=1e-300).log().mean(0).exp()
     figures: dict[str, Any] = {"norms": {distance: norms[distance].item() for distance in DISTANCES}}

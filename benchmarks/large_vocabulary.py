@@ -8,9 +8,9 @@
 an LSTM of 2 x 512, beside plain loops over `torch.nn.LSTM` with `nn.Linear` and with `nn.AdaptiveLogSoftmaxWithLoss`,
 and a feed-forward model of order 5 with 512 units, beside its own full softmax; medians.
 
-`perplexity`: each output layer trains the model with 200 units for as many CPU seconds, evaluations not counted; how
-long each takes to the last validation perplexity of the full softmax. Each evaluation is written at once, and a curve
-that is complete is not run again: delete benchmarks/results/large_vocabulary.json to start anew.
+`perplexity`: each output layer trains the model with 200 units for the same CPU seconds, without evaluations; measured
+is the time that each takes to the last validation perplexity of the full softmax. Each evaluation is written at once,
+and a complete curve is not run again: delete benchmarks/results/large_vocabulary.json to start again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Step = Callable[[dict[str, Any]], Tensor]
 
 
 class Plain(nn.Module):
-    """What one writes without this package: word vectors, `nn.LSTM`, and either of torch's output layers."""
+    """A model without this package: word vectors, `nn.LSTM`, and either of torch's output layers."""
 
     def __init__(self, vocab_size: int, hidden_size: int, cutoffs: list[int] | None):
         super().__init__()
@@ -80,7 +80,7 @@ class Plain(nn.Module):
 
 
 def ours(kind: str, tokenizer: Any, hidden_size: int, output_layer: str, dropout: float = 0.0) -> Any:
-    """Fresh weights, the same at every call."""
+    """Return a model with fresh weights, the same at every call."""
     torch.manual_seed(0)
     model_class, config_class, fields = MODELS[kind]
     ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
@@ -188,7 +188,7 @@ def compare(curves: dict[str, Any]) -> None:
 
 
 def parts(options: argparse.Namespace, done: dict[str, Any]) -> Iterator[None]:
-    """Do what is not done, one part at a time."""
+    """Run the parts that are missing, one at a time."""
     texts, held_out = (
         (data_folder() / "wikitext-2" / f"{part}.txt").read_text(encoding="utf-8").split("\n")[:-1]
         for part in ("train", "valid")

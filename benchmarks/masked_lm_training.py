@@ -7,8 +7,8 @@
 
 Both read the same tokens in turns, 15 % of them to be predicted: forward, backward, AdamW. A ratio is the median over
 steps of the peer's seconds over ours: above 1, ours is faster. Seconds are CPU seconds of one thread, on a GPU wall
-seconds. "all logits" is ours where those of all positions are asked for too (`logits_to_keep=0`); "padded" has rows of
-50 to 100 % of the length. Memory is what two steps add to the process (on a GPU, to what is allocated), each model in a
+seconds. "all logits" is ours with the logits of all positions (`logits_to_keep=0`); "padded" has rows of 50 to 100 % of
+the length. Memory is what two steps add to the process (on a GPU, to what is allocated), each model in a
 process of its own. "freed memory kept": once more in a process that keeps what it frees.
 """
 
@@ -34,7 +34,7 @@ MASKED = 0.15
 
 
 def build(name: str, shape: argparse.Namespace, dropout: float) -> nn.Module:
-    """A model in training mode."""
+    """Return a model in training mode."""
     fields: dict[str, Any] = {
         "vocab_size": shape.vocab_size,
         "hidden_size": shape.hidden_size,
@@ -83,7 +83,7 @@ class Run:
 
 
 def batch_of(shape: argparse.Namespace, seed: int, padded: bool) -> dict[str, torch.Tensor]:
-    """Random tokens; what is masked is token 1."""
+    """Return random tokens, with token 1 as the mask."""
     generator = torch.Generator().manual_seed(seed)
     size = (shape.batch, shape.length)
     ids, chosen = torch.randint(2, shape.vocab_size, size, generator=generator), torch.rand(size, generator=generator)

@@ -4,7 +4,7 @@
     OMP_NUM_THREADS=1 python -m benchmarks.minilm_parity FOLDER [--steps 50]
 
 FOLDER holds sentence-transformers' all-MiniLM-L6-v2. Both start from the same file, classifier included, see the same
-batches in float32 without dropout, and are trained by the same recipe; what is recorded is each step's loss, and the
+batches in float32 without dropout, and are trained by the same recipe. Recorded are each step's losses, and their
 largest difference.
 """
 
@@ -25,7 +25,7 @@ from hf_lecture_models.tasks.text_classification import TextClassification, Text
 
 
 def losses(model: Any, tokenizer: Any, data: Any, recipe: TextClassificationRecipe, folder: Path) -> list[float]:
-    """The loss of each step, in nats."""
+    """Return the loss of each step, in nats."""
     result = TextClassification().train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True)
     refuse_stopped(result)
     return [row["loss"] for row in result.history if "loss" in row]

@@ -4,8 +4,8 @@
     python -m benchmarks.model_cards                   # renders every card again, from hub_cards/facts/*.json
     python -m benchmarks.model_cards NAME FOLDER       # first gathers the facts of NAME, whose recipe made FOLDER
 
-The results are those of benchmarks/results/NAME.json where that file holds a test set (`python -m
-benchmarks.language_models NAME FOLDER` writes it), and otherwise those that the training itself recorded.
+The results are those of benchmarks/results/NAME.json if that file has a test set (`python -m benchmarks.language_models
+NAME FOLDER` writes it), and otherwise those that the training recorded.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ From text: the file is read and split into words, a vocabulary is made, the text
 lmplz reads the same file and writes an ARPA file, to nowhere. CPU seconds of all threads, user and system, each run in
 a process of its own, the median of the repeats; the time to import packages is not counted. Before each run memory is
 touched and freed (`ready_memory`), so that neither pays for pages that a virtual machine gave back to its host.
-Without lmplz, figures of an earlier run on another machine stand in, and are marked.
+Without lmplz, figures of an earlier run on another machine are used, and are marked.
 """
 
 from __future__ import annotations

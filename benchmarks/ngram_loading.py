@@ -3,9 +3,9 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.ngram_loading [--build_binary PATH] [--order 5] [--repeats 5]
 
-Imports are done before. Both map their files. Memory is what loading added, in MiB: resident in all, and of it what no
-file holds, which the system cannot drop when memory is short. "After" is after scoring one sentence. Medians of the
-repeats; the files are in the system's cache.
+Imports are done before. Both map their files. Memory is the addition by loading, in MiB: all resident memory, and the
+part of it without a file, which the system cannot drop when memory is short. "After" is after scoring one sentence.
+Medians of the repeats; the files are in the system's cache.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SENTENCE = "the game was released in Japan"
 
 
 def memory() -> tuple[float, float]:
-    """MiB of this process: resident, and of it without a file."""
+    """Return MiB of this process: resident, and the part of it without a file."""
     lines = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     return int(lines["VmRSS"].split()[0]) / 1024, int(lines["RssAnon"].split()[0]) / 1024
 
 
 def child(path: str) -> None:
-    """Load what is at a path, and print as JSON what that took."""
+    """Load the model at a path, and print time and memory as JSON."""
     if Path(path).is_dir():
         import torch
 
@@ -59,7 +59,7 @@ def child(path: str) -> None:
 
 
 def save_models(folder: Path, order: int, build_binary: str | None) -> dict[str, Path]:
-    """The same model in all forms, by name."""
+    """Save the same model in all forms, by name."""
     from hf_lecture_models import NGramForCausalLM, WordTokenizer
     from hf_lecture_models.tokenization.corpus import read_texts
     from hf_lecture_models.tokenization.splitting import SplitTexts

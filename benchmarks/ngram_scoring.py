@@ -66,7 +66,7 @@ def padded_batches(corpus, config) -> list[tuple[torch.Tensor, torch.Tensor]]:
 
 
 def by_the_verb(folder: Path) -> float:
-    """What the verb `score` says of test.txt in the folder of the model."""
+    """Return the measures that the verb `score` prints for test.txt in the model's folder."""
     with redirect_stdout(io.StringIO()) as lines, redirect_stderr(io.StringIO()):
         none = {"cache": None, "continuous_cache": None, "dynamic_evaluation": None, "window": 1}
         score.run(str(folder), [str(folder / "test.txt")], "terminated", False, False, True, 64, none)

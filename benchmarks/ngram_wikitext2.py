@@ -4,7 +4,7 @@
     OMP_NUM_THREADS=1 python -m benchmarks.ngram_wikitext2 [--orders 2 3 4 5] [--smoothings ...]
 
 One text per line, blank lines counted; the text's literal <unk> is an ordinary word, so none is unknown. Jelinek-Mercer
-sets its weights by the validation text; add_alpha stands twice, as Laplace and with the best alpha of a few there.
+sets its weights by the validation text; add_alpha has two rows, Laplace's and one with the best alpha of a few there.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def measure(tokenizer, texts: dict[str, list[str]], order: int, smoothing: str, 
 
 
 def number(value: float) -> float | str:
-    """JSON has no infinity."""
+    """Return a number that JSON can hold, which has no infinity."""
     return value if math.isfinite(value) else "infinite"
 
 

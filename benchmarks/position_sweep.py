@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Kinds of positions × pre-/post-LN, and a sweep of learning rates: final loss, and which runs diverge.
+"""Kinds of positions × pre-/post-LN, and a sweep of learning rates: final losses, and the runs that diverge.
 
     OMP_NUM_THREADS=1 python -m benchmarks.position_sweep                       # 16 runs of about 2 CPU minutes
     python -m benchmarks.position_sweep --only 'alibi-*' 'relative-*'           # those whose names match
@@ -55,7 +55,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Of its folder: alibi-pre-0.001."""
+        """The name of its folder, such as alibi-pre-0.001."""
         return f"{self.kind}-{self.norm}-{self.rate:g}"
 
 
@@ -66,7 +66,7 @@ def all_runs() -> list[Run]:
 
 
 def make_model(run: Run, tokenizer: Any) -> SelfAttentionForCausalLM:
-    """Fresh weights, the same for all runs but where the kinds differ."""
+    """Return a model with fresh weights, which are the same for all runs where the kinds agree."""
     torch.manual_seed(0)
     ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
     config = SelfAttentionConfig(
@@ -98,7 +98,7 @@ def make_recipe(run: Run, steps: int) -> CausalLMRecipe:
 
 
 def steps_in(minutes: float, tokenizer: Any) -> int:
-    """How many steps fit into so many CPU minutes, by the median of twelve."""
+    """Return the number of steps that fit into so many CPU minutes, by the median of twelve."""
     model = make_model(Run("sinusoidal", "pre", RATE), tokenizer).train()
     optimizer, seconds = torch.optim.AdamW(model.parameters(), fused=True), []
     for _ in range(15):

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A bag of words that learns from what MiniLM says of unlabelled texts, on three-way SST (slide N s64).
+"""A bag of words that learns from MiniLM's labels of unlabelled texts, on three-way SST (slide N s64).
 
     OMP_NUM_THREADS=1 python -m benchmarks.pseudo_labels TEACHER
 
@@ -47,7 +47,7 @@ def student(seed: int, teacher: str | None) -> tuple[float, int]:
 
 
 def test_rows() -> tuple[TextClassificationRecipe, Rows]:
-    """Those of three-way SST, and the recipe by which they are read."""
+    """Return the test rows of three-way SST, and the recipe that reads them."""
     recipe = load_recipe(RECIPE, recipe_class=TextClassificationRecipe)
     rows = TextClassification().read(recipe, "test")
     assert rows is not None
@@ -55,7 +55,7 @@ def test_rows() -> tuple[TextClassificationRecipe, Rows]:
 
 
 def phrases_of_the_test_set(rows: Rows) -> int:
-    """How many of the unlabelled texts are a sentence of the test set, letter by letter but for their size."""
+    """Return how many unlabelled texts are sentences of the test set, letter by letter, upper and lower case alike."""
     unlabelled = TextClassification().read(TextClassificationRecipe(task="sst2", predict_files=[UNLABELLED]), "predict")
     assert unlabelled is not None
     sentences = {text.strip().lower() for text in rows.texts("text")}

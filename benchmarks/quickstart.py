@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What `hf-lecture quickstart` prints, recorded: the README's first table.
+"""The results of `hf-lecture quickstart`, recorded: the README's first table.
 
     OMP_NUM_THREADS=1 python -m benchmarks.quickstart
 

@@ -26,7 +26,7 @@ CONTEXTS = (16, 256, 1_024, 4_096)
 
 
 def resident_mib() -> float:
-    """The process's memory now; 0 where the system does not tell."""
+    """Return the process's memory now, 0 if the system does not give it."""
     status = Path("/proc/self/statm")
     return round(int(status.read_text().split()[1]) * 4096 / 2**20, 1) if status.is_file() else 0.0
 

@@ -4,11 +4,11 @@
     OMP_NUM_THREADS=1 python -m benchmarks.sentence_classifiers [RECIPE ...] [--output FOLDER]
 
 RECIPE is the name of one in training/recipes, of the same data, or a title of `CLASSIFIERS`; it gets a row, and the
-rows of earlier runs stay. Without any, all of `CLASSIFIERS` are trained. A run that was cut off goes on behind the last
+rows of earlier runs stay. Without any, all of `CLASSIFIERS` are trained. A run that was cut off goes on after the last
 model that it finished.
 
-Two classifiers are compared on the same test sentences: with a_i and b_i the shares of seeds of which sentence i was
-classified rightly, the test statistic is |mean(a_i - b_i)|, and the p-value is (1 + k) / (1 + 10,000), where k of
+Two classifiers are compared on the same test sentences: a_i and b_i are the shares of their seeds that classify
+sentence i rightly, the test statistic is |mean(a_i - b_i)|, and the p-value is (1 + k) / (1 + 10,000), where k of
 10,000 random choices of the signs of all a_i - b_i make it as large. The signs that were found are one more choice, so
 that p is never 0 (Phipson and Smyth 2010).
 """
@@ -118,7 +118,7 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def compare(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, float]:
-    """Points by which one classifier is better than another, and how probable as much is if they are equally good."""
+    """Return one classifier's lead in points, and the probability of such a lead if both are equally good."""
     shares = [np.mean([_bits(right, one["sentences"]) for right in one["right"]], axis=0) for one in (row, other)]
     differences = shares[0] - shares[1]
     signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0], dtype=np.float32), size=(10_000, len(differences)))
@@ -144,7 +144,7 @@ def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def sentence(title: str, other: str, found: Mapping[str, float]) -> str:
-    """A comparison in words."""
+    """Describe a comparison in words."""
     p = "p < 0.001" if found["p"] < 0.001 else f"p = {found['p']:.3f}"
     return f"{title} against {other}: {found['points']:+.1f} points, {p}"
 

@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Translators of Multi30k: BLEU and chrF, BLEU against the length of the source, and which differences are no chance.
+"""Translators of Multi30k: BLEU and chrF, BLEU against the length of the source, and tests of the differences.
 
     OMP_NUM_THREADS=1 python -m benchmarks.translation none=FOLDER reversed=FOLDER additive=FOLDER dot=FOLDER ...
 
-A FOLDER is what training/train_translation.py leaves behind. All models translate the same test sets with 5 beams,
-texts of like length in one batch. Lengths are words of the source; the BLEU of a range of lengths is that of all its
-sentences together, of all test sets. Of each two models sacrebleu's paired bootstrap (Koehn 2004) tells how likely a
-difference at least as large is by chance. The picture of the record "translation" is docs/translation_lengths.svg.
+A FOLDER is the output of training/train_translation.py. All models translate the same test sets with 5 beams, texts of
+like length in one batch. Lengths are words of the source; a range of lengths has one BLEU, over its sentences of all
+test sets. For each two models sacrebleu's paired bootstrap (Koehn 2004) gives the probability of a difference at least
+as large by chance. The picture of the record "translation" is docs/translation_lengths.svg.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Texts = dict[str, list[str]]
 
 
 def name_of(shortest: int, longest: int | None) -> str:
-    """A range of lengths, as tables have it.
+    """Return a range of lengths as tables have it.
 
     >>> name_of(9, 12), name_of(21, None)
     ('9-12', '21+')
@@ -59,7 +59,7 @@ def name_of(shortest: int, longest: int | None) -> str:
 
 
 def by_length(sources: Sequence[str]) -> dict[str, list[int]]:
-    """The places of the sources in each range of lengths in words; a range without any is left out.
+    """Return the places of the sources in each range of lengths in words, without empty ranges.
 
     >>> by_length(["a b", "a " * 9, "a"])
     {'1-8': [0, 2], '9-12': [1]}
@@ -73,7 +73,7 @@ def by_length(sources: Sequence[str]) -> dict[str, list[int]]:
 
 
 def bootstrap(translations: Texts, references: list[str]) -> Any:
-    """sacrebleu's results: of each model a mean and an interval of 95 %, and p against the first of them."""
+    """Return sacrebleu's results for each model: a mean, an interval of 95 %, and p against the first model."""
     test = PairedTest(
         list(translations.items()), {"BLEU": BLEU(force=True)}, [references], test_type="bs", n_samples=SAMPLES
     )
@@ -81,7 +81,7 @@ def bootstrap(translations: Texts, references: list[str]) -> Any:
 
 
 def compare(translations: Texts, references: list[str]) -> dict[str, Any]:
-    """Of each two models the difference in BLEU, and how likely one as large is by chance."""
+    """Return the difference in BLEU of each two models, and the probability of one as large by chance."""
     found = {}
     names = list(translations)
     for number, first in enumerate(names[:-1]):
@@ -95,7 +95,7 @@ def compare(translations: Texts, references: list[str]) -> dict[str, Any]:
 
 
 def measure_lengths(sources: list[str], translations: Texts, references: list[str]) -> dict[str, Any]:
-    """Of each range of lengths how many sentences it has, and each model's BLEU with its interval of 95 %."""
+    """Return the number of sentences of each range of lengths, and each model's BLEU with its interval of 95 %."""
     found: dict[str, Any] = {}
     for name, places in by_length(sources).items():
         texts = {model: [lines[i] for i in places] for model, lines in translations.items()}
@@ -106,7 +106,7 @@ def measure_lengths(sources: list[str], translations: Texts, references: list[st
 
 
 def load(folder: str) -> tuple[Any, Any, dict[str, Any]]:
-    """A translator, its tokenizer, and what is known of its size and training."""
+    """Return a translator, its tokenizer, and the record of its size and training."""
     model, tokenizer = load_model(folder, AutoModelForSeq2SeqLM)
     facts: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
     record = Path(folder) / "training.json"
@@ -169,7 +169,7 @@ def read_tests(languages: str, most: int | None) -> dict[str, tuple[list[str], l
 def translate_all(
     folders: Mapping[str, str], tests: Mapping[str, tuple[list[str], list[str]]], dirty: bool
 ) -> tuple[dict[str, Any], dict[str, Texts]]:
-    """What is known and measured of each model, and its translations of each test set."""
+    """Return the record and the measures of each model, and its translations of each test set."""
     models: dict[str, Any] = {}
     translations: dict[str, Texts] = {test: {} for test in tests}
     for name, folder in folders.items():

@@ -85,13 +85,13 @@ def batch_of(options: argparse.Namespace, vocab_size: int, seed: int) -> dict[st
 
 
 def plain_smoothed_loss(outputs: Any, labels: Tensor, label_smoothing: float) -> Tensor:
-    """As a loop around MarianMT computes it."""
+    """Return the smoothed loss as a loop around MarianMT computes it."""
     logits = outputs.logits.flatten(0, 1).float()
     return F.cross_entropy(logits, labels.flatten(), label_smoothing=label_smoothing)
 
 
 def training_step(model: Any, optimizer: Any, batch: dict[str, Tensor], smoothed: bool, bf16: bool) -> float:
-    """Train on one batch; the seconds that it took."""
+    """Train on one batch, and return its seconds."""
     device, inputs = model.device.type, dict(batch)
     begin = clock(device)
     optimizer.zero_grad()

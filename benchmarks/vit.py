@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The Vision Transformer: training steps beside transformers' of equal shape, and what masked pre-training is worth.
+"""The Vision Transformer: training steps beside transformers' of equal shape, and the gain by masked pre-training.
 
     OMP_NUM_THREADS=1 python -m benchmarks.vit speed [--steps 8] [--hidden_size 192 ...]
     python -m benchmarks.vit speed --hidden_size 768 --layers 12 --heads 12 --image_size 224 --patch_size 16 \
@@ -56,7 +56,7 @@ TARGETS = ("pixels", "mean_color")
 
 
 def build(name: str, shape: argparse.Namespace, masked: bool) -> nn.Module:
-    """A model in training mode, without dropout, as both have it by default."""
+    """Return a model in training mode, without dropout, which is both classes' default."""
     fields: dict[str, Any] = {
         "image_size": shape.image_size,
         "patch_size": shape.patch_size,
@@ -127,7 +127,7 @@ def measure_speed(shape: argparse.Namespace, bf16: bool, masked: bool) -> dict[s
 
 
 def _targets(shape: argparse.Namespace, masked: bool, generator: torch.Generator) -> dict[str, torch.Tensor]:
-    """Labels, or which half of the patches, about, is masked."""
+    """Return labels, or a random mask of about half of the patches."""
     if not masked:
         return {"labels": torch.randint(CLASSES, (shape.batch,), generator=generator).to(shape.device)}
     patches = (shape.image_size // shape.patch_size) ** 2
@@ -160,7 +160,7 @@ def accuracy(options: argparse.Namespace) -> None:
 
 
 def _accuracy_of(data: str, start: str, options: argparse.Namespace) -> dict[str, Any]:
-    """The test accuracy of a classifier that starts from nothing, or from masked images, and what it cost."""
+    """Return test accuracy and cost of a classifier that starts from random weights, or from masked images."""
     recipe_file = ROOT / "training" / "recipes" / f"vit_{data}.yaml"
     recipe = load_recipe(recipe_file, recipe_class=ImageClassification.recipe_class)
     if options.max_steps:

@@ -36,20 +36,20 @@ def read_results(name: str) -> dict[str, Any]:
 
 
 def ngram_results(order: int) -> dict[str, Any]:
-    """What was measured of modified Kneser-Ney at this order."""
+    """Return the measures of modified Kneser-Ney at this order."""
     rows = read_results("ngram_wikitext2")["rows"]
     return next(row for row in rows if (row["order"], row["smoothing"]) == (order, "modified_kneser_ney"))
 
 
 def ngram_row(title: str, order: int) -> list[str]:
-    """Fitting reads every token once."""
+    """Return the row of an n-gram, whose fitting reads every token once."""
     row = ngram_results(order)
     perplexity, bits = row["test_word_perplexity"], row["test_bits_per_byte"]
     return [title, "1 epoch", f"{row['fit_cpu_s'] / 60:.2f}", f"{perplexity:.1f}", f"{bits:.4f}", ""]
 
 
 def network_row(title: str, name: str) -> list[str]:
-    """Word perplexities; the last two points of the validation curve tell whether it still falls."""
+    """Return the row of a network; the last two points of its validation curve show whether it still falls."""
     results = read_results(name)
     training, curve = results["training"], results["validation_curve"]
     last = [point.get("validation_word_perplexity", point["validation_perplexity"]) for point in curve[-2:]]
@@ -64,7 +64,7 @@ def network_row(title: str, name: str) -> list[str]:
 
 
 def drawn(title: str, name: str) -> dict[str, Any]:
-    """What the picture shows of a network; its steps took about equally long."""
+    """Return a network's points in the picture, taking all steps for equally long."""
     results = read_results(name)
     training, valid = results["training"], results["valid"]
     seconds = training.get("step_cpu_seconds", training["step_seconds"])
@@ -79,13 +79,13 @@ def drawn(title: str, name: str) -> dict[str, Any]:
 
 
 def drawn_ngram(title: str, order: int) -> dict[str, Any]:
-    """The same of an n-gram."""
+    """Return an n-gram's point in the picture."""
     row = ngram_results(order)
     return {"title": title, "seconds": row["fit_cpu_s"], "bits_per_byte": row["test_bits_per_byte"], "curve": []}
 
 
 def make_rows() -> list[list[str]]:
-    """The cells of the table, without the column names."""
+    """Return the cells of the table, without the column names."""
     return [ngram_row(*item) for item in NGRAMS.items()] + [network_row(*item) for item in NETWORKS.items()]
 
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""word2vec beside gensim on the same words of WikiText-2: words per second, and what the vectors know.
+"""word2vec beside gensim on the same words of WikiText-2: words per second, and tests of the vectors.
 
     OMP_NUM_THREADS=1 python -m benchmarks.word2vec [--repeats 3]
 

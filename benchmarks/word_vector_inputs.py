@@ -10,7 +10,7 @@ three seeds and three inputs:
     vectors             it starts with word2vec's, for the words that these have, and goes on learning
     vectors, fixed      it stays what it started with; so do the random vectors of all other words
 
-A run that was cut off goes on behind the last model that it finished.
+A run that was cut off goes on after the last model that it finished.
 """
 
 from __future__ import annotations
