@@ -66,7 +66,9 @@ def _exit_at_once(number: int, _: Any) -> None:
 def _run(verb: str, file: str | None = None, /, **options: Any) -> None:
     """Call `run(**options)` of `hf_lecture_models/cli/FILE.py`; the file is named after the verb unless given."""
     from hf_lecture_models.cli.app import run_verb
+    from hf_lecture_models.loading import be_quiet
 
+    be_quiet()
     run_verb(verb, file or verb, options)
 
 

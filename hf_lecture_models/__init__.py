@@ -3,9 +3,12 @@
 
 from hf_lecture_models import hub
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.io.embedding_widths import report_output_size
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.bag_of_words import (
     BagOfWordsConfig,
     BagOfWordsForSequenceClassification,
@@ -163,4 +166,12 @@ __all__ = [
     "__version__",
     "evaluate_language_model",
     "hub",
+    "load_model",
+    "score_texts",
+    "translate",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names, without the submodules and helpers that this file imports."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -1,7 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Loading a model with its tokenizer or image processor from wherever it is: a folder, the Hub, or an ARPA file."""
+"""Load a model with its tokenizer or image processor, from a folder, the Hub or an ARPA file."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +20,36 @@ from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 
-def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
+def load_model(name: str | os.PathLike[str], auto_class: Any = None) -> tuple[Any, Any]:
     """Return a model and its processing class, a tokenizer or an image processor.
 
-        model, tokenizer = load_model("quickstart/lstm")
+    >>> from tempfile import TemporaryDirectory
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> texts = ["a cat", "a dog"]
+    >>> tokenizer = WordTokenizer.train(texts)
+    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
+    >>> with TemporaryDirectory() as folder:
+    ...     for part in (model, tokenizer):
+    ...         _ = part.save_pretrained(folder)
+    ...     loaded, _ = load_model(folder)
+    >>> type(loaded).__name__, loaded.config.order
+    ('NGramForCausalLM', 2)
 
     Args:
         name: a folder that `save_pretrained` wrote, a name on the Hub, or an ARPA file.
-        auto_class: the Auto class to load by, such as `AutoModelForCausalLM`. None: that of the saved class, which
-            config.json names; a causal language model where it names none.
+        auto_class: the Auto class to load with, such as `AutoModelForCausalLM`. None: the one for the saved class,
+            which config.json names; `AutoModelForCausalLM` if it names none.
 
     Raises:
         OSError: there is no such model, or the Hub cannot be reached.
-        ValueError: it is damaged, a field of its JSON files has a wrong type, it lacks weights, names files outside of
-            its folder, or is no model of `auto_class`.
+        ValueError: the model is damaged, a field of its JSON files has a wrong type, weights are missing or lie outside
+            the folder, or `auto_class` does not load it.
     """
-    be_quiet()
+    with _quiet():
+        return _load(os.fspath(name), auto_class)
+
+
+def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
     local_only = check_location(name)
     if is_arpa_name(name):
         _refuse_other_class(name, NGramForCausalLM.__name__, auto_class in (None, AutoModelForCausalLM), auto_class)
@@ -51,17 +67,27 @@ def load_model(name: str, auto_class: Any = None) -> tuple[Any, Any]:
         loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
     model, info = loaded
     _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
-    load_processor = AutoImageProcessor.from_pretrained if _reads_images(model) else load_saved_tokenizer
+    reads_images = model.main_input_name == "pixel_values"
+    load_processor = AutoImageProcessor.from_pretrained if reads_images else load_saved_tokenizer
     processor = load_processor(name, local_files_only=local_only)
     return model, with_target_tokenizer(processor, config, name, local_files_only=local_only)
 
 
-def _reads_images(model: Any) -> bool:
-    return model.main_input_name == "pixel_values"
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Call `be_quiet`, and restore transformers' settings at the end of the block."""
+    verbosity, shows_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    be_quiet()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if shows_bars:
+            logging.enable_progress_bar()
 
 
 def be_quiet() -> None:
-    """Silence transformers' log and bars of loading, for programs whose output is their result."""
+    """Silence transformers' log and progress bars, for programs whose output is their result."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()
 
@@ -79,10 +105,11 @@ def _refuse_missing(name: str, kind: str, missing: list[str]) -> None:
 
 
 def check_location(name: str) -> bool:
-    """`io.locations.check_location`, for ARPA files too.
+    """Return whether the model must come from local files; see `io.locations.check_location`, which has no ARPA files.
 
     Raises:
-        OSError: no model's folder, ARPA file or name on the Hub; or the Hub cannot be reached, and its cache is empty.
+        OSError: the name is neither a model's folder nor an ARPA file nor on the Hub; or the Hub cannot be reached, and
+            its cache is empty.
     """
     path = Path(name)
     if not is_arpa_name(name):
@@ -99,7 +126,7 @@ def check_location(name: str) -> bool:
 
 
 def is_arpa_name(name: str | Path) -> bool:
-    """Whether a path ends as ARPA files do.
+    """Return whether a path ends like an ARPA file's.
 
     >>> is_arpa_name("lm.arpa.gz"), is_arpa_name("lm")
     (True, False)
@@ -108,7 +135,7 @@ def is_arpa_name(name: str | Path) -> bool:
 
 
 def short_name(name: str) -> str:
-    """The last part of a folder's path, which shows nothing else of this machine; a name on the Hub as it is.
+    """Return the last part of a folder's path, without the folders above it; a name on the Hub stays whole.
 
     >>> short_name("models/no-folder")
     'models/no-folder'
@@ -118,7 +145,7 @@ def short_name(name: str) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """`short_name` of each; of folders whose last parts are equal, the paths as they were given.
+    """Return the `short_name` of each; folders with equal last parts keep their whole paths.
 
     >>> short_names(["nobody/model", "somebody/model"])
     ['nobody/model', 'somebody/model']

@@ -77,6 +77,22 @@ def test_without_a_class_name_it_is_a_causal_language_model(save, tokenizer):
     assert type(load_model(folder)[0]) is RecurrentForCausalLM
 
 
+def test_it_is_quiet_while_it_loads_and_no_longer(save, tokenizer, capfd):
+    folder = Path(save(recurrent(RecurrentForCausalLM, tokenizer)))
+    hf_logging = transformers.utils.logging
+    before, bars = hf_logging.get_verbosity(), hf_logging.is_progress_bar_enabled()
+    hf_logging.set_verbosity_info()
+    hf_logging.enable_progress_bar()
+    try:
+        load_model(folder)
+        assert (hf_logging.get_verbosity(), hf_logging.is_progress_bar_enabled()) == (hf_logging.INFO, True)
+    finally:
+        hf_logging.set_verbosity(before)
+        if not bars:
+            hf_logging.disable_progress_bar()
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_class_can_be_asked_for(save, tokenizer):
     folder = save(recurrent(RecurrentForCausalLM, tokenizer))
     assert type(load_model(folder, AutoModel)[0]) is RecurrentModel

@@ -237,6 +237,12 @@ def test_public_names_are_importable():
     assert sorted(hf_lecture_models.__all__) == hf_lecture_models.__all__
 
 
+def test_listing_the_package_shows_public_names_only():
+    listed = [name for name in dir(hf_lecture_models) if not (name.startswith("__") and name.endswith("__"))]
+    assert listed == [name for name in hf_lecture_models.__all__ if name != "__version__"]
+    assert importlib.import_module("hf_lecture_models.models.bert") is hf_lecture_models.models.bert
+
+
 def _public_api() -> dict[str, object]:
     """The classes and functions of the package's own list, and every public function of `evaluation`."""
     found = {name: getattr(hf_lecture_models, name) for name in hf_lecture_models.__all__}
