@@ -29,6 +29,7 @@ from hf_lecture_models.tasks.factories import SMALL_TRANSFORMER, load_tokenizer
 from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.tokenization.sentinels import add_sentinels
 from hf_lecture_models.tokenization.templates import Template
 from hf_lecture_models.trainer.batches import Batches
@@ -53,7 +54,7 @@ class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
     mean_span_length: float = setting(3.0, "tokens that are left out together, on average", least=1)
     sentinels: int = setting(100, "sentinels of a new tokenizer, as many as a text may have spans", least=1)
     tokenizer: dict[str, Any] = setting(
-        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, "type word, bpe, char or byte; options of its train()"
+        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, f"type {TYPES}; options of its train()"
     )
     model: dict[str, Any] = setting(
         {**SMALL_TRANSFORMER, "position_encoding": "relative_buckets", "norm_position": "pre"},

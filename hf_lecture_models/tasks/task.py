@@ -24,6 +24,7 @@ from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
 from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
+from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 
@@ -114,8 +115,8 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
     )
     tokenizer: dict[str, Any] = setting(
         {"type": "word"},
-        "type word, bpe, char, byte or unigram; options of its train(); sampling: 0.2 draws other segmentations of the "
-        "type unigram in each epoch, P(x)^0.2",
+        f"type {TYPES}; options of its train(); sampling: 0.2 draws other segmentations of the type unigram in each "
+        "epoch, P(x)^0.2",
     )
     model: dict[str, Any] = setting({}, "model_type and the fields of its config")
 

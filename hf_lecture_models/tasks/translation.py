@@ -43,6 +43,7 @@ from hf_lecture_models.tasks.french_english import french_english_pairs
 from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation_rows import PairsRecipe, find_blank, keep_rows, read_pairs, refuse_blanks
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER, TokenizerPair, with_target_tokenizer
+from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.averaging import keep_average
 from hf_lecture_models.trainer.batches import Batches
 
@@ -86,8 +87,8 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
     joint_vocabulary: bool = setting(True, "one vocabulary for both languages; false: one for each, of equal size")
     tokenizer: dict[str, Any] = setting(
         {"type": "bpe", "form": "bytes", "vocab_size": 8000},
-        "type word, bpe, char, byte or unigram; options of its train(); sampling: 0.2 draws other segmentations of the "
-        "type unigram in each epoch, P(x)^0.2",
+        f"type {TYPES}; options of its train(); sampling: 0.2 draws other segmentations of the type unigram in each "
+        "epoch, P(x)^0.2",
     )
     model: dict[str, Any] = setting(
         {

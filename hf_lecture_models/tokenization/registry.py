@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The tokenizers by name: one spelling for recipes, scripts, commands and cards."""
+"""The tokenizers by their names in recipes, scripts, commands and cards."""
 
 from typing import Any
 
@@ -20,3 +20,6 @@ TOKENIZERS: dict[str, Any] = {
     "elmo": ElmoTokenizer,
     "unigram": UnigramTokenizer,
 }
+
+TYPES = f"{', '.join([*TOKENIZERS][:-1])} or {[*TOKENIZERS][-1]}"
+"""The names in a sentence, for help texts."""
