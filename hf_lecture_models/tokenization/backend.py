@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar
@@ -30,6 +29,7 @@ from hf_lecture_models.tokenization.templates import (
     special_tokens_of,
     template_name,
 )
+from hf_lecture_models.tokenization.train_options import check_train_options
 
 # Of every tokenizer, beside its special tokens.
 _OPTIONS = (
@@ -222,7 +222,8 @@ class LectureTokenizer(TokenizersBackend):
         """
         chosen = find_template(template)
         if unknown := sorted(tokens.keys() - chosen.tokens.keys()):
-            raise TypeError(f"the template {template!r} has no {', '.join(unknown)}; it has {', '.join(chosen.tokens)}")
+            own = ", ".join(chosen.tokens) or "no tokens of its own"
+            raise TypeError(f"the template {template!r} has no {', '.join(unknown)}; it has {own}")
         has = self.special_tokens_map
         named = {name: tokens.get(name, has.get(name, spelling)) for name, spelling in chosen.tokens.items()}
         spellings = {name: spelling for name, spelling in named.items() if spelling is not None}
@@ -375,8 +376,6 @@ class LectureTokenizer(TokenizersBackend):
         """
         for theirs, ours in (("min_frequency", "min_count"), ("show_progress", "progress")):
             kwargs |= {ours: kwargs.pop(theirs)} if theirs in kwargs else {}
-        if unknown := sorted(kwargs.keys() - signature(self.train).parameters.keys()):
-            raise TypeError(f"{type(self).__name__}.train() takes no argument {', '.join(unknown)}")
         spellings = special_tokens_map or {}
         tokens: dict[str, Any] = dict.fromkeys(self._default_tokens(self.backend_tokenizer, None))
         tokens |= {name: spellings.get(token, token) for name, token in self.special_tokens_map.items()}
@@ -401,9 +400,37 @@ class LectureTokenizer(TokenizersBackend):
         return Template(single, pair, dict.fromkeys([*SPECIAL_TOKENS, *default_tokens(self.template)]), types)
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int | None = None, **kwargs: Any) -> Any:
-        """Learn a vocabulary from texts; each class has its own options."""
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocab_size: int | None = None,
+        *,
+        min_count: int = 1,
+        progress: bool = True,
+        **kwargs: Any,
+    ) -> Any:
+        """Learn a vocabulary from texts. Every class takes these arguments; its own `train` describes the others.
+
+        Args:
+            texts: any iterable of str; a generator is consumed once.
+            vocab_size: the largest number of tokens, the special ones included: `len(tokenizer)` is at most this. None:
+                as many as the class finds.
+            min_count: what occurs less often gets no token.
+            progress: whether to show progress bars on a terminal.
+            kwargs: options of the tokenizer, such as `template="bert"`, `add_eos_token=True`, `model_max_length=512`,
+                and the spellings of special tokens, such as `mask_token="[M]"`.
+
+        Raises:
+            TypeError: `texts` is one str or holds something that is not a str; or the class has no such option.
+            ValueError: nothing is left of the texts, an option has no such value, or `vocab_size` is too small.
+        """
         raise NotImplementedError
+
+    @classmethod
+    def _special_spellings(cls, min_count: int, options: Mapping[str, Any]) -> set[str]:
+        """Check the options of `train`, and return the spellings of the special tokens; see `special_spellings`."""
+        check_train_options(cls, min_count, options, ("template", "add_bos_token", "add_eos_token"))
+        return special_spellings(options)
 
     def _kind(self) -> dict[str, Any]:
         """The options of `train` that make a tokenizer of the same kind."""

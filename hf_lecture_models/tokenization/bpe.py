@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,22 +20,23 @@ from tokenizers import Tokenizer
 from tokenizers.decoders import BPEDecoder
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
-from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, WhitespaceSplit
+from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
 from tqdm.auto import tqdm
 
-from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.merges import TIE_RULES, learn_merges
 from hf_lecture_models.tokenization.splitting import (
     WordIndex,
     chunk_texts,
+    count_characters,
     index_stretches,
     index_words,
 )
+from hf_lecture_models.tokenization.subwords import SubwordTokenizer, set_unknown
 
 
 class _Form(Protocol):
-    """What a tokenizer starts from."""
+    """The parts of byte-pair encoding that differ between the forms."""
 
     def index_words(self, texts: list[str]) -> WordIndex: ...
 
@@ -51,18 +52,19 @@ class _Form(Protocol):
 class _Words:
     """Words between white space; their last symbol ends in `mark`."""
 
-    def __init__(self, mark: str, unk_token: str, special: set[str]) -> None:
-        self.mark, self.unk_token, self.special = mark, unk_token, special
+    def __init__(self, mark: str | None, unk_token: str, special: set[str]) -> None:
+        self.mark = "</w>" if mark is None else mark
+        self.unk_token, self.special = unk_token, special
+        if any(self.mark in token for token in special):
+            raise ValueError(
+                f"end_of_word {mark!r} is empty or part of a special token; choose another mark, such as '#'"
+            )
 
     def index_words(self, texts: list[str]) -> WordIndex:
         return index_words(texts)
 
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
-        characters: Counter[str] = Counter()
-        for word, count in counts.items():
-            for character in word:
-                characters[character] += count
-        frequent = sorted(character for character, count in characters.items() if count >= min_count)
+        frequent = sorted(character for character, n in count_characters(counts).items() if n >= min_count)
         symbols = [
             symbol
             for character in frequent
@@ -118,7 +120,7 @@ class _Bytes:
         return backend
 
 
-class BpeTokenizer(LectureTokenizer):
+class BpeTokenizer(SubwordTokenizer):
     """Byte-pair encoding in one of two forms.
 
     - "words", as Sennrich et al. have it: words between white space, made of characters, with a mark at the last one.
@@ -137,45 +139,46 @@ class BpeTokenizer(LectureTokenizer):
     """
 
     model_class = BPE
-    pre_tokenizer_class = PreTokenizer
 
     @classmethod
     def train(
         cls,
         texts: Iterable[str],
         vocab_size: int | None = None,
+        *,
+        min_count: int = 1,
+        progress: bool = True,
         merges: int | None = None,
         form: str = "words",
         end_of_word: str | None = None,
         tie_break: str = "lexicographic",
-        min_count: int = 1,
-        progress: bool = True,
         **kwargs: Any,
     ) -> BpeTokenizer:
         """Merge the most frequent pair of neighbours, again and again, until a limit is met or no pair is left.
 
+        `LectureTokenizer.train` describes the other arguments, and the errors.
+
         Args:
-            texts: any iterable of str; a generator is consumed once. Their order does not matter.
-            vocab_size: the largest number of tokens, the special ones included: `len(tokenizer)` is at most this.
+            min_count: a rarer pair is not merged; in the form "words" a rarer character is unknown.
             merges: the largest number of merges.
             form: "words" or "bytes".
             end_of_word: the mark, by default `</w>`, in the form "words". A mark of one character is unknown in texts.
             tie_break: which of equally frequent pairs is merged: "lexicographic", the smallest as a pair of strings,
                 or "reverse_lexicographic", the largest (as Sennrich's program does).
-            min_count: a rarer pair is not merged; in the form "words" a rarer character is unknown.
-            progress: whether to show progress bars on a terminal.
-            kwargs: options of the tokenizer, such as `add_eos_token=True`; in the form "words" `unk_token` too.
-
-        Raises:
-            TypeError: `texts` is one str or holds something that is not a str.
-            ValueError: nothing is left of the texts, an option has no such value, or `vocab_size` is too small.
         """
-        _check_options(tie_break, merges, min_count)
-        chosen = _choose_form(form, end_of_word, kwargs)
+        if tie_break not in TIE_RULES:
+            raise ValueError(f"tie_break is {tie_break!r}; it must be one of {', '.join(map(repr, TIE_RULES))}")
+        if merges is not None and merges < 0:
+            raise ValueError(f"merges must be at least 0, not {merges}")
+        if form == "bytes" and (end_of_word is not None or kwargs.get("unk_token") is not None):
+            raise ValueError("the form 'bytes' has no end_of_word and no unk_token; leave them out")
+        set_unknown(form, kwargs)
+        special = cls._special_spellings(min_count, kwargs)
+        chosen: _Form = _Bytes(special) if form == "bytes" else _Words(end_of_word, str(kwargs["unk_token"]), special)
         symbols, words = chosen.start(_count(texts, chosen, progress), min_count)
         if not words:
             raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
-        size = _size_for(symbols, vocab_size, special_spellings(kwargs))
+        size = _size_for(symbols, vocab_size, special)
         learned = islice(learn_merges(words, tie_break, min_count, chosen.allows), merges)
         backend = chosen.backend(*_until_full(symbols, learned, size, merges, progress))
         return cls(tokenizer_object=backend, **kwargs)
@@ -191,11 +194,6 @@ class BpeTokenizer(LectureTokenizer):
         return isinstance(model, BPE) and not model.byte_fallback
 
     @property
-    def form(self) -> str:
-        """Either "words" or "bytes"."""
-        return "bytes" if isinstance(self.backend_tokenizer.pre_tokenizer, ByteLevel) else "words"
-
-    @property
     def merges(self) -> list[tuple[str, str]]:
         """The merged pairs, in the order in which they were learned."""
         return [tuple(pair) for pair in json.loads(self.backend_tokenizer.to_str())["model"]["merges"]]
@@ -206,13 +204,9 @@ class BpeTokenizer(LectureTokenizer):
         mark = self.backend_tokenizer.model.end_of_word_suffix
         return {"form": "words", "end_of_word": mark, "unk_token": self.unk_token}
 
-    def is_unmodified(self) -> bool:
-        """Whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""
-        split = self.backend_tokenizer.pre_tokenizer
-        ours = isinstance(split, WhitespaceSplit) or (
-            isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
-        )
-        return ours and super().is_unmodified()
+    @staticmethod
+    def _splits_words(pre_tokenizer: Any) -> bool:
+        return isinstance(pre_tokenizer, WhitespaceSplit)
 
     def index_words(self, texts: list[str]) -> WordIndex:
         """Split `texts` into strings whose tokens do not depend on what stands around them, each distinct one once.
@@ -225,33 +219,26 @@ class BpeTokenizer(LectureTokenizer):
         return index_stretches(texts) if self.form == "bytes" else index_words(texts)
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Encode the words of `index_words` as plain text, never as special tokens.
-
-        Returns:
-            Their ids, word after word, int32; and how many each one has, (words,) int64.
+        """Return the ids of words, as every `SubwordTokenizer` does.
 
         Raises:
             ValueError: dropout is on; see `dropout`.
         """
-        model, split = self.backend_tokenizer.model, self.backend_tokenizer.pre_tokenizer
-        if model.dropout:
+        if self.backend_tokenizer.model.dropout:
             raise ValueError(
                 "a corpus is encoded once for all epochs, which BPE-dropout is not for; leave the block of "
                 "tokenizer.dropout(...), or encode the texts of each batch by tokenizer(texts)"
             )
-        rows = [
-            [token.id for piece, _ in split.pre_tokenize_str(word) for token in model.tokenize(piece)] for word in words
-        ]
-        return np.fromiter(chain.from_iterable(rows), np.int32), np.fromiter(map(len, rows), np.int64, len(rows))
+        return super().encode_words(words)
 
     @contextmanager
     def dropout(self, probability: float) -> Iterator[None]:
         """Leave out each merge with this probability while the block lasts (BPE-dropout, Provilkov et al. 2020).
 
-        A training text then has another segmentation each time it is encoded, so encode the batches of every epoch anew
-        inside the block, by `tokenizer(texts)`; `encode_corpus`, and with it evaluation, refuses. What is saved has
-        no dropout, inside the block as well; copies made inside, as for worker processes, keep it. The choices come
-        from the Rust library's own generator, which cannot be seeded: `set_seed` does not repeat them.
+        A training text then has another segmentation each time it is encoded: encode the batches of every epoch inside
+        the block, with `tokenizer(texts)`. `encode_corpus`, and so evaluation, raises an error there. A tokenizer that
+        is saved inside the block has no dropout; a copy made there, for example for a worker process, has it. The
+        choices come from the Rust library's own generator, which cannot be seeded: `set_seed` does not repeat them.
 
         >>> tokenizer = BpeTokenizer.train(["low low"], progress=False)
         >>> with tokenizer.dropout(1.0):
@@ -273,42 +260,15 @@ class BpeTokenizer(LectureTokenizer):
             model.dropout = before
 
     def save_pretrained(self, *args: Any, **kwargs: Any) -> tuple[str, ...]:
-        """Save as every tokenizer does, with dropout switched off."""
+        """Save the tokenizer as every class does, with dropout switched off."""
         with self.dropout(0):
             return super().save_pretrained(*args, **kwargs)
-
-
-def _check_options(tie_break: str, merges: int | None, min_count: int) -> None:
-    if tie_break not in TIE_RULES:
-        raise ValueError(f"tie_break is {tie_break!r}; it must be one of {', '.join(map(repr, TIE_RULES))}")
-    if merges is not None and merges < 0:
-        raise ValueError(f"merges must be at least 0, not {merges}")
-    if min_count < 1:
-        raise ValueError(f"min_count must be at least 1, not {min_count}")
-
-
-def _choose_form(form: str, end_of_word: str | None, options: dict[str, Any]) -> _Form:
-    if form == "bytes":
-        if end_of_word is not None or options.get("unk_token") is not None:
-            raise ValueError("the form 'bytes' has no end_of_word and no unk_token; leave them out")
-        return _Bytes(special_spellings(options))
-    if form != "words":
-        raise ValueError(f"form is {form!r}; it must be 'words' or 'bytes'")
-    mark = "</w>" if end_of_word is None else end_of_word
-    if options.setdefault("unk_token", "<unk>") is None:
-        raise ValueError("the form 'words' needs an unk_token for unknown characters; form='bytes' has none of them")
-    special = special_spellings(options)
-    if any(mark in token for token in special):
-        raise ValueError(f"end_of_word {mark!r} is empty or part of a special token; choose another mark, such as '#'")
-    return _Words(mark, str(options["unk_token"]), special)
 
 
 def _count(texts: Iterable[str], form: _Form, progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
-        index = form.index_words(chunk)
-        occurrences = np.bincount(index.codes, minlength=len(index.words)).tolist()
-        counts.update(dict(zip(index.words, occurrences, strict=True)))
+        counts.update(form.index_words(chunk).count())
     return counts
 
 

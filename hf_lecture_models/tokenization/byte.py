@@ -11,13 +11,13 @@ from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
+from hf_lecture_models.tokenization.backend import LectureTokenizer
 
 
 def byte_names() -> list[str]:
-    """Return the visible character by which the Rust library writes each byte, in the order of the bytes.
+    """Return the visible characters that the Rust library writes for the bytes, in the order of the bytes.
 
-    A byte that is a printable Latin-1 character stands for itself; the others take the characters from U+0100 on.
+    A byte that is a printable Latin-1 character keeps it; the others take the characters from U+0100 on.
 
     >>> byte_names()[ord("A")], byte_names()[ord(" ")]
     ('A', 'Ġ')
@@ -31,7 +31,7 @@ class ByteTokenizer(LectureTokenizer):
     """Bytes: the id of a byte is its value, then `<s>` 256, `</s>` 257, `<pad>` 258.
 
     Offsets count characters: all bytes of one character have its place. With `is_split_into_words=True` the words are
-    joined without a space. Bytes that are no UTF-8, as a model may generate, are decoded to U+FFFD.
+    joined without a space. Bytes that are not UTF-8, which a model may generate, are decoded to U+FFFD.
 
     >>> tokenizer = ByteTokenizer()
     >>> tokenizer("né").input_ids
@@ -44,14 +44,21 @@ class ByteTokenizer(LectureTokenizer):
     pre_tokenizer_class = ByteLevel
 
     @classmethod
-    def train(cls, texts: Iterable[str] | None = None, vocab_size: int | None = None, **kwargs: Any) -> ByteTokenizer:
-        """Return the tokenizer; there is nothing to learn, so `texts` are not read.
+    def train(
+        cls,
+        texts: Iterable[str] | None = None,
+        vocab_size: int | None = None,
+        *,
+        min_count: int = 1,
+        progress: bool = True,
+        **kwargs: Any,
+    ) -> ByteTokenizer:
+        """Return the tokenizer. It has nothing to learn: `texts`, `min_count` and `progress` change nothing.
 
-        Raises:
-            ValueError: `vocab_size`, the largest number of tokens, is less than the bytes and special tokens together:
-                259 without a template.
+        `LectureTokenizer.train` describes the arguments. `vocab_size` must be at least the number of bytes and special
+        tokens together, 259 without a template.
         """
-        needed = 256 + len(special_spellings(kwargs))
+        needed = 256 + len(cls._special_spellings(min_count, kwargs))
         if vocab_size is not None and vocab_size < needed:
             raise ValueError(f"vocab_size must be at least {needed} for bytes, not {vocab_size}")
         return cls(**kwargs)

@@ -1,6 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Characters, "the set of all unicode characters" included: those of no training text are spelled in bytes (slide
-R:57-97). Slide Y:323 asks: "letters: no more unknown words unknown symbols instead?" Here, neither."""
+"""Characters, from "the set of all unicode characters" (slide R:57-97): those of no training text are spelled in bytes.
+
+Slide Y:323 asks: "letters: no more unknown words unknown symbols instead?" Here, neither.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,21 @@ from tokenizers.decoders import ByteFallback, Fuse, Sequence
 from tokenizers.models import BPE
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
-from hf_lecture_models.tokenization.splitting import WordIndex, chunk_texts, refuse_surrogates, shorten
+from hf_lecture_models.tokenization.splitting import (
+    WordIndex,
+    chunk_texts,
+    flatten_ids,
+    refuse_surrogates,
+    shorten,
+    surrogate_errors,
+)
 from hf_lecture_models.tokenization.unknown_words import BYTE_TOKENS
 
 _CODE_POINTS = 0x110000
 
 
 class CharTokenizer(LectureTokenizer):
-    """Characters (code points), white space among them; those that were not in the training texts in bytes.
+    """Characters (code points), white space among them; those that the training texts lack are spelled in bytes.
 
     >>> tokenizer = CharTokenizer.train(["a cat", "a dog"], progress=False)
     >>> tokenizer.tokenize("a €")
@@ -29,10 +38,10 @@ class CharTokenizer(LectureTokenizer):
     >>> tokenizer.decode(tokenizer("a €").input_ids, skip_special_tokens=True)
     'a €'
 
-    The ids 0 to 255 are the bytes `<0x00>` to `<0xFF>`, which spell the characters outside the vocabulary. So nothing
-    is unknown, and every text comes back exactly; `<0x41>` written in a text is six characters. Offsets count
-    characters: all bytes of one character have its place. With `is_split_into_words=True` the words are joined without
-    a space. Bytes that are no UTF-8, as a model may generate, are decoded to U+FFFD.
+    The ids 0 to 255 are the bytes `<0x00>` to `<0xFF>`. Nothing is unknown, and every text comes back exactly; `<0x41>`
+    written in a text is six characters. Offsets count characters: all bytes of one character have its place. With
+    `is_split_into_words=True` the words are joined without a space. Bytes that are not UTF-8, which a model may
+    generate, are decoded to U+FFFD.
     """
 
     model_class = BPE
@@ -43,6 +52,7 @@ class CharTokenizer(LectureTokenizer):
         cls,
         texts: Iterable[str],
         vocab_size: int | None = None,
+        *,
         min_count: int = 1,
         progress: bool = True,
         **kwargs: Any,
@@ -55,21 +65,14 @@ class CharTokenizer(LectureTokenizer):
         >>> tokenizer("abé").input_ids
         [258, 257, 256, 195, 169]
 
-        Args:
-            texts: any iterable of str; a generator is consumed once.
-            vocab_size: the largest number of tokens, bytes and special ones included: `len(tokenizer)` is at most this.
-            min_count: a character that occurs less often is left out.
-            progress: whether to show a progress bar on a terminal.
-            kwargs: options of the tokenizer, such as `add_eos_token=True` or `model_max_length=512`.
+        `LectureTokenizer.train` describes the other arguments, and the errors.
 
-        Raises:
-            TypeError: `texts` is one str or holds something that is not a str.
-            ValueError: no character is left, or `vocab_size` or `min_count` is too small.
+        Args:
+            vocab_size: the largest number of tokens, bytes and special ones included.
+            min_count: a character that occurs less often is spelled in bytes.
         """
-        special = special_spellings(kwargs)
+        special = cls._special_spellings(min_count, kwargs)
         start = len(BYTE_TOKENS) + len(special)
-        if min_count < 1:
-            raise ValueError(f"min_count must be at least 1, not {min_count}")
         if vocab_size is not None and vocab_size <= start:
             raise ValueError(
                 f"vocab_size {vocab_size} leaves no room for characters beside {start} bytes and special tokens"
@@ -117,24 +120,18 @@ class CharTokenizer(LectureTokenizer):
         return WordIndex(list(map(chr, found)), position[points], np.fromiter(map(len, texts), np.int64, len(texts)))
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Encode characters as plain text, never as special tokens.
+        """Return the ids of characters, each taken as plain text, never as a special token.
 
         Returns:
             (tokens,) int32, the ids, character after character; (characters,) int64, the tokens of each.
         """
-        rows = [[token.id for token in self.backend_tokenizer.model.tokenize(character)] for character in words]
-        return np.fromiter((id_ for row in rows for id_ in row), np.int32), np.fromiter(
-            map(len, rows), np.int64, len(rows)
-        )
+        model = self.backend_tokenizer.model
+        return flatten_ids([[token.id for token in model.tokenize(character)] for character in words])
 
 
 def _code_points(texts: list[str]) -> np.ndarray:
-    try:
+    with surrogate_errors(texts):
         return np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
-    except UnicodeEncodeError:
-        for text in texts:
-            refuse_surrogates(text)
-        raise
 
 
 def _by_count(texts: Iterable[str], min_count: int, progress: bool) -> list[str]:

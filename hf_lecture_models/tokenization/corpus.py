@@ -19,8 +19,9 @@ from hf_lecture_models.tokenization.splitting import (
     CHUNK_CHARACTERS,
     WordIndex,
     chunk_texts,
+    flatten_ids,
     index_chunks,
-    refuse_surrogates,
+    surrogate_errors,
 )
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -28,6 +29,9 @@ from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 # The longest line of a corpus in use is text8's only one, of 100 million bytes.
 MAX_LINE_BYTES = 2**27
+
+# They encode each distinct word, or what is encoded alone in its place, once.
+_BY_WORDS = (BpeTokenizer, CharTokenizer, UnigramTokenizer, WordPieceTokenizer)
 
 Encoder = Callable[[list[str]], tuple[np.ndarray, np.ndarray]]
 
@@ -55,15 +59,16 @@ def encode_corpus(
     """Encode `texts` with any tokenizer of transformers, without special tokens and in bounded memory.
 
     The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. The classes of this
-    package encode each distinct word once, or bypass the Rust library, with the same ids. `SplitTexts`, of which a word
-    vocabulary has been made, are not split again.
+    package encode each distinct word once, or bypass the Rust library, with the same ids. `SplitTexts` that a word
+    vocabulary was made from are not split again.
 
     >>> encode_corpus(ByteTokenizer(), ["ab", "", "<s>"])
     EncodedCorpus(ids=array([ 97,  98,  60, 115,  62], dtype=int32), lengths=array([2, 0, 3]))
 
     Raises:
         TypeError: `texts` is one str or holds something that is not a str.
-        ValueError: a text holds a lone surrogate, or (`UnknownWordError`) a word that has no id.
+        ValueError: a text holds a lone surrogate, or (`UnknownWordError`) a word that has no id; or the tokenizer gives
+            each word a row of ids, as `ElmoTokenizer` does.
     """
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     for chunk_ids, chunk_lengths in _encode_chunks(tokenizer, texts, progress, desc):
@@ -89,7 +94,7 @@ def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterato
 
 
 def decode_lines(file: BinaryIO, source: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
-    """The lines of a file that is open for bytes, as `read_texts` yields them; messages call it `source`."""
+    """Yield the lines of a file that is open for bytes, as `read_texts` does; errors call the file `source`."""
     for number, line in enumerate(_bounded_lines(file, source), start=1):
         text = line[:-1] if line.endswith(b"\n") else line
         try:
@@ -126,28 +131,19 @@ def _encode_chunks(
         return
     encode, characters = _encoder(tokenizer)
     for chunk in chunk_texts(texts, progress, desc, characters):
-        try:
+        with surrogate_errors(chunk):
             yield encode(chunk)
-        except (UnicodeEncodeError, TypeError):
-            for text in chunk:
-                refuse_surrogates(text)
-            raise
 
 
 def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
     """Return the function that encodes a list of texts, and how many characters it should be given at once."""
     if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_unmodified():
         return _encode_bytes, CHUNK_CHARACTERS
-    if isinstance(tokenizer, BpeTokenizer) and tokenizer.is_unmodified():
-        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
-    if isinstance(tokenizer, UnigramTokenizer) and tokenizer.is_unmodified():
-        if tokenizer.is_sampling:
-            return lambda texts: tokenizer.sample_words(tokenizer.index_words(texts)), CHUNK_CHARACTERS
-        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
-    if isinstance(tokenizer, WordPieceTokenizer) and tokenizer.is_unmodified():
-        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS
-    if isinstance(tokenizer, CharTokenizer) and tokenizer.is_unmodified():
-        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), CHUNK_CHARACTERS >> 3
+    if isinstance(tokenizer, UnigramTokenizer) and tokenizer.is_unmodified() and tokenizer.is_sampling:
+        return lambda texts: tokenizer.sample_words(tokenizer.index_words(texts)), CHUNK_CHARACTERS
+    if isinstance(tokenizer, _BY_WORDS) and tokenizer.is_unmodified():
+        size = CHUNK_CHARACTERS >> 3 if isinstance(tokenizer, CharTokenizer) else CHUNK_CHARACTERS
+        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), size
     # The Rust library holds a hundred bytes and more per token until the batch is done.
     return lambda texts: _encode_any(tokenizer, texts), CHUNK_CHARACTERS >> 3
 
@@ -159,13 +155,16 @@ def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _encode_distinct(tokenizer: Any, index: WordIndex) -> tuple[np.ndarray, np.ndarray]:
-    """Encode each distinct word, or what stands for one, once."""
     return index.expand(*tokenizer.encode_words(index.words))
 
 
 def _encode_any(tokenizer: Any, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    if hasattr(tokenizer, "max_characters_per_token"):
+        kind = type(tokenizer).__name__
+        raise ValueError(
+            f"{kind} gives each word a row of character ids, where one id is needed; use another tokenizer"
+        )
     rows = tokenizer(
         texts, add_special_tokens=False, split_special_tokens=True, return_attention_mask=False, verbose=False
     )["input_ids"]
-    ids = np.fromiter((token for row in rows for token in row), np.int32)
-    return ids, np.fromiter(map(len, rows), np.int64, len(rows))
+    return flatten_ids(rows)

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm.auto import tqdm
 from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.saved_json import check_tokenizer_files
+from hf_lecture_models.tokenization.train_options import check_train_options
 
 _BEGIN_TEXT, _END_TEXT, _BEGIN_WORD, _END_WORD, _BLANK, _NUM_CHARACTERS = 257, 258, 259, 260, 261, 262
 _SPECIAL = {"pad_token": "<pad>", "bos_token": "<S>", "eos_token": "</S>"}
@@ -143,11 +145,13 @@ class ElmoTokenizer(PythonBackend):
         cls,
         texts: Iterable[str] | None = None,
         vocab_size: int | None = None,
+        *,
         min_count: int = 1,
+        progress: bool = True,
         max_characters_per_token: int = 50,
         **kwargs: Any,
     ) -> ElmoTokenizer:
-        """The tokenizer, with the words of `texts` as those to predict: the most frequent first, then by code point.
+        """Return the tokenizer, with the words of `texts` to predict: the most frequent first, then by code point.
 
         >>> ElmoTokenizer.train(["a cat", "a dog"]).words
         ['<S>', '</S>', '<UNK>', 'a', 'cat', 'dog']
@@ -156,23 +160,25 @@ class ElmoTokenizer(PythonBackend):
             texts: any iterable of str; None for no words.
             vocab_size: the largest number of words, `<S>`, `</S>` and `<UNK>` included.
             min_count: a word that occurs less often is left out.
+            progress: whether to show a progress bar on a terminal.
             max_characters_per_token: ids of each word.
             kwargs: other options of the tokenizer.
 
         Raises:
-            TypeError: `texts` is one str or holds something that is not a str.
+            TypeError: `texts` is one str or holds something that is not a str; or there is no such option.
             ValueError: `vocab_size` or `min_count` is too small.
         """
+        check_train_options(cls, min_count, kwargs)
         special = [_SPECIAL["bos_token"], _SPECIAL["eos_token"], _UNKNOWN]
-        if min_count < 1:
-            raise ValueError(f"min_count must be at least 1, not {min_count}")
         if vocab_size is not None and vocab_size <= len(special):
             raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {', '.join(special)}")
         if isinstance(texts, str):
             raise TypeError("texts must be an iterable of str, such as a list or a file's lines, not a str")
         tokenizer = cls(max_characters_per_token=max_characters_per_token, **kwargs)
         if texts is not None:
-            counts = Counter(word for text in texts for word in _WORD.findall(text))
+            # disable=None: silent unless standard error is a terminal.
+            bar = tqdm(texts, desc="counting words", unit=" texts", disable=None if progress else True)
+            counts = Counter(word for text in bar for word in _WORD.findall(text))
             found = [word for word, count in counts.items() if count >= min_count and word not in special]
             words = sorted(sorted(found), key=counts.__getitem__, reverse=True)
             tokenizer.words = [*special, *words[: vocab_size and vocab_size - len(special)]]

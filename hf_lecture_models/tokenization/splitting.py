@@ -9,8 +9,9 @@ tokenizer, `split_words` in Python, and Arrow's compute kernels, which are sever
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sized
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -49,6 +50,15 @@ class WordIndex:
     codes: np.ndarray
     lengths: np.ndarray
 
+    def count(self) -> Counter[str]:
+        """Return how often each word occurs.
+
+        >>> WordIndex(["b", "a"], np.array([0, 1, 0]), np.array([2, 0, 1])).count()
+        Counter({'b': 2, 'a': 1})
+        """
+        occurrences = np.bincount(self.codes, minlength=len(self.words)).tolist()
+        return Counter(dict(zip(self.words, occurrences, strict=True)))
+
     def expand(self, ids: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Put the tokens of each distinct word wherever it occurs.
 
@@ -70,6 +80,31 @@ class WordIndex:
         first = (np.cumsum(sizes) - sizes)[self.codes]
         places = np.arange(ends[-1]) + np.repeat(first - ends[:-1], tokens)
         return ids[places], np.diff(ends[np.concatenate([[0], np.cumsum(self.lengths)])])
+
+
+def count_characters(words: Mapping[str, int]) -> Counter[str]:
+    """Return how often each character occurs in words that occur so often.
+
+    >>> count_characters({"ab": 2, "b": 1})
+    Counter({'b': 3, 'a': 2})
+    """
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+    return counts
+
+
+def flatten_ids(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ids of rows, row after row, and the length of each row.
+
+    >>> flatten_ids([[5, 6], [7]])
+    (array([5, 6, 7], dtype=int32), array([2, 1]))
+
+    Returns:
+        (ids,) int32, and (rows,) int64.
+    """
+    return np.fromiter(chain.from_iterable(rows), np.int32), np.fromiter(map(len, rows), np.int64, len(rows))
 
 
 def split_words(text: str) -> list[str]:
@@ -99,6 +134,17 @@ def refuse_surrogates(text: str) -> None:
             f"character {found.start()} of the text {shorten(text)} is the lone surrogate U+{ord(found[0]):04X}, which "
             "is no Unicode text; decode the source as UTF-16, or replace it with text.encode('utf-8', 'replace')"
         )
+
+
+@contextmanager
+def surrogate_errors(texts: Iterable[str]) -> Iterator[None]:
+    """Name the text and its lone surrogate where the block fails because of one."""
+    try:
+        yield
+    except (UnicodeEncodeError, TypeError):
+        for text in texts:
+            refuse_surrogates(text)
+        raise
 
 
 def chunk_texts(
@@ -189,14 +235,10 @@ def index_words(texts: list[str]) -> WordIndex:
     Raises:
         ValueError: a text holds a lone surrogate.
     """
-    try:
+    with surrogate_errors(texts):
         if sum(map(len, texts)) >= ARROW_CHARACTERS and arrow():
             return _index_with_arrow(texts)
         return _index_in_python(texts)
-    except UnicodeEncodeError:
-        for text in texts:
-            refuse_surrogates(text)
-        raise
 
 
 def index_stretches(texts: list[str]) -> WordIndex:
@@ -211,12 +253,8 @@ def index_stretches(texts: list[str]) -> WordIndex:
     positions: defaultdict[str, int] = defaultdict()
     positions.default_factory = positions.__len__
     rows = [list(map(positions.__getitem__, _STRETCH.findall(text))) for text in texts]
-    try:
+    with surrogate_errors(texts):
         "".join(positions).encode()
-    except UnicodeEncodeError:
-        for text in texts:
-            refuse_surrogates(text)
-        raise
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     return WordIndex(list(positions), np.fromiter(chain.from_iterable(rows), np.int32), lengths)
 

@@ -136,9 +136,10 @@ def make_post_processor(written: Written, backend: Tokenizer) -> TemplateProcess
     special = {}
     for token in sorted(special_tokens_of(written)):
         if (id_ := backend.token_to_id(token)) is None:
+            own = ", ".join(known.content for known in backend.get_added_tokens_decoder().values() if known.special)
             raise ValueError(
-                f"the template's {token!r} is no token of this tokenizer and no name of one; name a special token that "
-                "it has, such as bos_token, or give the template's tokens a spelling"
+                f"the template's {token!r} is neither a special token of this tokenizer ({own or 'it has none'}) nor "
+                "the name of one; name one of these in a Template, or give the tokenizer a spelling of the missing one"
             )
         special[token] = {"id": token, "ids": [id_], "tokens": [token]}
     # As JSON, since the notation has no way to write special tokens such as `$`, which GPT-1's authors use, and `a:b`.

@@ -23,13 +23,21 @@ from tokenizers import Regex, Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.decoders import Fuse
 from tokenizers.models import Unigram
-from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, Split
+from tokenizers.pre_tokenizers import ByteLevel, Split
 
-from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
+from hf_lecture_models.tokenization.backend import special_spellings
 from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.lattices import Lattices
 from hf_lecture_models.tokenization.segmentation_sampling import SegmentationSampler
-from hf_lecture_models.tokenization.splitting import STRETCH, WordIndex, chunk_texts, index_stretches, shorten
+from hf_lecture_models.tokenization.splitting import (
+    STRETCH,
+    WordIndex,
+    chunk_texts,
+    count_characters,
+    index_stretches,
+    shorten,
+)
+from hf_lecture_models.tokenization.subwords import SubwordTokenizer, set_unknown
 from hf_lecture_models.tokenization.unigram_training import learn_pieces
 
 # So improbable that the characters of its spelling, where a text has them, are always better.
@@ -51,7 +59,7 @@ class Segmentation:
     log_prob: float
 
 
-class UnigramTokenizer(LectureTokenizer):
+class UnigramTokenizer(SubwordTokenizer):
     r"""The most probable segmentation of each word under a unigram model of pieces, in one of two forms.
 
     - "words": words with the white space in front of them, made of characters. A run of characters that the training
@@ -68,11 +76,10 @@ class UnigramTokenizer(LectureTokenizer):
     >>> [one.tokens for one in tokenizer.nbest("newest", 2)]
     [('new', 'est'), ('n', 'e', 'w', 'est')]
 
-    A folder is read by `AutoTokenizer` where this package is absent, too. Sampling alone needs the package.
+    `AutoTokenizer` loads a saved one where this package is absent, too. Only sampling needs the package.
     """
 
     model_class = Unigram
-    pre_tokenizer_class = PreTokenizer
     _sampler: SegmentationSampler | None = None
 
     @classmethod
@@ -80,43 +87,41 @@ class UnigramTokenizer(LectureTokenizer):
         cls,
         texts: Iterable[str],
         vocab_size: int | None = None,
+        *,
+        min_count: int = 1,
+        progress: bool = True,
         form: str = "words",
         max_piece_length: int = 16,
         seed_size: int | None = None,
         shrinking_factor: float = 0.75,
-        min_count: int = 1,
-        progress: bool = True,
         **kwargs: Any,
     ) -> UnigramTokenizer:
         """Learn pieces and probabilities by expectation-maximization and pruning; see `unigram_training`.
 
+        `LectureTokenizer.train` describes the other arguments, and the errors.
+
         Args:
-            texts: any iterable of str; a generator is consumed once. Their order does not matter.
-            vocab_size: the largest number of tokens, special ones included (8,000); fewer if no more strings repeat.
+            vocab_size: the largest number of tokens; None: 8,000. There are fewer if no more strings repeat.
+            min_count: a rarer string does not become a piece; in the form "words" a rarer character is unknown.
             form: "words" or "bytes".
-            max_piece_length: characters of a piece, in the form "bytes" bytes.
+            max_piece_length: the longest piece, in characters, or in bytes in the form "bytes".
             seed_size: strings to begin with; by default ten for each token (`unigram_training` says why not more).
             shrinking_factor: the share of pieces that is left after each cut.
-            min_count: a rarer string is no piece; in the form "words" a rarer character is unknown.
-            progress: whether to show progress bars on a terminal.
-            kwargs: options of the tokenizer, such as `add_eos_token=True`; in the form "words" `unk_token` too.
-
-        Raises:
-            TypeError, ValueError: as of `BpeTokenizer.train`.
         """
         vocab_size = 8_000 if vocab_size is None else vocab_size
         seed_size = 10 * vocab_size if seed_size is None else seed_size
-        _check_options(form, vocab_size, max_piece_length, seed_size, shrinking_factor, min_count, kwargs)
-        special = special_spellings(kwargs)
+        set_unknown(form, kwargs)
+        _check_options(shrinking_factor, vocab_size=vocab_size, max_piece_length=max_piece_length, seed_size=seed_size)
+        special = cls._special_spellings(min_count, kwargs)
         counts, symbols = _count(texts, form, min_count, special, progress)
-        room = vocab_size - len(special)
-        if room < len(symbols):
+        size = vocab_size - len(special)
+        if size < len(symbols):
             raise ValueError(
                 f"vocab_size {vocab_size} is less than the {len(symbols)} symbols that always stay and the "
                 f"{len(special)} special tokens; raise it" + (", or min_count" if form == "words" else "")
             )
         options = (max_piece_length, seed_size, shrinking_factor, max(2, min_count), progress)
-        learned = learn_pieces(counts, symbols, room, special, *options)
+        learned = learn_pieces(counts, symbols, size, special, *options)
         return cls.from_scores({piece: math.log(p) for piece, p in learned.items()}, form, **kwargs)
 
     @classmethod
@@ -130,11 +135,11 @@ class UnigramTokenizer(LectureTokenizer):
         ['ab', ' ', 'b', 'a']
 
         Raises:
-            ValueError: a score is no finite number of at most 0, a piece is empty or spelled like another special
-                token, or, in the form "bytes", a byte is missing; in the form "words", a piece has a character that
-                is not a piece itself, so that the character would be known in one place and unknown in another.
+            ValueError: a score is not finite or above 0; a piece is empty or spelled like another special token; in the
+                form "bytes" a byte is missing; or in the form "words" a piece has a character that is not a piece, and
+                so would be known in one place and unknown in another.
         """
-        _choose_unknown(form, kwargs)
+        set_unknown(form, kwargs)
         unknown = kwargs.get("unk_token")
         first = {} if form == "bytes" or unknown in scores else {str(unknown): _UNKNOWN_SCORE}
         others = special_spellings(kwargs) - {str(unknown)}
@@ -154,50 +159,35 @@ class UnigramTokenizer(LectureTokenizer):
         return cls(tokenizer_object=_backend(form, first | scores), **kwargs)
 
     @property
-    def form(self) -> str:
-        """Either "words" or "bytes"."""
-        return "bytes" if isinstance(self.backend_tokenizer.pre_tokenizer, ByteLevel) else "words"
-
-    @property
     def scores(self) -> dict[str, float]:
-        """The pieces with ln p of each, in the order of their ids; that of the unknown token is none."""
+        """The pieces with ln p of each, in the order of their ids; the unknown token has -1000 in its place."""
         return dict(json.loads(self.backend_tokenizer.to_str())["model"]["vocab"])
 
     def _kind(self) -> dict[str, Any]:
         return {"form": "bytes"} if self.form == "bytes" else {"form": "words", "unk_token": self.unk_token}
 
+    @staticmethod
+    def _splits_words(pre_tokenizer: Any) -> bool:
+        own = _splitter("words").__getstate__()
+        return isinstance(pre_tokenizer, Split) and bool(pre_tokenizer.__getstate__() == own)
+
     def is_unmodified(self) -> bool:
-        """Whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""
-        split, model = self.backend_tokenizer.pre_tokenizer, self.backend_tokenizer.model
-        ours = (isinstance(split, Split) and _is_own_split(split)) or (
-            isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
-        )
-        return ours and model.alpha is None and model.nbest_size is None and super().is_unmodified()
+        """Return whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""
+        model = self.backend_tokenizer.model
+        return super().is_unmodified() and model.alpha is None and model.nbest_size is None
 
     def index_words(self, texts: list[str]) -> WordIndex:
-        """Split `texts` into words with the white space before them; their tokens do not depend on what is around.
+        """Split `texts` into words with the white space before them, whose tokens do not depend on other words.
 
         Raises:
             ValueError: a text holds a lone surrogate.
         """
         return index_stretches(texts)
 
-    def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Encode the words of `index_words` as plain text, never as special tokens, each by its best segmentation.
-
-        Returns:
-            Their ids, word after word, int32; and how many each one has, (words,) int64.
-        """
-        model, split = self.backend_tokenizer.model, self.backend_tokenizer.pre_tokenizer
-        rows = [
-            [token.id for piece, _ in split.pre_tokenize_str(word) for token in model.tokenize(piece)] for word in words
-        ]
-        return np.fromiter(chain.from_iterable(rows), np.int32), np.fromiter(map(len, rows), np.int64, len(rows))
-
     # All segmentations
 
     def nbest(self, text: str, n: int) -> list[Segmentation]:
-        """The `n` most probable segmentations of a text, the best first; fewer where it has no more.
+        """Return the `n` most probable segmentations of a text, the best first, or all if it has fewer.
 
         Raises:
             ValueError: `n` is less than 1, or the text holds a lone surrogate.
@@ -239,7 +229,7 @@ class UnigramTokenizer(LectureTokenizer):
         return [self._segmentation(row.tolist(), float(scores[row].sum())) for row in rows]
 
     def lattice(self, text: str) -> Lattices:
-        """All segmentations of a text, as the one lattice of its words; pieces are numbered by their ids.
+        """Return all segmentations of a text, as one lattice; the numbers of pieces are their ids.
 
         Raises:
             ValueError: the text holds a lone surrogate.
@@ -248,7 +238,7 @@ class UnigramTokenizer(LectureTokenizer):
         return self.lattices([text])
 
     def lattices(self, texts: Sequence[str]) -> Lattices:
-        """The lattices of texts; see `lattice`."""
+        """Return the lattices of texts; see `lattice`."""
         split, pieces = self.backend_tokenizer.pre_tokenizer.pre_tokenize_str, self.scores
         unknown = None if self.form == "bytes" else self.backend_tokenizer.token_to_id(str(self.unk_token))
         known = {piece: number for number, piece in enumerate(pieces) if number != unknown}
@@ -266,17 +256,18 @@ class UnigramTokenizer(LectureTokenizer):
 
     @property
     def is_sampling(self) -> bool:
-        """Whether a block of `sampling` lasts."""
+        """True inside a block of `sampling`."""
         return self._sampler is not None
 
     @contextmanager
     def sampling(self, alpha: float, seed: int | Sequence[int] | None = None) -> Iterator[None]:
         """Draw the segmentation of each word with probability ~ P(x)^alpha while the block lasts.
 
-        Every call of the tokenizer draws anew, and so does `encode_corpus`: encode the batches of each epoch inside the
-        block. Equal texts of one call have equal segmentations. What is drawn follows from the seed and the number of
-        the call in the block. A tokenizer that is saved in the block has no sampling, a copy of it, as for worker
-        processes, keeps it; evaluation refuses. Training scripts do all of this with `tokenizer.sampling`.
+        Every call of the tokenizer, and of `encode_corpus`, draws other segmentations: encode the batches of each epoch
+        inside the block. Equal texts of one call have equal segmentations. The draws follow from the seed and the
+        number of the call in the block. A tokenizer that is saved inside the block does not sample; a copy made there,
+        for example for a worker process, does. Evaluation raises an error inside the block. Training scripts do all of
+        this with `tokenizer.sampling`.
 
         >>> tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.0, "ab": -2.5})
         >>> with tokenizer.sampling(0.0, seed=1):
@@ -301,7 +292,7 @@ class UnigramTokenizer(LectureTokenizer):
             self._sampler = before
 
     def sample_words(self, index: WordIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a segmentation for every place of the words of `index_words`; only in a block of `sampling`.
+        """Draw a segmentation for every place of the words of `index_words`, inside a block of `sampling`.
 
         Returns:
             The ids of the texts, text after text, int32, and (texts,) int64, the tokens of each.
@@ -325,10 +316,10 @@ class UnigramTokenizer(LectureTokenizer):
 
 
 def _unscored_character(pieces: Iterable[str], scores: Mapping[str, float]) -> tuple[str, str] | None:
-    """A piece with a character of its own that is not a piece, if there is one.
+    """Return the first piece with a character that is not itself a piece, and that character; None without one.
 
-    The Rust library takes such a character alone for unknown, but not within the piece; in the lattices a run of
-    unknown characters is one edge, which the piece would have to cross.
+    For the Rust library such a character is unknown alone, but known within the piece; in the lattices a run of unknown
+    characters is one edge, which the piece would have to cross.
     """
     return next(((piece, x) for piece in sorted(pieces) for x in piece if x not in scores), None)
 
@@ -344,39 +335,16 @@ def _check_alpha(alpha: float) -> None:
         raise ValueError(f"alpha must be a finite number of at least 0, not {alpha}")
 
 
-def _check_options(
-    form: str,
-    vocab_size: int,
-    max_piece_length: int,
-    seed_size: int,
-    shrinking_factor: float,
-    min_count: int,
-    options: dict[str, Any],
-) -> None:
-    _choose_unknown(form, options)
-    numbers = {"vocab_size": vocab_size, "max_piece_length": max_piece_length, "seed_size": seed_size}
-    for name, value in (numbers | {"min_count": min_count}).items():
+def _check_options(shrinking_factor: float, **sizes: int) -> None:
+    for name, value in sizes.items():
         if value < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
     if not 0 < shrinking_factor < 1:
         raise ValueError(f"shrinking_factor must be between 0 and 1, not {shrinking_factor}")
 
 
-def _choose_unknown(form: str, options: dict[str, Any]) -> None:
-    if form not in ("words", "bytes"):
-        raise ValueError(f"form is {form!r}; it must be 'words' or 'bytes'")
-    if form == "bytes" and options.get("unk_token") is not None:
-        raise ValueError("the form 'bytes' has no unk_token; leave it out")
-    if form == "words" and options.setdefault("unk_token", "<unk>") is None:
-        raise ValueError("the form 'words' needs an unk_token for unknown characters; form='bytes' has none of them")
-
-
 def _splitter(form: str) -> Any:
     return ByteLevel(add_prefix_space=False) if form == "bytes" else Split(Regex(STRETCH), "isolated")
-
-
-def _is_own_split(split: Split) -> bool:
-    return bool(split.__getstate__() == _splitter("words").__getstate__())
 
 
 def _backend(form: str, scores: dict[str, float]) -> Tokenizer:
@@ -391,22 +359,16 @@ def _backend(form: str, scores: dict[str, float]) -> Tokenizer:
 def _count(
     texts: Iterable[str], form: str, min_count: int, special: set[str], progress: bool
 ) -> tuple[Counter[str], list[str]]:
-    """How often each word occurs, cut at characters that get no piece; and the symbols."""
+    """Return how often each word occurs, cut at characters that get no piece; and the symbols."""
     split = _splitter(form).pre_tokenize_str
     counts: Counter[str] = Counter()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
-        index = index_stretches(chunk)
-        occurrences = np.bincount(index.codes, minlength=len(index.words)).tolist()
-        for stretch, count in zip(index.words, occurrences, strict=True):
+        for stretch, count in index_stretches(chunk).count().items():
             for word, _ in split(stretch):
                 counts[word] += count
     symbols = byte_names()
     if form == "words":
-        characters: Counter[str] = Counter()
-        for word, count in counts.items():
-            for character in word:
-                characters[character] += count
-        symbols = sorted(x for x, count in characters.items() if count >= min_count and x not in special)
+        symbols = sorted(x for x, n in count_characters(counts).items() if n >= min_count and x not in special)
         known = frozenset(symbols)
         whole, counts = counts, Counter()
         for word, count in whole.items():

@@ -19,7 +19,13 @@ from tokenizers.models import BPE, WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
-from hf_lecture_models.tokenization.splitting import index_chunks, shorten, split_words
+from hf_lecture_models.tokenization.splitting import (
+    count_characters,
+    flatten_ids,
+    index_chunks,
+    shorten,
+    split_words,
+)
 from hf_lecture_models.tokenization.unknown_words import (
     BYTE_TOKENS,
     CLASS_TOKENS,
@@ -100,9 +106,10 @@ class WordTokenizer(LectureTokenizer):
         cls,
         texts: Iterable[str],
         vocab_size: int | None = None,
+        *,
         min_count: int = 1,
-        unk_token: str | None = "<unk>",
         progress: bool = True,
+        unk_token: str | None = "<unk>",
         unknown_words: str = "token",
         **kwargs: Any,
     ) -> WordTokenizer:
@@ -114,26 +121,18 @@ class WordTokenizer(LectureTokenizer):
         >>> tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         ['<unk>', 'dog', 'the', 'a', 'cat', 'saw', '<s>', '</s>', '<pad>']
 
+        `LectureTokenizer.train` describes the other arguments, and the errors.
+
         Args:
-            texts: any iterable of str; a generator is consumed once.
-            vocab_size: the largest number of tokens, the special ones included: `len(tokenizer)` is at most this.
             min_count: a word that occurs less often is left out; so is a letter, which is then spelled in bytes.
             unk_token: the unknown word, which has id 0; None for a vocabulary without one.
-            progress: whether to show a progress bar on a terminal.
-            unknown_words: "token", "classes" (with the ids 1 to 5) or "spelled" (`unk_token` then stands for nothing).
-            kwargs: options of the tokenizer, such as `add_eos_token=True` or `model_max_length=512`.
-
-        Raises:
-            TypeError: `texts` is one str or holds something that is not a str.
-            ValueError: no word is left, `vocab_size` or `min_count` is too small, or options do not go together.
+            unknown_words: "token", "classes" (with the ids 1 to 5) or "spelled" (then `unk_token` is not used).
         """
-        special = special_spellings(kwargs) | set(_unknown_tokens(unk_token, unknown_words))
-        if min_count < 1:
-            raise ValueError(f"min_count must be at least 1, not {min_count}")
+        special = cls._special_spellings(min_count, kwargs) | set(_unknown_tokens(unk_token, unknown_words))
         _check_room(vocab_size, special)
         counts = _count_words(texts, progress)
         words = _frequent_words(counts, min_count, special)
-        letters = _by_count(_count_letters(counts), min_count, special) if unknown_words == "spelled" else None
+        letters = _by_count(count_characters(counts), min_count, special) if unknown_words == "spelled" else None
         others = _check_room(vocab_size, special, letters)
         return cls.from_words(words[: vocab_size and vocab_size - others], unk_token, unknown_words, letters, **kwargs)
 
@@ -227,8 +226,7 @@ class WordTokenizer(LectureTokenizer):
         spelled = [
             [vocabulary[MARK + word]] if MARK + word in vocabulary else _spell(word, vocabulary) for word in words
         ]
-        ids = np.fromiter((id_ for row in spelled for id_ in row), np.int32)
-        return ids, np.fromiter(map(len, spelled), np.int64, len(spelled))
+        return flatten_ids(spelled)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Return the text of tokens as it stands within a text: the space that begins a word of "spelled" stays.
@@ -330,16 +328,7 @@ def _check_room(vocab_size: int | None, special: set[str], letters: list[str] | 
 def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
     for index in index_chunks(texts, progress, desc="counting words"):
-        occurrences = np.bincount(index.codes, minlength=len(index.words)).tolist()
-        counts.update(dict(zip(index.words, occurrences, strict=True)))
-    return counts
-
-
-def _count_letters(words: Counter[str]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for word, count in words.items():
-        for letter in word:
-            counts[letter] += count
+        counts.update(index.count())
     return counts
 
 

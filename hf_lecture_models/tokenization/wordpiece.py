@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, KeysView
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,14 @@ from tqdm.auto import tqdm
 from hf_lecture_models.tokenization.backend import LectureTokenizer, default_tokens
 from hf_lecture_models.tokenization.likelihood_merges import GAINS, learn_likelihood_merges
 from hf_lecture_models.tokenization.merges import learn_merges
-from hf_lecture_models.tokenization.splitting import WordIndex, chunk_texts, index_words, shorten
+from hf_lecture_models.tokenization.splitting import (
+    WordIndex,
+    chunk_texts,
+    count_characters,
+    flatten_ids,
+    index_words,
+    shorten,
+)
 from hf_lecture_models.tokenization.templates import Template
 
 RULES = (*GAINS, "frequency")
@@ -65,8 +72,8 @@ class WordPieceTokenizer(LectureTokenizer):
 
     Training merges neighbours a and b into a piece; `rule` says which:
 
-    - "total_likelihood": those of the greatest count(ab) log(N count(ab) / (count(a) count(b))), by which the
-      log-likelihood of the texts grows. N is the number of all pieces.
+    - "total_likelihood": those of the greatest count(ab) log(N count(ab) / (count(a) count(b))), the growth of the
+      log-likelihood of the texts. N is the number of all pieces.
     - "likelihood": those of the greatest count(ab) / (count(a) count(b)), the gain in one place alone, as tutorials
       have it. It prefers rare pairs that hold together, so raise `min_count` with it.
     - "frequency": those of the greatest count(ab). This is byte-pair encoding; so does `tokenizers.WordPieceTrainer`.
@@ -95,33 +102,30 @@ class WordPieceTokenizer(LectureTokenizer):
         cls,
         texts: Iterable[str],
         vocab_size: int | None = None,
-        rule: str = "total_likelihood",
+        *,
         min_count: int = 1,
+        progress: bool = True,
+        rule: str = "total_likelihood",
         do_lower_case: bool = True,
         strip_accents: bool | None = None,
         tokenize_chinese_chars: bool = True,
-        progress: bool = True,
         **kwargs: Any,
     ) -> WordPieceTokenizer:
         """Grow a vocabulary from characters, until it is full or no pair of pieces is left.
 
+        `LectureTokenizer.train` describes the other arguments, and the errors.
+
         Args:
-            texts: any iterable of str; a generator is consumed once. Their order does not matter.
-            vocab_size: the largest number of tokens, the special ones included.
+            min_count: a rarer pair is not merged, and a rarer character is unknown.
             rule: "total_likelihood", "likelihood" or "frequency". Of equal pairs, the most frequent one is merged, then
                 one that begins words, then the first by code points.
-            min_count: a rarer pair is not merged, and a rarer character is unknown.
             do_lower_case: whether capitals become small letters.
-            strip_accents: whether accents are removed; None if capitals are.
+            strip_accents: whether accents are removed; None: if capitals are.
             tokenize_chinese_chars: whether Chinese characters are words of their own.
-            progress: whether to show progress bars on a terminal.
-            kwargs: options of the tokenizer, such as `mask_token="<mask>"`.
-
-        Raises:
-            TypeError: `texts` is one str or holds something that is not a str.
-            ValueError: nothing is left of the texts, an option has no such value, or `vocab_size` is too small.
         """
-        _check_options(rule, min_count)
+        cls._special_spellings(min_count, kwargs)
+        if rule not in RULES:
+            raise ValueError(f"rule is {rule!r}; it must be one of {', '.join(map(repr, RULES))}")
         special = list(_special_tokens(kwargs).values())
         backend = _backend(special, kwargs, do_lower_case, strip_accents, tokenize_chinese_chars)
         counts = _count_words(texts, backend, progress)
@@ -152,7 +156,7 @@ class WordPieceTokenizer(LectureTokenizer):
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: it is not UTF-8, a line is empty or stands there twice, or it lacks a special token.
+            ValueError: it is not UTF-8, a line is empty or occurs twice, or a special token is missing.
         """
         normal = (do_lower_case, strip_accents, tokenize_chinese_chars)
         return cls(tokenizer_object=_backend(_read_tokens(path, kwargs), kwargs, *normal), **kwargs)
@@ -196,24 +200,14 @@ class WordPieceTokenizer(LectureTokenizer):
         return index_words([text.translate(_REMOVED) for text in texts])
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Encode the words of `index_words` as plain text, never as special tokens.
+        """Return the ids of the words of `index_words`, each taken as plain text, never as a special token.
 
         Returns:
-            Their ids, word after word, int32; and how many each one has, (words,) int64: none for control characters.
+            (tokens,) int32, the ids, word after word; (words,) int64, the tokens of each: none for control characters.
         """
         model = self.backend_tokenizer.model
-        rows = [
-            [token.id for piece in pieces for token in model.tokenize(piece)]
-            for pieces in map(_splitter(self.backend_tokenizer), words)
-        ]
-        return np.fromiter(chain.from_iterable(rows), np.int32), np.fromiter(map(len, rows), np.int64, len(rows))
-
-
-def _check_options(rule: str, min_count: int) -> None:
-    if rule not in RULES:
-        raise ValueError(f"rule is {rule!r}; it must be one of {', '.join(map(repr, RULES))}")
-    if min_count < 1:
-        raise ValueError(f"min_count must be at least 1, not {min_count}")
+        pieces = map(_splitter(self.backend_tokenizer), words)
+        return flatten_ids([[token.id for piece in row for token in model.tokenize(piece)] for row in pieces])
 
 
 def _special_tokens(options: dict[str, Any]) -> dict[str, str]:
@@ -258,9 +252,7 @@ def _count_words(texts: Iterable[str], backend: Tokenizer, progress: bool) -> Co
     """Count the words between white space and punctuation; one that encoding takes for too long is left out."""
     split, counts = _splitter(backend), Counter[str]()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
-        index = index_words([text.translate(_REMOVED) for text in chunk])
-        occurrences = np.bincount(index.codes, minlength=len(index.words)).tolist()
-        for word, count in zip(index.words, occurrences, strict=True):
+        for word, count in index_words([text.translate(_REMOVED) for text in chunk]).count().items():
             for piece in split(word):
                 counts[piece] += count
     return Counter({word: count for word, count in counts.items() if len(word) <= _MAX_CHARACTERS})
@@ -268,11 +260,7 @@ def _count_words(texts: Iterable[str], backend: Tokenizer, progress: bool) -> Co
 
 def _frequent_characters(words: Counter[str], min_count: int) -> KeysView[str]:
     """Return the characters that occur often enough, by code point."""
-    counts: Counter[str] = Counter()
-    for word, count in words.items():
-        for character in word:
-            counts[character] += count
-    frequent = {character: count for character, count in sorted(counts.items()) if count >= min_count}
+    frequent = {character: n for character, n in sorted(count_characters(words).items()) if n >= min_count}
     if not frequent:
         raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
     return frequent.keys()

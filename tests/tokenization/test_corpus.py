@@ -17,6 +17,7 @@ from transformers import TokenizersBackend
 from hf_lecture_models.tokenization import corpus, splitting
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.corpus import decode_lines, encode_corpus, read_texts
+from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 SPACES = "".join(chr(code) for code in range(0xD800) if category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp"))
@@ -69,6 +70,11 @@ def test_nothing_and_blank_texts():
     assert list(encode_corpus(WORD, [])) == []
     corpus = encode_corpus(WORD, ["", " \n"])
     assert (corpus.ids.tolist(), corpus.lengths.tolist()) == ([], [0, 0])
+
+
+def test_rows_of_characters_are_refused():
+    with pytest.raises(ValueError, match="ElmoTokenizer gives each word a row of character ids"):
+        encode_corpus(ElmoTokenizer(), ["a"])
 
 
 @pytest.mark.parametrize("tokenizer", [WORD, ByteTokenizer(), GENERIC], ids=["words", "bytes", "any"])

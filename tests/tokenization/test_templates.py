@@ -227,8 +227,11 @@ def test_templates_of_ones_own(tmp_path):
         ("brt", "template is 'brt'; it must be one of bert, gpt1, pair"),
         (Template("$A", "$A $A"), r"'\$A \$A' must hold \$A and \$B"),
         (Template("$A $A", "$A $B"), r"must hold \$A, in this order and once"),
-        (Template("$A [X]", "$A $B"), r"'\[X\]' is no token of this tokenizer and no name of one"),
-        (Template("cls_token $A", "$A $B"), "'cls_token' is no token of this tokenizer"),
+        (
+            Template("$A [X]", "$A $B"),
+            r"'\[X\]' is neither a special token of this tokenizer \(<unk>, <s>, </s>, <pad>\) nor the name",
+        ),
+        (Template("cls_token $A", "$A $B"), "'cls_token' is neither a special token of this tokenizer"),
         (Template("bos_token:x $A", "$A $B"), "a type id, a whole number, must follow the colon"),
     ],
 )

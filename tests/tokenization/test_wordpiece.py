@@ -269,8 +269,8 @@ def test_bad_training():
         ({"unk_token": None}, "WordPiece needs an unk_token"),
         ({"mask_token": "[SEP]"}, "must differ"),
         ({"mask_token": "l"}, "no single characters"),
-        ({"sep_token": None}, "'sep_token' is no token of this tokenizer"),
-        ({"template": "pair"}, "'bos_token' is no token of this tokenizer"),
+        ({"sep_token": None}, "'sep_token' is neither a special token of this tokenizer"),
+        ({"template": "pair"}, r"'bos_token' is neither a special .* \(\[PAD\], \[UNK\], \[CLS\], \[SEP\], \[MASK\]\)"),
         ({"add_eos_token": True}, "add_eos_token=True and the template 'bert' both say"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -330,7 +330,7 @@ def test_recipes_name_wordpiece():
     tokenizer = make_tokenizer({"type": "wordpiece", "vocab_size": 70, "rule": "frequency"}, TEXTS)
     assert isinstance(tokenizer, WordPieceTokenizer)
     assert tokenizer.template == "bert"
-    with pytest.raises(ValueError, match="no field tokenizer.merges; type wordpiece has vocab_size, rule"):
+    with pytest.raises(ValueError, match="no field tokenizer.merges; type wordpiece has vocab_size, min_count, rule"):
         make_tokenizer({"type": "wordpiece", "merges": 3}, TEXTS)
 
 
