@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The command line of `hf-lecture`: its verbs, their options, and what is refused before anything runs.
 
-This file stands beside the package, because importing the package imports torch and transformers, which takes seconds.
-Help, shell completion and refusals need neither. Once a command line is understood, `_run` imports
+This file is outside the package, because importing the package imports torch and transformers, which takes seconds.
+Help, shell completion and refusals need neither. After a command line is understood, `_run` imports
 `hf_lecture_models/cli/VERB.py` and calls its `run`.
 """
 
@@ -135,7 +135,7 @@ def _refuse_blank_text(text: str | None) -> str | None:
 
 
 class TokenKind(StrEnum):
-    """What the ladder's models read and predict."""
+    """A token of the ladder's models."""
 
     word = "word"
     bpe = "bpe"

@@ -37,8 +37,8 @@ __all__ = [
 def register_tokenizers() -> None:
     """Make each class an attribute of the `transformers` module.
 
-    There `AutoTokenizer` looks up the `tokenizer_class` of a tokenizer_config.json that is none of its own, and so do
-    other programs. (`AutoTokenizer.register` would tie a class to one model type, but a tokenizer serves many.)
+    `AutoTokenizer` and other programs look there for the `tokenizer_class` that a tokenizer_config.json names.
+    (`AutoTokenizer.register` would tie a class to one model type, but a tokenizer serves many.)
     """
     for cls in (*TOKENIZERS.values(), TokenizerPair):
         expose(cls)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What the tokenizers share: the special tokens of a language model, and loading that names the file at fault."""
+"""The base class of the tokenizers: the special tokens of a language model, loading, saving and training."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hf_lecture_models.tokenization.templates import (
 )
 from hf_lecture_models.tokenization.train_options import check_train_options
 
-# Of every tokenizer, beside its special tokens.
+# Options of every tokenizer, without its special tokens.
 _OPTIONS = (
     "padding_side",
     "truncation_side",
@@ -45,8 +45,8 @@ _HOW_LOADED = ("is_local", "local_files_only")
 
 SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
 
-# A chat as plain text. Each message is a line; an answer ends its text, and the next message begins another. Names of
-# roles are left out: they would be unknown words in many vocabularies, and no model here was trained on them.
+# A chat as plain text: each message is a line; after an answer the text ends, and the next message begins another one.
+# The names of the roles are left out: many vocabularies lack them, and no model here was trained on them.
 CHAT_TEMPLATE = """\
 {%- for message in messages -%}
     {{- bos_token if loop.first or loop.previtem['role'] == 'assistant' else '\\n' -}}
@@ -63,29 +63,29 @@ CHAT_TEMPLATE = """\
 
 
 class LectureTokenizer(TokenizersBackend):
-    r"""A tokenizer of the Rust library `tokenizers` with `<s>` in front of a text and nothing behind.
+    r"""A tokenizer of the Rust library `tokenizers`, with `<s>` before a text and nothing after it.
 
     `<s>`, `</s>` and `<pad>` are added tokens, not words of the vocabulary: their ids come last, in this order, and
-    with `split_special_tokens=True` their spellings in a text are plain text. `add_bos_token` and `add_eos_token` say
-    which of them surround a text, or each text of a pair; both survive saving. Padding is on the left.
+    with `split_special_tokens=True` their spellings in a text are plain text. `add_bos_token` and `add_eos_token` put
+    `<s>` before and `</s>` after a text, or each text of a pair; both options are saved. Padding is on the left.
 
-    `template` says otherwise: a name of `templates.TEMPLATES`, or a `Template`. "bert" is `[CLS] a [SEP] b [SEP]`,
-    "gpt1" is `<start> a <delim> b <extract>`, and "pair" is `<s> a <s> b` with `token_type_ids` (which "bert" returns,
-    too). Padding is then on the right. `set_template` gives one to a tokenizer that is trained already.
+    A `template` replaces them: a name of `templates.TEMPLATES`, or a `Template`. "bert" is `[CLS] a [SEP] b [SEP]`,
+    "gpt1" is `<start> a <delim> b <extract>`, and "pair" is `<s> a <s> b` with `token_type_ids`, which "bert" returns,
+    too. Padding is then on the right. `set_template` gives a trained tokenizer another one.
 
-    A plain chat template comes along, for programs that ask by chat; another one may be given or assigned. A question
-    and its answer are a text of two lines, between `<s>` and `</s>`, and a system's message is a line before them:
+    The default chat template is plain; another one may be given or assigned. A question and its answer are a text of
+    two lines, between `<s>` and `</s>`, and a system's message is a line before them:
 
         <s>Be brief.\nWho was Markov?\nA mathematician.</s><s>And Shannon?\n
 
-    Subclasses have no `__init__` of their own: transformers then loads `tokenizer.json` as it is, so that the generic
-    class, which serves where this package is not installed, gives the same ids.
+    Subclasses have no `__init__`: transformers then loads `tokenizer.json` unchanged, so that the generic class, which
+    loads it where this package is not installed, gives the same ids.
 
     Args:
         tokenizer_file: a `tokenizer.json`.
-        tokenizer_object: a `tokenizers.Tokenizer`; the new tokenizer takes it over.
-        template: which special tokens stand around a text and a pair, in place of `add_bos_token` and `add_eos_token`.
-        kwargs: options of `transformers.TokenizersBackend`; among them the spellings of special tokens.
+        tokenizer_object: a `tokenizers.Tokenizer`, which the new tokenizer modifies and keeps.
+        template: the special tokens around a text and a pair, in place of `add_bos_token` and `add_eos_token`.
+        kwargs: options of `transformers.TokenizersBackend`, and the spellings of special tokens.
 
     Raises:
         ValueError: the file is damaged or holds another kind of tokenizer, there is no such template, or another
@@ -123,7 +123,7 @@ class LectureTokenizer(TokenizersBackend):
                 f"{empty[0]} is empty, and would stand between all characters; give it a spelling, or None"
             )
         for name in ("padding_side", "truncation_side", *(["model_input_names"] if self.default_template else [])):
-            kwargs.setdefault(name, getattr(self, name))  # what is not named here is not saved
+            kwargs.setdefault(name, getattr(self, name))  # only options in kwargs are saved
         kwargs.setdefault("chat_template", CHAT_TEMPLATE if self.default_template is None else None)
         if tokenizer_file is None:
             backend.add_special_tokens([_special(kwargs[name]) for name in defaults if kwargs[name] is not None])
@@ -132,7 +132,7 @@ class LectureTokenizer(TokenizersBackend):
             kwargs = adds | kwargs
         self._tokenizer = backend
         super().__init__(**kwargs)
-        # transformers does not read these two from the file and would report False.
+        # transformers does not read these two from the file, and would set them to False.
         self._add_bos_token, self._add_eos_token = (kwargs.get(name, value) for name, value in adds.items())
         if template is not None:
             chosen = find_template(template)
@@ -165,7 +165,7 @@ class LectureTokenizer(TokenizersBackend):
 
     @classmethod
     def _default_tokens(cls, backend: Tokenizer, template: str | Template | None) -> dict[str, str | None]:
-        """Names and spellings of the special tokens that no option names."""
+        """Return names and spellings of the special tokens that no option names."""
         return default_tokens(template)
 
     @classmethod
@@ -174,7 +174,7 @@ class LectureTokenizer(TokenizersBackend):
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        """Load a tokenizer from a folder or the Hub as transformers does, but name a damaged file of a local folder."""
+        """Load a tokenizer from a folder or the Hub as transformers does; errors name a local folder's damaged file."""
         local = Path(folder, kwargs.get("subfolder") or "")
         if local.is_dir() and not any((local / name).is_file() for name in cls.vocab_files_names.values()):
             files = " and no ".join(cls.vocab_files_names.values())
@@ -192,11 +192,11 @@ class LectureTokenizer(TokenizersBackend):
 
     @property
     def template(self) -> str | None:
-        """The name of the template; None where `add_bos_token` and `add_eos_token` say it, or for one without name."""
+        """The name of the template; None for a template without a name, and for `add_bos_token` and `add_eos_token`."""
         return template_name(self)
 
     def set_template(self, template: str | Template, padding_side: str = "right", **tokens: str) -> None:
-        """Say which special tokens stand around a text and around a pair; those that are missing are added.
+        """Set the special tokens around a text and around a pair; missing ones are added to the tokenizer.
 
         A model needs embeddings for added tokens: call `model.resize_token_embeddings(len(tokenizer))`.
 
@@ -212,13 +212,13 @@ class LectureTokenizer(TokenizersBackend):
         Args:
             template: a name of `templates.TEMPLATES`, or a `Template`.
             padding_side: "right" or "left".
-            tokens: other spellings of the template's tokens than its own, by their names. The spelling of a special
-                token that the tokenizer has gives that token another name as well: `start_token="<s>"`.
+            tokens: other spellings for the template's tokens, by their names. With the spelling of a special token that
+                the tokenizer has already, that token gets a second name: `start_token="<s>"`.
 
         Raises:
             TypeError: the template has no token of such a name.
-            ValueError: there is no such template, or it needs a token that the tokenizer has as an ordinary word. The
-                tokenizer is then as before.
+            ValueError: there is no such template, or one of its tokens is an ordinary word of the tokenizer. The
+                tokenizer does not change then.
         """
         chosen = find_template(template)
         if unknown := sorted(tokens.keys() - chosen.tokens.keys()):
@@ -229,7 +229,7 @@ class LectureTokenizer(TokenizersBackend):
         spellings = {name: spelling for name, spelling in named.items() if spelling is not None}
         special = self._missing_tokens(spellings.values())
         written = chosen.write(has | spellings)
-        # First on a copy, so that a template that cannot be written leaves the tokenizer as it was.
+        # First on a copy, so that a template that cannot be written does not change the tokenizer.
         for backend in (deepcopy(self.backend_tokenizer), self.backend_tokenizer):
             backend.add_special_tokens(special)
             backend.post_processor = make_post_processor(written, backend)
@@ -254,17 +254,17 @@ class LectureTokenizer(TokenizersBackend):
 
     def _adopt_template(self, returns_types: bool, padding_side: str) -> None:
         names = ["input_ids", *(["token_type_ids"] if returns_types else []), "attention_mask"]
-        self.model_input_names = self.init_kwargs["model_input_names"] = names  # the latter is what is saved
+        self.model_input_names = self.init_kwargs["model_input_names"] = names  # init_kwargs are saved
         self.padding_side = padding_side
-        self._should_update_post_processor = False  # by from_pretrained, after this
+        self._should_update_post_processor = False  # else from_pretrained would update it after this
         adds = _surrounding_tokens(self.backend_tokenizer, self.special_tokens_map)
         self._add_bos_token, self._add_eos_token = adds.values()
 
     def update_post_processor(self) -> None:
-        """Put `<s>` and `</s>` around texts as `add_bos_token` and `add_eos_token` say; transformers calls this.
+        """Put `<s>` and `</s>` around texts according to `add_bos_token` and `add_eos_token`; transformers calls this.
 
         Raises:
-            ValueError: one of them is asked for, but the tokenizer has a template.
+            ValueError: one of them is True, but the tokenizer has a template.
         """
         written = read_written(self.backend_tokenizer.post_processor)
         if not _has_template(written, self.special_tokens_map):
@@ -277,7 +277,7 @@ class LectureTokenizer(TokenizersBackend):
             )
 
     def is_unmodified(self) -> bool:
-        """Whether the backend is unchanged, so that `encode_corpus` may bypass it and give its ids."""
+        """Return whether the backend is unchanged, so that `encode_corpus` may bypass it and give the same ids."""
         backend = self.backend_tokenizer
         return (
             isinstance(backend.normalizer, self.normalizer_class)
@@ -290,12 +290,12 @@ class LectureTokenizer(TokenizersBackend):
         return all(token.special for token in self.added_tokens_decoder.values())
 
     def check_text(self, text: str) -> None:
-        """Raise a ValueError that says why `text` cannot be encoded; return if it can."""
+        """Raise a ValueError with the reason if `text` cannot be encoded."""
         refuse_surrogates(text)
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
-        # Every way of encoding a text ends here: tokenizer(...), encode, tokenize, batches, split words.
-        self._check_room(text, text_pair, **kwargs)
+        # All methods that encode call this one: tokenizer(...), encode, tokenize, for batches and split words.
+        self._check_length(text, text_pair, **kwargs)
         try:
             return super()._encode_plus(text, text_pair=text_pair, **kwargs)
         except Exception as error:
@@ -312,7 +312,7 @@ class LectureTokenizer(TokenizersBackend):
                 ) from error
             raise
 
-    def _check_room(
+    def _check_length(
         self,
         text: Any,
         text_pair: Any,
@@ -321,7 +321,7 @@ class LectureTokenizer(TokenizersBackend):
         max_length: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Raise where the special tokens alone are too many; the Rust library would then cut nothing."""
+        """Raise an error if the special tokens alone exceed `max_length`; the Rust library would then cut nothing."""
         if truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE or max_length is None or not add_special_tokens:
             return
         is_pair = text_pair is not None or (not isinstance(text, str) and any(isinstance(row, tuple) for row in text))
@@ -331,8 +331,8 @@ class LectureTokenizer(TokenizersBackend):
     def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
         """Save `tokenizer.json`, `tokenizer_config.json` and `chat_template.jinja`; return their paths.
 
-        They are written beside and renamed into place. Neither how the last call padded and cut, nor where the
-        tokenizer came from, is saved, both of which transformers would do.
+        The files are written to another folder and renamed into place. Unlike transformers' own method, this one saves
+        neither the padding and truncation of the last call nor the place where the tokenizer was loaded from.
 
         Raises:
             NotADirectoryError: `save_directory` is a file.
@@ -342,7 +342,7 @@ class LectureTokenizer(TokenizersBackend):
             kwargs.setdefault("repo_id", os.path.basename(os.path.normpath(save_directory)))
         self.backend_tokenizer.no_truncation()
         self.backend_tokenizer.no_padding()
-        # The last of these repeats special tokens that are saved by their names.
+        # The last of these repeats special tokens, which are saved under their names already.
         for name in (*_HOW_LOADED, "model_specific_special_tokens"):
             self.init_kwargs.pop(name, None)
         with staged_folder(save_directory) as stage:
@@ -358,9 +358,9 @@ class LectureTokenizer(TokenizersBackend):
         special_tokens_map: dict[str, str] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Learn another vocabulary: a tokenizer of the same class and options, by `train`.
+        """Train a tokenizer of the same class and options on other texts.
 
-        transformers' own would keep the classes of the old unknown words, and merge characters.
+        transformers' own method would keep the classes of the old unknown words, and merge characters.
 
         Args:
             text_iterator: texts, or lists of them.
@@ -368,11 +368,10 @@ class LectureTokenizer(TokenizersBackend):
             length: not read.
             new_special_tokens: more special tokens.
             special_tokens_map: other spellings of the old ones, such as `{"<s>": "[BOS]"}`.
-            kwargs: options of `train`; `min_frequency` and `show_progress`, as transformers has them, too.
+            kwargs: options of `train`, and transformers' names for two of them, `min_frequency` and `show_progress`.
 
         Raises:
-            TypeError: there is no such option.
-            ValueError: as `train`.
+            TypeError, ValueError: see `train`.
         """
         for theirs, ours in (("min_frequency", "min_count"), ("show_progress", "progress")):
             kwargs |= {ours: kwargs.pop(theirs)} if theirs in kwargs else {}
@@ -390,7 +389,7 @@ class LectureTokenizer(TokenizersBackend):
         return self.train(texts, vocab_size=vocab_size, **options)
 
     def _own_template(self, spellings: Mapping[str, str]) -> Template | None:
-        """The template, its special tokens by their names or as `spellings` has them; None for a language model's."""
+        """Return the template with the names or the new `spellings` of its tokens; None for `<s>` and `</s>` alone."""
         written = read_written(self.backend_tokenizer.post_processor)
         types, tokens = "token_type_ids" in self.model_input_names, self.special_tokens_map
         if not types and not _has_template(written, tokens):
@@ -433,12 +432,12 @@ class LectureTokenizer(TokenizersBackend):
         return special_spellings(options)
 
     def _kind(self) -> dict[str, Any]:
-        """The options of `train` that make a tokenizer of the same kind."""
+        """Return the options of `train` that make a tokenizer of the same kind."""
         return {}
 
 
 def default_tokens(template: str | Template | None) -> dict[str, str | None]:
-    """Return names and spellings of the special tokens that a new tokenizer gets with this template, in their order.
+    """Return names and spellings of the special tokens of a new tokenizer with this template, in their order.
 
     >>> default_tokens("gpt1")["delim_token"], default_tokens("bert")["eos_token"]
     ('<delim>', None)
@@ -447,7 +446,7 @@ def default_tokens(template: str | Template | None) -> dict[str, str | None]:
 
 
 def special_spellings(options: Mapping[str, Any]) -> set[str]:
-    """Return the spellings of all special tokens that a tokenizer with these options has; they cannot be words as well.
+    """Return the spellings of all special tokens of a tokenizer with these options, which cannot be words as well.
 
     >>> sorted(special_spellings({"pad_token": None, "mask_token": "[M]"}))
     ['</s>', '<s>', '[M]']
@@ -464,7 +463,7 @@ def _special(token: str | AddedToken) -> AddedToken:
 
 
 def _surrounding_tokens(backend: Tokenizer, options: Mapping[str, Any]) -> dict[str, bool]:
-    """Return whether `<s>` and `</s>` stand around a text: as the file has it, else the default of a language model."""
+    """Return whether `<s>` and `</s>` surround a text, in the file or else by default."""
     if backend.post_processor is None:
         return {"add_bos_token": True, "add_eos_token": False}
     written = read_written(backend.post_processor)
@@ -473,7 +472,7 @@ def _surrounding_tokens(backend: Tokenizer, options: Mapping[str, Any]) -> dict[
 
 
 def _has_template(written: Written, tokens: Mapping[str, Any]) -> bool:
-    """Return whether other tokens, or tokens in other places, are written than add_bos_token and add_eos_token ask."""
+    """Return whether there are other tokens, or tokens in other places, than add_bos_token and add_eos_token write."""
     found = special_tokens_of(written)
     spellings = {name: str(tokens[name]) for name in ("bos_token", "eos_token") if tokens.get(name) is not None}
     form = language_model_template(*(spellings.get(name) in found for name in ("bos_token", "eos_token")))

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Byte-pair encoding: frequent words stay whole, rare ones are split (slides Y:371-405; Sennrich et al. 2016).
 
-Deviations: both forms of each character, within and at the end of a word, are symbols from the start, so that no word
-of known characters is ever unknown; and no pair becomes a symbol that decoding could take for something else, a special
-token or a mark within a word.
+Deviations: each character is a symbol from the start both within and at the end of a word, so that no word of known
+characters is unknown; and no pair becomes a symbol that decoding could mistake for a special token or for a mark within
+a word.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby, islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -35,35 +35,21 @@ from hf_lecture_models.tokenization.splitting import (
 from hf_lecture_models.tokenization.subwords import SubwordTokenizer, set_unknown
 
 
-class _Form(Protocol):
-    """The parts of byte-pair encoding that differ between the forms."""
-
-    def index_words(self, texts: list[str]) -> WordIndex: ...
-
-    def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
-        """Return the symbols before any merge, and the words made of them with their counts."""
-
-    def allows(self, left: str, right: str) -> bool:
-        """Return whether a pair may become a symbol."""
-
-    def backend(self, vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer: ...
-
-
 class _Words:
-    """Words between white space; their last symbol ends in `mark`."""
+    """The form "words": words between white space, whose last symbol ends in `mark`."""
+
+    index_words = staticmethod(index_words)
 
     def __init__(self, mark: str | None, unk_token: str, special: set[str]) -> None:
         self.mark = "</w>" if mark is None else mark
         self.unk_token, self.special = unk_token, special
         if any(self.mark in token for token in special):
             raise ValueError(
-                f"end_of_word {mark!r} is empty or part of a special token; choose another mark, such as '#'"
+                f"end_of_word {self.mark!r} is empty or part of a special token; choose another mark, such as '#'"
             )
 
-    def index_words(self, texts: list[str]) -> WordIndex:
-        return index_words(texts)
-
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
+        """Return the symbols before any merge, and the words made of them with their counts."""
         frequent = sorted(character for character, n in count_characters(counts).items() if n >= min_count)
         symbols = [
             symbol
@@ -80,6 +66,7 @@ class _Words:
         return [self.unk_token, *symbols] if words else [], words
 
     def allows(self, left: str, right: str) -> bool:
+        """Return whether a pair may become a symbol."""
         return self._is_plain(left + right, ends_word=right.endswith(self.mark))
 
     def _is_plain(self, symbol: str, ends_word: bool) -> bool:
@@ -94,13 +81,12 @@ class _Words:
 
 
 class _Bytes:
-    """The bytes of GPT-2's pieces, each byte written as one visible character."""
+    """The form "bytes": GPT-2's pieces, each byte written as one visible character."""
+
+    index_words = staticmethod(index_stretches)
 
     def __init__(self, special: set[str]) -> None:
         self.special = special
-
-    def index_words(self, texts: list[str]) -> WordIndex:
-        return index_stretches(texts)
 
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
         split = ByteLevel(add_prefix_space=False).pre_tokenize_str
@@ -123,9 +109,9 @@ class _Bytes:
 class BpeTokenizer(SubwordTokenizer):
     """Byte-pair encoding in one of two forms.
 
-    - "words", as Sennrich et al. have it: words between white space, made of characters, with a mark at the last one.
-      Decoding joins the words by one space; a prompt of the text-generation pipeline must end with one. A character
-      that the training texts lack is an `<unk>`; where it ends a word, decoding joins the next word to it.
+    - "words", as in Sennrich et al.: words between white space, made of characters, with a mark at the last one.
+      Decoding joins the words by one space; a prompt of the text-generation pipeline must end with a space. A character
+      that the training texts lack is an `<unk>`; if it ends a word, decoding joins the next word to it.
     - "bytes": the 256 bytes after GPT-2's split (the pattern of `tokenizers.pre_tokenizers.ByteLevel`), which cuts a
       text into runs of letters, of digits or of other signs, each with the space before it, English endings such as
       `'s`, and remaining white space. Nothing is unknown, and every text comes back exactly. With
@@ -174,7 +160,7 @@ class BpeTokenizer(SubwordTokenizer):
             raise ValueError("the form 'bytes' has no end_of_word and no unk_token; leave them out")
         set_unknown(form, kwargs)
         special = cls._special_spellings(min_count, kwargs)
-        chosen: _Form = _Bytes(special) if form == "bytes" else _Words(end_of_word, str(kwargs["unk_token"]), special)
+        chosen = _Bytes(special) if form == "bytes" else _Words(end_of_word, str(kwargs["unk_token"]), special)
         symbols, words = chosen.start(_count(texts, chosen, progress), min_count)
         if not words:
             raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
@@ -265,7 +251,7 @@ class BpeTokenizer(SubwordTokenizer):
             return super().save_pretrained(*args, **kwargs)
 
 
-def _count(texts: Iterable[str], form: _Form, progress: bool) -> Counter[str]:
+def _count(texts: Iterable[str], form: _Words | _Bytes, progress: bool) -> Counter[str]:
     counts: Counter[str] = Counter()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
         counts.update(form.index_words(chunk).count())

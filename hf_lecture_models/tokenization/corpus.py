@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Whole corpora: files to texts, texts to one flat array of ids."""
+"""Read files into texts, and encode whole corpora into one flat array of ids."""
 
 from __future__ import annotations
 

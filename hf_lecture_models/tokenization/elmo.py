@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Words as rows of their characters, the bytes of UTF-8 (Peters et al. 2018; AllenNLP's and bilm-tf's numbering).
+"""Words as rows of their characters, the bytes of UTF-8 (Peters et al. 2018), numbered as in AllenNLP and bilm-tf.
 
-A word is `max_characters_per_token` ids, 50 of them: the begin of a word (259), its bytes (each one more than its
-value, 1 to 256), the end of a word (260), and blanks (261) up to the length. `<S>` and `</S>` are words of one
-character, 257 and 258. A row of zeros is padding. This file travels with exported models.
+A word has `max_characters_per_token` ids, by default 50: begin of word (259), its bytes (1 to 256, each one more than
+its value), end of word (260), and blanks (261) up to the length. `<S>` and `</S>` are words of one character, 257 and
+258. A row of zeros is padding. This file travels with exported models.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from hf_lecture_models.tokenization.train_options import check_train_options
 _BEGIN_TEXT, _END_TEXT, _BEGIN_WORD, _END_WORD, _BLANK, _NUM_CHARACTERS = 257, 258, 259, 260, 261, 262
 _SPECIAL = {"pad_token": "<pad>", "bos_token": "<S>", "eos_token": "</S>"}
 _UNKNOWN = "<UNK>"
-# White space as the Rust library has it, by which all other tokenizers here split: Python's has four more.
+# All other tokenizers here split at the Rust library's white space. Python's has four characters more.
 _WORD = re.compile(r"(?:\S|[\x1c-\x1f])+")
-# What stands at padding, by the name of an input.
+# The values at padding, by the names of inputs.
 _PADDING: dict[str, int] = {"attention_mask": 0, "token_type_ids": 0, "special_tokens_mask": 1}
 # Written by transformers into the options of a tokenizer that it loads.
 _HOW_LOADED = ("is_local", "local_files_only")
@@ -40,15 +40,16 @@ _LONGEST_PADDING = 10**6
 
 @dataclass(frozen=True)
 class WordEncoding:
-    """A text or pair of texts, word by word; its names are those of `tokenizers.Encoding`.
+    """A text or pair of texts, word by word, with the attributes of `tokenizers.Encoding`.
 
     Attributes:
-        tokens: the words, special ones included; likewise all others.
-        offsets: where each begins and ends in its text, or, of words that were given, in the word; (0, 0) if special.
-        word_ids: the number of each in its text, None for special ones.
+        tokens: the words, special ones included, as in all other attributes.
+        offsets: where each word begins and ends in its text, or in itself if the text was given as words; (0, 0) for
+            special ones.
+        word_ids: the number of each word in its text, None for special ones.
         sequence_ids: 0 for the first text, 1 for the second, None for special ones.
         attention_mask: 0 at padding, whose word is `<pad>`, else 1.
-        overflowing: the windows behind this one, of a text that was cut.
+        overflowing: the next windows of a text that was cut.
     """
 
     tokens: list[str]
@@ -65,11 +66,11 @@ class WordEncoding:
 
     @property
     def n_sequences(self) -> int:
-        """1, or 2 of a pair."""
+        """1 for a text, 2 for a pair."""
         return 1 + (1 in self.sequence_ids)
 
     def padded(self, width: int, side: str) -> WordEncoding:
-        """Of `width` words, with padding on the "left" or "right"."""
+        """Return the encoding with padding on the "left" or "right", up to `width` words."""
         gap = max(0, width - len(self.tokens))
 
         def fill(values: list[Any], value: Any) -> list[Any]:
@@ -85,23 +86,23 @@ class WordEncoding:
         )
 
 
-# A word, where it stands, and its number in the text.
+# Each word, its offsets, and its number in the text.
 _Text = list[tuple[str, tuple[int, int], int]]
 
 
 class ElmoTokenizer(PythonBackend):
-    """Words between white space to rows of 50 character ids, `<S>` in front of a text and `</S>` behind.
+    """Words between white space, each as a row of 50 character ids, with `<S>` before a text and `</S>` after it.
 
-    `input_ids` are (batch, seq, 50). No word is unknown, and decoding gives words back, of which more than 48 bytes are
-    cut, as AllenNLP cuts them (in the midst of a character, too). A pair is `<S> a </S> <S> b </S>`. Words of a text
-    that are spelled `<S>` and `</S>` are the special ones, as in AllenNLP. Padding is on the right.
+    `input_ids` are (batch, seq, 50). A pair is `<S> a </S> <S> b </S>`. No word is unknown, and decoding gives the
+    words back; as in AllenNLP, longer ones are cut after 48 bytes, even within a character, and words that are spelled
+    `<S>` and `</S>` are the special ones. Padding is on the right.
 
-    It says where its words stand (`return_offsets_mapping`, `word_ids()`), though it is written in Python and `is_fast`
-    is False. Pipelines of text classification, feature extraction and extractive question answering work; transformers'
-    token-classification asks for one number per token and refuses it: tag by `hf-lecture predict`, with `--aggregate`
-    for entities, or by the model.
+    The tokenizer gives offsets (`return_offsets_mapping`, `word_ids()`), although it is written in Python and `is_fast`
+    is False. Pipelines of text classification, feature extraction and extractive question answering work. transformers'
+    token-classification does not, because it needs one id per token: tag with `hf-lecture predict`, with `--aggregate`
+    for entities, or with the model.
 
-    `words` are those that `ElmoForPreTraining` predicts, by their numbers; no other model reads them.
+    `words` are the words that `ElmoForPreTraining` predicts, by their numbers; no other model reads them.
 
     >>> tokenizer = ElmoTokenizer()
     >>> tokenizer("a cat").input_ids[1][:5]
@@ -112,17 +113,17 @@ class ElmoTokenizer(PythonBackend):
     Args:
         vocab_file: `words`, one per line.
         max_characters_per_token: ids of each word, at least 3.
-        kwargs: options of `transformers.PythonBackend`; the special words cannot be spelled otherwise.
+        kwargs: options of `transformers.PythonBackend`; the spellings of the special words are fixed.
 
     Raises:
-        ValueError: the file is no list of different words, or an option has a value that it cannot have.
+        ValueError: the file is not a list of different words, or an option has an impossible value.
     """
 
     vocab_files_names = {"vocab_file": "vocab.txt"}
     model_input_names = ["input_ids", "attention_mask"]
     padding_side = "right"
     gives_offsets = True
-    """Says to tasks and pipelines of the package that offsets can be had, whatever `is_fast` is."""
+    """Tasks and pipelines of the package ask for offsets if this is True, whatever `is_fast` is."""
 
     def __init__(self, vocab_file: str | None = None, max_characters_per_token: int = 50, **kwargs: Any) -> None:
         if max_characters_per_token < 3:
@@ -136,7 +137,7 @@ class ElmoTokenizer(PythonBackend):
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        """Load as transformers does, but name the file and the field where one of a local folder has a wrong type."""
+        """Load as transformers does; errors name the file and the field of a local folder that has a wrong type."""
         check_tokenizer_files(Path(folder, kwargs.get("subfolder") or ""))
         return super().from_pretrained(folder, *args, **kwargs)
 
@@ -190,20 +191,20 @@ class ElmoTokenizer(PythonBackend):
         return _NUM_CHARACTERS
 
     def get_vocab(self) -> dict[str, int]:
-        """Character ids by name: bytes are `<0x00>` to `<0xFF>`."""
+        """Return character ids by name; the names of bytes are `<0x00>` to `<0xFF>`."""
         names = [_SPECIAL["pad_token"], *(f"<0x{byte:02X}>" for byte in range(256))]
         names += [_SPECIAL["bos_token"], _SPECIAL["eos_token"], "<word>", "</word>", "<blank>"]
         return {name: number for number, name in enumerate(names)}
 
     def characters(self, word: str) -> list[int]:
-        """The ids of one word; `<pad>` is a word like any other here."""
+        """Return the ids of one word; `<pad>` is an ordinary word here."""
         ends = {_SPECIAL["bos_token"]: [_BEGIN_TEXT], _SPECIAL["eos_token"]: [_END_TEXT]}
-        room = self.max_characters_per_token - 2
-        ids = ends.get(word) or [byte + 1 for byte in word.encode("utf-8", "ignore")[:room]]
-        return [_BEGIN_WORD, *ids, _END_WORD] + [_BLANK] * (room - len(ids))
+        most = self.max_characters_per_token - 2
+        ids = ends.get(word) or [byte + 1 for byte in word.encode("utf-8", "ignore")[:most]]
+        return [_BEGIN_WORD, *ids, _END_WORD] + [_BLANK] * (most - len(ids))
 
     def word_numbers(self, words: Iterable[str]) -> list[int]:
-        """The numbers of words in `words`, that of `<UNK>` for others.
+        """Return the numbers of words in `self.words`, and the number of `<UNK>` for all others.
 
         Raises:
             ValueError: the tokenizer has no words.
@@ -217,18 +218,18 @@ class ElmoTokenizer(PythonBackend):
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
-        """The words of a text, or of a pair."""
+        """Return the words of a text, or of a pair."""
         texts = [_words_of(own, split=False) for own in (text, pair) if own is not None]
         return _encoding(texts, add_special_tokens).tokens
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
-        """A special word's one character id; the character ids of any other word, and of each of several words."""
+        """Return the one character id of a special word, the row of any other word, or the rows of several words."""
         if isinstance(tokens, str):
             return self.get_vocab()[tokens] if tokens in _SPECIAL.values() else self.characters(tokens)
         return [self.characters(token) for token in tokens]
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
-        """The word of one row of characters, or each of several rows; the name of one character id."""
+        """Return the word of a row of characters, the words of several rows, or the name of one character id."""
         ids = np.asarray(ids)
         if ids.ndim == 0:
             return list(self.get_vocab())[int(ids)]
@@ -238,7 +239,7 @@ class ElmoTokenizer(PythonBackend):
         return words[0] if ids.ndim == 1 and words else words
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
-        """The words of (seq, characters) ids with a blank between them; a list of texts for a batch."""
+        """Return the words of (seq, characters) ids, joined by spaces; a list of texts for a batch."""
         ids = np.asarray(token_ids)
         if ids.ndim > 2 or (ids.dtype == object and len(ids)):
             return [self.decode(row, skip_special_tokens) for row in token_ids]
@@ -248,17 +249,17 @@ class ElmoTokenizer(PythonBackend):
     def batch_decode(  # type: ignore[override]
         self, sequences: Any, skip_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
-        """`decode` of each."""
+        """Return the text of each sequence; see `decode`."""
         return [self.decode(row, skip_special_tokens) for row in sequences]
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
-        """2 for a text, 4 for a pair."""
+        """Return 2 for a text, 4 for a pair."""
         return 4 if pair else 2
 
     def get_special_tokens_mask(
         self, token_ids_0: Any, token_ids_1: Any = None, already_has_special_tokens: bool = False
     ) -> list[int]:
-        """1 for each special word of encoded texts, and of what `<S>` and `</S>` are yet to be added to."""
+        """Return 1 for special words and 0 for others; rows without special words are taken as if they had them."""
         if already_has_special_tokens:
             return [int(_word(list(row)) in _SPECIAL.values()) for row in np.asarray(token_ids_0).tolist()]
         inner = [[0] * len(ids) for ids in (token_ids_0, token_ids_1) if ids is not None]
@@ -322,7 +323,7 @@ class ElmoTokenizer(PythonBackend):
         return data
 
     def _width(self, lengths: Iterable[int], padding: Any, max_length: int | None, multiple: int | None) -> int:
-        """To how many words rows are padded; 0 for not at all."""
+        """Return the number of words that rows are padded to; 0 for no padding."""
         if padding in (False, "do_not_pad"):
             return 0
         width = max(lengths, default=0)
@@ -343,10 +344,11 @@ class ElmoTokenizer(PythonBackend):
         return_tensors: Any = None,
         verbose: bool = True,
     ) -> BatchEncoding:
-        """Rows of one length, as of any tokenizer; padding is words of zeros, which the attention mask leaves out.
+        """Return rows of one length; the padding is words of zeros, where the attention mask is 0.
 
         Args:
-            encoded_inputs: what the tokenizer gave for a text or for several, or a list of that, as collators have it.
+            encoded_inputs: the tokenizer's output for one text or for several, or a list of such outputs, as collators
+                have it.
         """
         if isinstance(encoded_inputs, Mapping):
             alone = np.ndim(encoded_inputs["input_ids"][0]) < 2 and not _is_batch(encoded_inputs["input_ids"])
@@ -400,7 +402,7 @@ def _read_words(path: str) -> list[str]:
 
 
 def _pairs(text: Any, pair: Any, split: bool) -> tuple[bool, list[tuple[Any, ...]]]:
-    """Whether there are several texts, and each, alone or with its pair."""
+    """Return whether there are several texts, and a tuple for each: the text alone or with its pair."""
     batched = isinstance(text, list | tuple) and (not split or (len(text) > 0 and isinstance(text[0], list | tuple)))
     if not batched:
         return False, [(text,) if pair is None else (text, pair)]
@@ -408,7 +410,7 @@ def _pairs(text: Any, pair: Any, split: bool) -> tuple[bool, list[tuple[Any, ...
         if not isinstance(pair, list | tuple) or len(pair) != len(text):
             raise ValueError("text and text_pair are not equally many; give as many of both")
         return True, list(zip(text, pair, strict=True))
-    # Of words that are split, a list is one text.
+    # If the words are split already, a list is one text.
     kinds = tuple if split else (list, tuple)
     rows = [tuple(own) if isinstance(own, kinds) else (own,) for own in text]
     for row in rows:
@@ -431,27 +433,27 @@ def _words_of(text: Any, split: bool) -> _Text:
     return [(found[0], found.span(), number) for number, found in enumerate(_WORD.finditer(text))]
 
 
-def _windows(texts: list[_Text], room: int, strategy: str, stride: int, side: str) -> list[list[_Text]]:
-    """The texts cut to `room` words: what is kept, then what follows, each window with `stride` words of the last.
+def _windows(texts: list[_Text], most: int, strategy: str, stride: int, side: str) -> list[list[_Text]]:
+    """Return the texts cut to `most` words, then the next windows; each begins with `stride` words of the one before.
 
     >>> words = [(word, (0, 1), number) for number, word in enumerate("abcde")]
     >>> [[word for word, _, _ in text] for text, in _windows([words], 3, "only_first", 1, "right")]
     [['a', 'b', 'c'], ['c', 'd', 'e']]
     """
-    if room < 0:
-        raise ValueError(f"max_length has no room for the special tokens, {-room} more; raise it")
-    if sum(map(len, texts)) <= room:
+    if most < 0:
+        raise ValueError(f"max_length has no room for the special tokens, {-most} more; raise it")
+    if sum(map(len, texts)) <= most:
         return [texts]
     if strategy == "longest_first" and len(texts) == 2:
         short = min(map(len, texts))
-        keep = max(room - short, -(-room // 2))
-        sizes = [min(len(text), keep if len(text) > short or text is texts[0] else room - keep) for text in texts]
-        sizes[1] = min(sizes[1], room - sizes[0])
+        keep = max(most - short, -(-most // 2))
+        sizes = [min(len(text), keep if len(text) > short or text is texts[0] else most - keep) for text in texts]
+        sizes[1] = min(sizes[1], most - sizes[0])
         return [
             [text[-size:] if side == "left" and size else text[:size] for text, size in zip(texts, sizes, strict=True)]
         ]
     cut = 1 if strategy == "only_second" and len(texts) == 2 else 0
-    long, size = texts[cut], room - sum(len(text) for index, text in enumerate(texts) if index != cut)
+    long, size = texts[cut], most - sum(len(text) for index, text in enumerate(texts) if index != cut)
     if size <= stride:
         raise ValueError(
             f"truncation={strategy!r} leaves {max(size, 0)} words for the text that it cuts, and windows share stride="
@@ -477,7 +479,7 @@ def _encoding(texts: Sequence[_Text], add_special_tokens: bool) -> WordEncoding:
 
 
 def _type_ids(encoding: WordEncoding) -> list[int]:
-    """1 from the second `<S>` on."""
+    """Return 1 from the second `<S>` on, 0 before it."""
     if 1 not in encoding.sequence_ids:
         return [0] * len(encoding.tokens)
     first = encoding.sequence_ids.index(1)
@@ -486,7 +488,7 @@ def _type_ids(encoding: WordEncoding) -> list[int]:
 
 
 def _word(row: Sequence[int]) -> str:
-    """What `characters` made the row of."""
+    """Return the word of a row of characters."""
     if not any(row):
         return _SPECIAL["pad_token"]
     if _BEGIN_TEXT in row or _END_TEXT in row:
@@ -495,7 +497,7 @@ def _word(row: Sequence[int]) -> str:
 
 
 def _is_batch(ids: Any) -> bool:
-    """Whether `ids` are of several texts, of which the first may be empty."""
+    """Return whether `ids` belong to several texts; some may be empty."""
     return any(len(row) and np.ndim(row[0]) > 0 for row in ids if not isinstance(row, int))
 
 

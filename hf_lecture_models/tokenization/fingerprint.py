@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""All by which a tokenizer makes ids of a text, in a checksum: what is begun with one goes on with the same."""
+"""Checksums of tokenizers and values, which show whether a resumed run uses the same ones."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from hf_lecture_models.tokenization.pairs import TokenizerPair
 
 
 def fingerprint(values: Iterable[Any]) -> str:
-    """A checksum of values, their order included; `repr` must say all of each.
+    """Return a checksum of values in their order; the `repr` of a value must show all of it.
 
     >>> fingerprint(["a b", "c"]) == fingerprint(["a", "b c"])
     False
@@ -22,10 +22,9 @@ def fingerprint(values: Iterable[Any]) -> str:
 
 
 def fingerprint_tokenizer(tokenizer: Any) -> str:
-    """A checksum of all by which texts become ids: vocabulary, merges, rules, special tokens.
+    """Return a checksum of all that turns texts into ids: vocabulary, merges, rules, special tokens.
 
-    Of two tokenizers, one for each language, that of both; of an image processor, which has none of these, all of its
-    settings.
+    For a `TokenizerPair` it covers both tokenizers, and for an image processor all its settings.
     """
     if isinstance(tokenizer, TokenizerPair):
         return fingerprint(map(fingerprint_tokenizer, (tokenizer.source, tokenizer.target)))
@@ -36,6 +35,6 @@ def fingerprint_tokenizer(tokenizer: Any) -> str:
     for name in ("truncation", "padding"):  # the options of its latest call
         rules.pop(name, None)
     known = [sorted(tokenizer.get_vocab().items()), sorted(tokenizer.special_tokens_map.items()), rules]
-    # What ElmoTokenizer has beside its characters.
+    # Only ElmoTokenizer has words beside its vocabulary, the characters.
     words = getattr(tokenizer, "words", None)
     return fingerprint(known if words is None else [*known, words, tokenizer.max_characters_per_token])

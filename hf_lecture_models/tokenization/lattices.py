@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""All segmentations of many strings at once, as lattices: a node between any two symbols, an edge for each piece.
+"""All segmentations of strings, as lattices: a node between any two symbols, an edge for each piece.
 
-With s(x) the score of piece x, the logarithm of the sum over all segmentations x_1 ... x_m of a string of
+With s(x) the score of piece x, the sum over all segmentations x_1 ... x_m of a string,
 
-    exp(s(x_1) + ... + s(x_m))
+    ln Σ exp(s(x_1) + ... + s(x_m)),
 
-takes one step for each edge, whatever the number of segmentations (forward-backward; forward filtering and backward
-sampling). Strings are worked on together, all edges that begin at the same distance from the front in one step.
+takes one step for each edge, however many segmentations there are (forward-backward; forward filtering and backward
+sampling). One numpy operation handles all edges, of all strings, that begin at the same distance from the front.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Lattices:
-    """The lattices of some strings; the nodes of a string follow each other.
+    """The lattices of some strings, one string's nodes after the other's.
 
     Attributes:
-        first, last: (strings,) the nodes in front of the first symbol of a string and behind its last one.
+        first, last: (strings,) each string's first and last node: before its first symbol, after its last one.
         begin, end, piece: (edges,) the nodes that an edge leads from and to, and the number of its piece.
     """
 
@@ -36,15 +36,15 @@ class Lattices:
 
     @classmethod
     def of(cls, strings: Sequence[str], pieces: Mapping[str, int], unknown: int | None = None) -> Lattices:
-        """The lattices of strings over a vocabulary.
+        """Build the lattices of strings over a vocabulary.
 
         >>> Lattices.of(["ab"], {"a": 0, "b": 1, "ab": 2}).count().tolist()
         [2.0]
 
         Args:
             pieces: the number of each piece.
-            unknown: of the piece that a run of symbols which are no pieces themselves becomes; None: there is none, and
-                a string with such a symbol may have no segmentation.
+            unknown: the number of the piece for a run of symbols that are not pieces. None: a string with such a symbol
+                may have no segmentation.
         """
         longest = max(map(len, pieces), default=0)
         edges: list[tuple[int, int, int]] = []
@@ -58,17 +58,17 @@ class Lattices:
         return cls(np.array(first, np.int64), np.array(last, np.int64), *columns)
 
     def keep(self, edges: np.ndarray, piece: np.ndarray) -> Lattices:
-        """The lattices with some of the edges; `piece` has other numbers for the pieces of those."""
+        """Return the lattices with some of the edges only, whose pieces get the numbers `piece`."""
         return Lattices(self.first, self.last, self.begin[edges], self.end[edges], piece)
 
     def join(self, strings: np.ndarray) -> Lattices:
-        """The lattices of texts, each of so many neighbouring strings; no edge reaches over their borders.
+        """Return the lattices of texts that consist of so many consecutive strings; no edge crosses their borders.
 
         >>> lattices = Lattices.of(["ab", "ab"], {"a": 0, "b": 1, "ab": 2})
         >>> lattices.join(np.array([0, 2])).count().tolist()
         [1.0, 4.0]
         """
-        # Where one string ends and the next one of its text begins there is one node, not two.
+        # The last node of a string and the first node of the next one of its text become one node.
         offsets = np.concatenate([[0], np.cumsum(strings)])
         starts = np.append(self.first, self.last[-1:] + 1 if len(self.last) else 0)[offsets] - offsets
         texts = np.arange(len(strings))
@@ -78,7 +78,7 @@ class Lattices:
 
     @cached_property
     def _depth(self) -> np.ndarray:
-        """(nodes,) symbols between a node and the front of its string."""
+        """(nodes,) symbols before each node in its string."""
         sizes = self.last - self.first + 1
         return np.arange(int(sizes.sum())) - np.repeat(self.first, sizes)
 
@@ -91,7 +91,7 @@ class Lattices:
         return _levels(self._depth[self.end])
 
     def forward(self, scores: np.ndarray) -> np.ndarray:
-        """(nodes,) float64: ln of the sum over all ways from the front of the string to each node.
+        """Return ln of the sum over all paths from the string's first node to each node, (nodes,) float64.
 
         Args:
             scores: (pieces,) s(x).
@@ -99,13 +99,13 @@ class Lattices:
         sums = np.full(len(self._depth), -np.inf)
         sums[self.first] = 0.0
         for edges in self._by_begin:
-            # Each node once: an edge that begins here is known by its end.
+            # No two of these edges have the same end.
             end = self.end[edges]
             sums[end] = np.logaddexp(sums[end], sums[self.begin[edges]] + scores[self.piece[edges]])
         return sums
 
     def backward(self, scores: np.ndarray) -> np.ndarray:
-        """(nodes,) float64: ln of the sum over all ways from each node to the end of the string."""
+        """Return ln of the sum over all paths from each node to the string's last node, (nodes,) float64."""
         sums = np.full(len(self._depth), -np.inf)
         sums[self.last] = 0.0
         for edges in reversed(self._by_end):
@@ -114,15 +114,15 @@ class Lattices:
         return sums
 
     def log_sum(self, scores: np.ndarray) -> np.ndarray:
-        """(strings,) float64: ln of the sum over all segmentations, -inf where there is none."""
+        """Return ln of the sum over all segmentations, (strings,) float64; -inf for a string without one."""
         return self.forward(scores)[self.last]
 
     def count(self) -> np.ndarray:
-        """(strings,) float64: the number of segmentations."""
+        """Return the number of segmentations, (strings,) float64."""
         return np.rint(np.exp(self.log_sum(np.zeros(int(self.piece.max(initial=-1)) + 1))))
 
     def posteriors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The probability that the segmentation of its string takes an edge, and what `log_sum` gives.
+        """Return the probability that the segmentation of its string takes each edge, and `log_sum`.
 
         Returns:
             (edges,) and (strings,) float64.
@@ -136,10 +136,13 @@ class Lattices:
     def draw(
         self, strings: np.ndarray, scores: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a segmentation for each of `strings`, numbers that may repeat, with probability ~ exp(sum of scores).
+        """Draw a segmentation for each of `strings` with probability ~ exp(sum of scores).
+
+        Args:
+            strings: (draws,) the numbers of strings, which may repeat.
 
         Returns:
-            The pieces, string after string, and (draws,) int64, how many each one has.
+            The pieces, draw after draw, and (draws,) int64, the number of pieces of each.
 
         Raises:
             ValueError: a string has no segmentation.
@@ -149,7 +152,7 @@ class Lattices:
             raise ValueError("a string has no segmentation over these pieces")
         order = np.argsort(self.end, kind="stable")
         begin, end, piece = self.begin[order], self.end[order], self.piece[order]
-        # Each node's edges into it have probabilities that add up to one.
+        # The probabilities of the edges into one node add up to one.
         sums = np.cumsum(np.exp(forward[begin] + scores[piece] - forward[end]))
         bounds = np.searchsorted(end, np.arange(len(forward) + 1))
         below = np.concatenate([[0.0], sums])[bounds]
@@ -172,7 +175,7 @@ class Lattices:
         return drawn, sizes
 
     def nbest(self, scores: np.ndarray, n: int) -> list[list[tuple[float, list[int]]]]:
-        """For each string its `n` segmentations of the highest scores, the best first: sum of scores, and pieces.
+        """Return the sum of scores and the pieces of each string's `n` best segmentations, the best first.
 
         >>> lattices = Lattices.of(["aab"], {"a": 0, "b": 1, "ab": 2})
         >>> lattices.nbest(np.array([-1.0, -2.0, -2.5]), 2)
@@ -183,7 +186,7 @@ class Lattices:
             into.setdefault(end, []).append((begin, piece))
         found = []
         for first, last in zip(self.first.tolist(), self.last.tolist(), strict=True):
-            # Of each node the best ways to it: score, and the edge by which a way comes, with the way before it.
+            # The best paths to each node: score, where the last edge begins, which path leads there, the edge's piece.
             ways: dict[int, list[tuple[float, int, int, int]]] = {first: [(0.0, -1, -1, -1)]}
             for node in range(first + 1, last + 1):
                 ways[node] = heapq.nlargest(
@@ -216,7 +219,7 @@ def _edges(string: str, pieces: Mapping[str, int], longest: int, unknown: int | 
 
 
 def _levels(depths: np.ndarray) -> list[np.ndarray]:
-    """The numbers of the edges of each depth that occurs, in ascending order of depth."""
+    """Return the numbers of the edges of each depth, in ascending order of depth."""
     order = np.argsort(depths, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(depths[order])) + 1) if len(order) else []
 

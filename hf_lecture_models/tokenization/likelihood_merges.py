@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Learning merges by the likelihood that they gain (Schuster & Nakajima 2012), as WordPiece does.
+"""Learn merges by their gain in likelihood (Schuster & Nakajima 2012), as WordPiece does.
 
-Under a unigram model of the current symbols, P(a) = count(a) / N, a pair that stands together is as likely as
+Under a unigram model of the current symbols, P(a) = count(a) / N, a merged pair is
 
     P(a b) / (P(a) P(b)) = N count(a b) / (count(a) count(b))
 
-times what its two symbols are on their own. Byte-pair encoding merges the pair with the greatest count(a b) instead.
+times as likely as its two symbols apart. Byte-pair encoding merges the pair with the greatest count(a b) instead.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from hf_lecture_models.tokenization.merges import LinkedWords, Pair
 
-# What a merge gains, of count(a b), count(a) count(b) and N, for all pairs at once.
+# The gain of a merge as a function of count(a b), count(a) count(b) and N, for all pairs at once.
 GAINS: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
-    # In one place: the pair that holds together best, however rare it is. N is the same for all pairs.
+    # In one place: rare pairs may win. N is left out, since it is the same for all pairs.
     "likelihood": lambda together, apart, total: together / apart,
-    # In all places: the growth of the log-likelihood of the texts, to first order.
+    # In all places together: the growth of the log-likelihood of the texts, to first order.
     "total_likelihood": lambda together, apart, total: together * np.log(total * together / apart),
 }
 
@@ -40,7 +40,7 @@ class _Pairs:
         self.add(list(state.counts))
 
     def add(self, pairs: list[Pair]) -> None:
-        """Append pairs; no pair arises twice, since each has a symbol that is new."""
+        """Append pairs. No pair is appended twice, since each has a new symbol."""
         if pairs:
             self.pairs += pairs
             new = np.array(pairs)
@@ -48,7 +48,7 @@ class _Pairs:
             self.counts = np.append(self.counts, [self.state.counts[pair] for pair in pairs])
 
     def best(self, gain: str, min_count: int) -> Pair | None:
-        """Return the pair that gains most: of equals the most frequent, then the first by its symbols."""
+        """Return the pair of the greatest gain; of equals the most frequent one, then the first by its symbols."""
         common = np.flatnonzero(self.counts >= min_count)
         if not len(common):
             return None
@@ -58,7 +58,7 @@ class _Pairs:
         return min((self.pairs[place] for place in equals), key=self.state.entry)
 
     def merge(self, pair: Pair) -> None:
-        """Merge `pair` wherever it stands."""
+        """Merge `pair` in all its places."""
         state = self.state
         places = set(state.places[pair])
         made = state.merge(pair)
@@ -79,9 +79,9 @@ class _Pairs:
 def learn_likelihood_merges(
     words: Mapping[tuple[str, ...], int], gain: str = "total_likelihood", min_count: int = 1
 ) -> Iterator[tuple[str, str]]:
-    """Yield the merges, the pair that gains most first, until no pair is left.
+    """Yield the merges, the pair of the greatest gain first, until no pair is left.
 
-    In these words `e` and `s` stand together most often, `u` and `g` hold together best:
+    In these words `e s` is the most frequent pair, but `u` and `g` never occur apart:
 
     >>> words = {tuple("ug"): 2, tuple("es"): 5, tuple("eat"): 4, tuple("sat"): 3}
     >>> next(learn_likelihood_merges(words, "likelihood"))

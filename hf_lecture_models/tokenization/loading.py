@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Loading the tokenizer that was saved beside a model, and no other."""
+"""Load the tokenizer that was saved with a model."""
 
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ _FILES = ("tokenizer*", "vocab*", "*.model", "*.spm")
 
 
 def load_saved_tokenizer(name: str, **options: Any) -> Any:
-    """`AutoTokenizer.from_pretrained(name, **options)`, refused for a folder without a tokenizer.
+    """Return `AutoTokenizer.from_pretrained(name, **options)` if the folder has a tokenizer.
 
-    transformers builds some tokenizers from the model's configuration alone; such a one knows no word.
+    transformers would build some tokenizers from the model's configuration alone, without a vocabulary.
 
     Raises:
-        OSError: there is no tokenizer.
+        OSError: the folder has no tokenizer.
         ValueError: a field of its JSON files has a wrong type.
     """
     folder = Path(name)

@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Learning the merges of byte-pair encoding (Sennrich et al. 2016, section 3.2; slides Y:371-405).
+"""Learn the merges of byte-pair encoding (Sennrich et al. 2016, section 3.2; slides Y:371-405).
 
 "Repeat till done: merge most frequent bigram into new compound symbol." Counting all pairs again for every merge would
-take hours on a real corpus. Here the count and the positions of every pair are kept up to date, so that a merge costs
-as many steps as the pair has positions; a heap gives the most frequent pair.
+take hours on a real corpus. Here the count and the places of every pair are kept up to date, so that a merge takes as
+many steps as the pair has places; a heap gives the most frequent pair.
 
 No symbol arises in two ways: no earlier merge crossed its borders, so the merges inside it are those of its characters
-alone. Hence no pair is learned twice, and the words end up as encoding will split them.
+alone. Hence no pair is learned twice, and encoding splits the words as they are at the end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 Pair = tuple[int, int]
 
-# Stands between words, and in place of the right half of a merged pair.
+# The symbol between words, and in place of the right half of a merged pair.
 NONE = -1
 
 
@@ -31,15 +31,15 @@ def _descending(symbol: str) -> tuple[int, ...]:
     return (*(-ord(character) for character in symbol), 1)
 
 
-# Among pairs of equal count, the one whose two symbols come first under this key is merged.
+# Of pairs with equal counts, the one whose two symbols come first under this key is merged.
 TIE_RULES: dict[str, Callable[[str], Any]] = {"lexicographic": str, "reverse_lexicographic": _descending}
 
 
 class LinkedWords:
     """The distinct words as linked symbols, with the count and the places of every pair of neighbours.
 
-    All words are in one list, each after a `NONE`. A place is the position of a pair's left symbol. Places are added
-    and never removed: whether the pair is still there is checked when it is merged.
+    All words are in one list, each after a `NONE`. A place is the position of a pair's left symbol. Places are added,
+    never removed: `merge` checks whether the pair is still there.
     """
 
     def __init__(self, words: Mapping[tuple[str, ...], int], key: Callable[[str], Any]) -> None:
@@ -78,11 +78,11 @@ class LinkedWords:
         return pair
 
     def entry(self, pair: Pair) -> tuple[int, Any, Any, Pair]:
-        """Return what stands for `pair` in a heap: the pair to be merged first is the smallest."""
+        """Return the entry of `pair` in a heap, where the pair to merge first is the smallest."""
         return -self.counts[pair], self.keys[pair[0]], self.keys[pair[1]], pair
 
     def merge(self, pair: Pair) -> set[Pair]:
-        """Merge `pair` wherever it stands, in each word from left to right; return the pairs that this made."""
+        """Merge `pair` in all its places, in each word from left to right; return the new pairs."""
         symbols, left, right, counts = self.symbols, self.left, self.right, self.counts
         merged = self.number(self.names[pair[0]] + self.names[pair[1]])
         made: set[Pair | None] = set()
@@ -121,11 +121,10 @@ def learn_merges(
         words: each distinct word as its symbols, and how often it occurs.
         tie_break: a key of `TIE_RULES`.
         min_count: a pair that occurs less often is not merged.
-        allowed: says of a pair's two symbols whether they may become one.
+        allowed: returns whether a pair's two symbols may become one.
     """
     state = LinkedWords(words, TIE_RULES[tie_break])
-    # A count that fell after its entry was made is corrected when the entry comes up; one that rose gets another
-    # entry at once.
+    # An entry whose count fell later is corrected when it comes up; a pair whose count rose gets another entry at once.
     heap = [state.entry(pair) for pair in state.counts]
     heapq.heapify(heap)
     while heap and -heap[0][0] >= min_count:

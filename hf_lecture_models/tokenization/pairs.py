@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Two tokenizers of one model: of what its encoder reads, and of what its decoder writes.
+"""The two tokenizers of a model with two vocabularies: one for its encoder, one for its decoder.
 
 This file travels with exported models.
 """
@@ -20,19 +20,19 @@ from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 
 TARGET_FOLDER = "target_tokenizer"
-"""The folder of the second one, beside the model and the first one; the configuration's `target_tokenizer` names it."""
+"""The folder of the target's tokenizer in the model's folder; the configuration's `target_tokenizer` names it."""
 _CONFIG, _SOURCE_CLASS = "tokenizer_config.json", "source_tokenizer_class"
 
 
 class TokenizerPair(PushToHubMixin):
     """The tokenizers of source and target, used like one tokenizer with two vocabularies, such as Marian's.
 
-    Texts are the source's, and `text_target` is the target's. `decode` and `batch_decode` read what the model wrote,
-    with `use_source_tokenizer=True` what it read. All else is the source's (`convert_ids_to_tokens`, `len`, ...); an
-    attribute that is set is set on both. `source` and `target` are the two.
+    The attributes `source` and `target` are the two tokenizers. A text is encoded by the source's, a `text_target` by
+    the target's. `decode` and `batch_decode` take ids of the target, and with `use_source_tokenizer=True` ids of the
+    source. Everything else is the source's (`convert_ids_to_tokens`, `len`, ...). Setting an attribute sets it on both.
 
-    `AutoTokenizer` loads a pair from a folder that `save_pretrained` wrote; where this package is not installed it
-    loads the source's tokenizer, and with `subfolder="target_tokenizer"` it loads the target's anywhere.
+    `AutoTokenizer` loads a pair from a folder that `save_pretrained` wrote. Where this package is not installed, it
+    loads the source's tokenizer, and with `subfolder="target_tokenizer"` the target's.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> pair = TokenizerPair(*(WordTokenizer.train([text], progress=False) for text in ("je suis", "I am")))
@@ -43,7 +43,7 @@ class TokenizerPair(PushToHubMixin):
     ('<s> I am', '<s> je suis')
 
     Raises:
-        ValueError: special tokens have other ids in one than in the other: a configuration has one `eos_token_id`.
+        ValueError: a special token has different ids in the two; a configuration has one `eos_token_id`.
     """
 
     def __init__(self, source: Any, target: Any) -> None:
@@ -88,9 +88,9 @@ class TokenizerPair(PushToHubMixin):
         return encoded
 
     def encode(self, text: Any, *args: Any, add_special_tokens: bool = True, **kwargs: Any) -> list[int]:
-        """Return the ids of a source; without special tokens, of a target.
+        """Return the ids of a source, or of a target if `add_special_tokens` is False.
 
-        An encoder always reads them. What programs encode without, and have no other word for (lm_eval), is a text that
+        An encoder always reads special tokens. Programs that encode without them, such as lm_eval, encode a text that
         the decoder is to write, or to stop at.
         """
         if add_special_tokens:
@@ -130,13 +130,13 @@ class TokenizerPair(PushToHubMixin):
         """Load both from a folder or the Hub; `AutoTokenizer` calls this.
 
         Raises:
-            FileNotFoundError: the folder does not hold the second one.
+            FileNotFoundError: the folder has no tokenizer of the target.
         """
         config = get_tokenizer_config(name, subfolder=subfolder, **kwargs)
         source_class = config.get(_SOURCE_CLASS) or config.get("tokenizer_class") or ""
         load = (tokenizer_class_from_name(source_class) or TokenizersBackend).from_pretrained
         source = load(name, *args, subfolder=subfolder, **kwargs)
-        for key in (_SOURCE_CLASS, "auto_map"):  # of the pair's file, not of the source's
+        for key in (_SOURCE_CLASS, "auto_map"):  # they belong to the pair
             source.init_kwargs.pop(key, None)
         return cls(source, _load_target(str(name), os.path.join(subfolder, TARGET_FOLDER), **kwargs))
 
@@ -146,11 +146,11 @@ class TokenizerPair(PushToHubMixin):
 
 
 def with_target_tokenizer(tokenizer: Any, config: Any, name: str, **options: Any) -> Any:
-    """Return the tokenizer of a folder or of the Hub; a pair, where the model's configuration says that there are two.
+    """Return the tokenizer of a model, made a pair with the target's where the configuration names one.
 
     Raises:
-        FileNotFoundError: the folder does not hold the second one.
-        ValueError: the model comes from no folder.
+        FileNotFoundError: the folder has no tokenizer of the target.
+        ValueError: the model was not loaded from a folder or the Hub.
     """
     folder = getattr(config, "target_tokenizer", None)
     if folder is None or hasattr(tokenizer, "target"):

@@ -2,8 +2,8 @@
 """Segmentations drawn at random while a tokenizer encodes (subword regularization, Kudo 2018, section 3.1).
 
 A segmentation x of a word is drawn with probability ~ P(x)^α among all of them, by forward filtering and backward
-sampling in the lattice. What is drawn follows from the seed, the number of the call and the text: neither from the
-order in which the Rust library's threads come to the texts, nor from the process.
+sampling in the lattice. The draw depends on the seed, the number of the call and the text alone, not on the order in
+which the Rust library's threads come to the texts, nor on the process.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 
 from hf_lecture_models.tokenization.lattices import Lattices
 
-# Of each node of a string, the sums of the weights of the edges into it, one by one, and where these begin.
+# For each node of a string: the cumulative weights of the edges into it, and the nodes where these begin.
 _Incoming = list[tuple[list[float], list[int]]]
 
 
 class SegmentationSampler:
-    """What a tokenizer draws its segmentations with while sampling is on.
+    """Draws segmentations while a tokenizer's `sampling` is on.
 
     Args:
         scores: ln p of each piece, in the order of their ids.
-        unknown: the piece of symbols that are no pieces; None: there are none.
-        alpha: 0 makes all segmentations of a word equally probable, a large one takes the best.
-        seed: of what is drawn.
+        unknown: the piece for symbols that are not pieces; None if every symbol is a piece.
+        alpha: 0 makes all segmentations of a word equally probable; with a large one, the best is drawn.
+        seed: seed of the draws.
     """
 
     def __init__(self, scores: Mapping[str, float], unknown: str | None, alpha: float, seed: Sequence[int]) -> None:
@@ -47,7 +47,7 @@ class SegmentationSampler:
 
     @contextmanager
     def applied_to(self, backend: Tokenizer) -> Iterator[None]:
-        """For one call of the tokenizer: its words are cut into the pieces drawn, each of which is a token."""
+        """Let the backend cut words into drawn pieces, for one call of the tokenizer; each piece is a token."""
         model, split = backend.model, backend.pre_tokenizer
         self.calls += 1
         backend.pre_tokenizer = PreTokenizers([split, PreTokenizer.custom(_Cut(self, self.calls))])
@@ -58,7 +58,15 @@ class SegmentationSampler:
             backend.model, backend.pre_tokenizer = model, split
 
     def draw(self, strings: Sequence[str], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A segmentation for each of `places`, the number of one of the strings: ids, int32, and how many each has."""
+        """Draw a segmentation of the string at each place.
+
+        Args:
+            strings: the distinct strings.
+            places: (places,) the number of the string at each place.
+
+        Returns:
+            The ids of the pieces, int32, place after place; (places,) int64, the number of pieces of each.
+        """
         self.calls += 1
         lattices = Lattices.of(strings, self.known, self.unknown)
         generator = np.random.default_rng((*self.seed, self.calls))
@@ -66,7 +74,7 @@ class SegmentationSampler:
         return ids.astype(np.int32), sizes
 
     def cut(self, string: str, generator: random.Random) -> list[slice]:
-        """The places of the pieces of a segmentation."""
+        """Draw a segmentation of a string, and return where its pieces are."""
         incoming = self.incoming.get(string)
         if incoming is None:
             incoming = self.incoming[string] = self._incoming(string)
@@ -91,13 +99,13 @@ class SegmentationSampler:
 
 
 class _Cut:
-    """The step after a tokenizer's own pre-tokenizer: cuts each word of a text."""
+    """Cuts each word of a text, after a tokenizer's own pre-tokenizer."""
 
     def __init__(self, sampler: SegmentationSampler, call: int) -> None:
         self.sampler, self.call = sampler, call
 
     def pre_tokenize(self, pretokenized: PreTokenizedString) -> None:
-        """Called by the Rust library with a text, in any of its threads."""
+        """Cut the words of a text; the Rust library calls this in any of its threads."""
         words = [word for word, *_ in pretokenized.get_splits()]
         generator = random.Random(repr((self.sampler.seed, self.call, words)))
         pretokenized.split(lambda _, word: self._pieces(word, generator))

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Sentinels: special tokens that stand for spans of a text which are left out (Raffel et al. 2020, figure 2)."""
+"""Sentinels: special tokens in place of the spans of a text that are left out (Raffel et al. 2020, figure 2)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import count, takewhile
 from typing import Any
 
 SENTINEL = "<extra_id_{}>"
-"""Their spelling, with a number from 0; that of T5's tokenizers."""
+"""The spelling of a sentinel, with its number from 0, as in T5's tokenizers."""
 
 
 def add_sentinels(tokenizer: Any, number: int) -> None:
-    """Give a tokenizer so many sentinels; those that it has already stay as they are.
+    """Give a tokenizer so many sentinels; those that it has already do not change.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.train(["a cat"], progress=False)
@@ -25,7 +25,7 @@ def add_sentinels(tokenizer: Any, number: int) -> None:
 
 
 def sentinel_ids(tokenizer: Any) -> list[int]:
-    """The ids of a tokenizer's sentinels, in the order of their numbers.
+    """Return the ids of a tokenizer's sentinels, in the order of their numbers.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> sentinel_ids(WordTokenizer.train(["a cat"], progress=False))

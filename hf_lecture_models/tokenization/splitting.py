@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Texts to words at white space: the Rust library's `WhitespaceSplit`, rebuilt for whole corpora.
+"""Split texts into words at white space, as the Rust library's `WhitespaceSplit` does, for whole corpora.
 
-Three implementations give the same words, as tests over all of Unicode show: the Rust pre-tokenizer inside a
-tokenizer, `split_words` in Python, and Arrow's compute kernels, which are several times faster and used by
-`index_words` where pyarrow is installed.
+Three implementations give the same words, as tests over all of Unicode show: the Rust pre-tokenizer inside a tokenizer,
+`split_words` in Python, and Arrow's compute kernels, which are several times faster; `index_words` uses them where
+pyarrow is installed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tqdm.auto import tqdm
 # Unicode's property White_Space, which Rust splits at. str.split() also splits at the ASCII separators U+001C-U+001F.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORD = re.compile(f"[^{WHITE_SPACE}]+")
-# As a pattern of the Rust library as well.
+# The Rust library reads this pattern, too.
 STRETCH = f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+"
 _STRETCH = re.compile(STRETCH)
 _BEYOND_ASCII = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _ASCII_SEPARATORS = ("\x1c", "\x1d", "\x1e", "\x1f")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-# Each chunk encodes its distinct words again, so few large chunks are fast; one of this size needs about 150 MB.
+# Each chunk encodes its distinct words again, so few large chunks are fast. This size needs about 150 MB.
 CHUNK_CHARACTERS = 1 << 24
 # Below this many characters, importing Arrow would cost more than it saves.
 ARROW_CHARACTERS = 1 << 16
@@ -60,7 +60,7 @@ class WordIndex:
         return Counter(dict(zip(self.words, occurrences, strict=True)))
 
     def expand(self, ids: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Put the tokens of each distinct word wherever it occurs.
+        """Return the tokens of all words, given those of the distinct words.
 
         >>> index = WordIndex(["b", "a"], np.array([0, 1, 0]), np.array([2, 0, 1]))
         >>> index.expand(np.array([7, 8, 9]), np.array([2, 1]))
@@ -128,7 +128,7 @@ def shorten(text: str, length: int = 60) -> str:
 
 
 def refuse_surrogates(text: str) -> None:
-    """Raise a ValueError if `text` holds a lone surrogate, half of a UTF-16 pair, which UTF-8 cannot write."""
+    """Raise a ValueError if `text` has a lone surrogate, half of a UTF-16 pair, which UTF-8 cannot encode."""
     if found := _SURROGATE.search(text):
         raise ValueError(
             f"character {found.start()} of the text {shorten(text)} is the lone surrogate U+{ord(found[0]):04X}, which "
@@ -178,9 +178,9 @@ def chunk_texts(
 
 
 class SplitTexts:
-    """Texts that are split into words once, by whoever needs the words first: a vocabulary, then the ids.
+    """Texts that are split into words only once, for a vocabulary and then for the ids.
 
-    To all others they are a list of texts. Four bytes of each word are kept beside them.
+    They can be iterated over like a list. They keep four bytes for each word.
 
     >>> texts = SplitTexts(["a cat", "a dog"])
     >>> list(texts), [index.words for index in index_chunks(texts)]
@@ -204,7 +204,7 @@ class SplitTexts:
     def indices(
         self, progress: bool = False, desc: str | None = None, characters: int = CHUNK_CHARACTERS
     ) -> list[WordIndex]:
-        """The words, chunk by chunk; the arguments, and what is raised, are those of `chunk_texts`."""
+        """Return the words, chunk by chunk; arguments and errors are those of `chunk_texts`."""
         if self._indices is None:
             self._indices = [index_words(chunk) for chunk in chunk_texts(self._texts, progress, desc, characters)]
         return self._indices
@@ -213,10 +213,10 @@ class SplitTexts:
 def index_chunks(
     texts: Iterable[str], progress: bool = False, desc: str | None = None, characters: int = CHUNK_CHARACTERS
 ) -> Iterator[WordIndex]:
-    """The words of `texts`, chunk by chunk (`chunk_texts`); those of `SplitTexts` are split once.
+    """Yield the words of `texts`, chunk by chunk, with the arguments of `chunk_texts`; `SplitTexts` are split once.
 
     Raises:
-        TypeError: as `chunk_texts`.
+        TypeError: see `chunk_texts`.
         ValueError: a text holds a lone surrogate.
     """
     if isinstance(texts, SplitTexts):
@@ -242,9 +242,10 @@ def index_words(texts: list[str]) -> WordIndex:
 
 
 def index_stretches(texts: list[str]) -> WordIndex:
-    r"""As `index_words`, but with the white space in front of each word, and at the end of a text, kept.
+    r"""Split `texts` into words with the white space before them, and number the distinct ones.
 
-    GPT-2's pattern never joins a visible character and the white space after it, so no token crosses such a border.
+    White space at the end of a text is a word of its own. GPT-2's pattern never joins a visible character and the white
+    space after it, so no token crosses the border of such words.
 
     >>> index = index_stretches(["a b a\n", "a"])
     >>> index.words, index.codes.tolist(), index.lengths.tolist()
@@ -270,14 +271,14 @@ def arrow() -> Any:
 
 
 def _index_with_arrow(texts: list[str]) -> WordIndex:
-    # Arrow's ASCII kernel knows exactly Rust's six ASCII spaces; the others, none of them printable, become one first.
+    # Arrow's ASCII kernel splits at Rust's six ASCII spaces; the other spaces, none of them printable, are replaced.
     texts = [text if text.isascii() or text.isprintable() else _BEYOND_ASCII.sub(" ", text) for text in texts]
     pieces = arrow().compute.ascii_split_whitespace(_arrow_strings(texts))
     index = pieces.flatten().dictionary_encode()
     words, codes = index.dictionary.to_pylist(), np.from_dlpack(index.indices)
     bounds = np.from_dlpack(pieces.offsets).astype(np.int64)
     if "" in words:
-        # A text that is empty, or begins or ends with white space, has an empty piece there: it is no word.
+        # An empty text has an empty piece, and so has white space at either end of a text; they are not words.
         empty = words.index("")
         is_word = codes != empty
         bounds -= np.searchsorted(np.flatnonzero(~is_word), bounds)

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Templates: which special tokens stand around a text, and around a pair of texts, and which part each token is of.
+"""Templates: the special tokens around a text and around a pair of texts, and the type id of each token.
 
-A tokenizer writes its template with the Rust library's `TemplateProcessing`, so that it is saved in `tokenizer.json`
-and does the same where this package is not installed, and that truncation never removes one of its special tokens.
+A template is written as a `TemplateProcessing` of the Rust library. It is saved in `tokenizer.json`, works where this
+package is not installed, and truncation never removes one of its special tokens.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.processors import TemplateProcessing
 
-# Tokens in their order, each with its type id: of a text `$A`, and of a pair `$A`, `$B`.
+# Tokens in their order with their type ids: around a text `$A`, and around a pair `$A`, `$B`.
 Written = tuple[list[tuple[str, int]], list[tuple[str, int]]]
 
 _TEXTS = ("$A", "$B")
@@ -26,10 +26,10 @@ _ENCODED = tuple(_backend.encode(text) for text in _TEXTS)
 
 @dataclass(frozen=True)
 class Template:
-    """What stands around a text and around a pair of texts, in the notation of `tokenizers.processors`.
+    """The special tokens around a text and around a pair of texts, in the notation of `tokenizers.processors`.
 
-    `$A` and `$B` are the two texts; every other word is the name of a special token, such as `cls_token`, or the
-    spelling of one, such as `[CLS]`. A type id other than 0 follows a colon: `$B:1`.
+    `$A` and `$B` are the two texts. Every other word is the name of a special token, such as `cls_token`, or its
+    spelling, such as `[CLS]`. A type id other than 0 follows a colon: `$B:1`.
 
     >>> Template("bos_token $A eos_token", "bos_token $A eos_token $B:1 eos_token:1").type_ids
     True
@@ -37,9 +37,9 @@ class Template:
     Attributes:
         single: for one text.
         pair: for two texts.
-        tokens: names of special tokens, and the spellings that they get in a tokenizer that lacks them; None for a
-            token that a new tokenizer does not need.
-        type_ids: whether the tokenizer returns `token_type_ids` without being asked.
+        tokens: names of special tokens, each with the spelling that a tokenizer without it gets; None for a token that
+            a new tokenizer does not need.
+        type_ids: whether the tokenizer returns `token_type_ids` by default.
     """
 
     single: str
@@ -48,7 +48,7 @@ class Template:
     type_ids: bool = True
 
     def write(self, spellings: Mapping[str, str | None]) -> Written:
-        """Put the spellings of special tokens in place of their names.
+        """Replace the names of special tokens by their spellings.
 
         >>> Template("bos_token $A", "bos_token $A $B:1").write({"bos_token": "<s>"})
         ([('<s>', 0), ('$A', 0)], [('<s>', 0), ('$A', 0), ('$B', 1)])
@@ -59,7 +59,7 @@ class Template:
         return single, pair
 
 
-# Devlin et al. 2019, figure 2; Radford et al. 2018, figure 1; and two texts that a model encodes apart (slides Y).
+# Devlin et al. 2019, figure 2; Radford et al. 2018, figure 1; two texts that a model encodes one by one (slides Y).
 TEMPLATES: dict[str, Template] = {
     "bert": Template(
         single="cls_token $A sep_token",
@@ -87,7 +87,7 @@ def find_template(template: str | Template) -> Template:
     """Return the template of that name, or `template` itself.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: no template has that name.
     """
     if isinstance(template, Template):
         return template
@@ -97,7 +97,7 @@ def find_template(template: str | Template) -> Template:
 
 
 def language_model_template(bos: bool, eos: bool) -> Template:
-    """Return the template that `add_bos_token` and `add_eos_token` ask for: the tokens around each text.
+    """Return the template that `add_bos_token` and `add_eos_token` ask for.
 
     >>> language_model_template(bos=True, eos=False).pair
     'bos_token $A bos_token:1 $B:1'
@@ -108,10 +108,10 @@ def language_model_template(bos: bool, eos: bool) -> Template:
 
 
 def read_written(post_processor: Any) -> Written:
-    """Return what a post-processor of the Rust library, or None, puts around `$A`, and around `$A` and `$B`.
+    """Return the tokens that a post-processor of the Rust library, or None, puts around `$A`, and around `$A` and `$B`.
 
     Raises:
-        ValueError: it writes a token of which it does not know the id, where the library would panic.
+        ValueError: it does not know the id of one of its tokens; the library would panic.
     """
     if post_processor is None:
         return [("$A", 0)], [("$A", 0), ("$B", 1)]
@@ -125,10 +125,10 @@ def read_written(post_processor: Any) -> Written:
 
 
 def make_post_processor(written: Written, backend: Tokenizer) -> TemplateProcessing:
-    """Return what writes the tokens, whose ids are those of `backend`.
+    """Return the post-processor that writes these tokens, with their ids in `backend`.
 
     Raises:
-        ValueError: a token is unknown to `backend`, or a text is missing or stands there twice.
+        ValueError: a token is unknown to `backend`, or a text is missing or occurs twice.
     """
     for texts, pieces in zip((["$A"], ["$A", "$B"]), written, strict=True):
         if [token for token, _ in pieces if token in _TEXTS] != texts:
@@ -142,7 +142,7 @@ def make_post_processor(written: Written, backend: Tokenizer) -> TemplateProcess
                 "the name of one; name one of these in a Template, or give the tokenizer a spelling of the missing one"
             )
         special[token] = {"id": token, "ids": [id_], "tokens": [token]}
-    # As JSON, since the notation has no way to write special tokens such as `$`, which GPT-1's authors use, and `a:b`.
+    # JSON, because the notation cannot express special tokens such as `a:b`, and `$`, which GPT-1's authors use.
     single, pair = ([_as_json(*piece) for piece in pieces] for pieces in written)
     state = {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special}
     processor = TemplateProcessing("$A", "$A $B")
@@ -151,15 +151,14 @@ def make_post_processor(written: Written, backend: Tokenizer) -> TemplateProcess
 
 
 def special_tokens_of(written: Written) -> set[str]:
-    """Return the special tokens that stand around the texts."""
+    """Return the special tokens around the texts."""
     return {token for pieces in written for token, _ in pieces} - set(_TEXTS)
 
 
 def template_name(tokenizer: Any) -> str | None:
-    """Return the name of the template that a tokenizer of the Rust library follows, ours or not; None for any other.
+    """Return the name of the template that any tokenizer of the Rust library follows; None if it follows none of them.
 
-    Whether it returns `token_type_ids` by itself is no part of the question, except for "pair", which the tokenizer
-    of a language model is without them.
+    A language model's tokenizer writes the tokens of "pair" too, but does not return `token_type_ids`.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
@@ -172,18 +171,18 @@ def template_name(tokenizer: Any) -> str | None:
 
 
 def require_template(tokenizer: Any, name: str) -> None:
-    """Return if `tokenizer` follows the template of that name; else raise an error that says how it comes to.
+    """Raise an error that says what to do, unless `tokenizer` follows the template of that name.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.train(["a cat"], template="bert", progress=False)
     >>> require_template(tokenizer, "bert")
 
     Args:
-        tokenizer: any tokenizer; one of transformers passes as well if it writes the same tokens.
+        tokenizer: any tokenizer, also one of transformers'.
         name: a key of `TEMPLATES`.
 
     Raises:
-        ValueError: it follows another.
+        ValueError: it follows another template.
     """
     needed = find_template(name)
     if template_name(tokenizer) == name:
@@ -198,7 +197,7 @@ def require_template(tokenizer: Any, name: str) -> None:
 
 
 def show(pieces: list[tuple[str, int]]) -> str:
-    """Write pieces as a template has them.
+    """Return pieces in the notation of a template.
 
     >>> show([("[CLS]", 0), ("$A", 0), ("$B", 1)])
     '[CLS] $A $B:1'

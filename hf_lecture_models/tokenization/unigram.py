@@ -40,7 +40,7 @@ from hf_lecture_models.tokenization.splitting import (
 from hf_lecture_models.tokenization.subwords import SubwordTokenizer, set_unknown
 from hf_lecture_models.tokenization.unigram_training import learn_pieces
 
-# So improbable that the characters of its spelling, where a text has them, are always better.
+# So improbable that the characters of its spelling, if a text has them, are always better.
 _UNKNOWN_SCORE = -1000.0
 _DIGITS = 9
 
@@ -50,7 +50,7 @@ class Segmentation:
     """One segmentation of a text.
 
     Attributes:
-        tokens, ids: its pieces, without special tokens.
+        tokens, ids: the pieces, without special tokens.
         log_prob: ln P(x_1 ... x_m) under the unigram model; an unknown token counts as -1000.
     """
 
@@ -207,7 +207,8 @@ class UnigramTokenizer(SubwordTokenizer):
         [('a', 'b'), ('ab',)]
 
         Args:
-            alpha: 1 draws from the unigram model, 0 takes all for equally probable, a large one takes the best.
+            alpha: with 1, the unigram model's probabilities; with 0, all segmentations are equally probable; with a
+                large number, the best one is drawn.
             nbest: draw among so many of the most probable ones (Kudo's l); None: among all.
             seed: None takes one from Python's `random`, which transformers' `set_seed` sets.
 
@@ -275,9 +276,7 @@ class UnigramTokenizer(SubwordTokenizer):
         [['a', 'b'], ['ab'], ['ab'], ['a', 'b']]
 
         Args:
-            alpha: 1 draws from the unigram model, 0 takes all segmentations for equally probable, a large one takes
-                the best. Kudo 2018 trains with 0.1 to 0.5.
-            seed: None takes one from Python's `random`, which transformers' `set_seed` sets.
+            alpha, seed: as for `sample`. Kudo 2018 trains with an alpha of 0.1 to 0.5.
 
         Raises:
             ValueError: `alpha` is negative or not finite.
@@ -348,7 +347,7 @@ def _splitter(form: str) -> Any:
 
 
 def _backend(form: str, scores: dict[str, float]) -> Tokenizer:
-    # The library reads so many digits of a file exactly, but not always all of a float64.
+    # The library reads so many digits of a saved score exactly, but not always all digits of a float64.
     rounded = [(piece, round(score, _DIGITS)) for piece, score in scores.items()]
     backend = Tokenizer(Unigram(rounded, unk_id=None if form == "bytes" else 0))
     backend.pre_tokenizer = _splitter(form)

@@ -1,24 +1,23 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Learning the pieces of a unigram language model of segmentations (Kudo 2018, section 3.2).
+"""Learn the pieces of a unigram language model of segmentations (Kudo 2018, section 3.2).
 
 1. Begin with all single symbols and the most frequent strings within words.
-2. Expectation-maximization: p(x) is the share of x among all pieces, each segmentation of a word counted by its
-   probability under the p of before.
-3. Keep all symbols and, of the other pieces, the share `shrinking_factor` without which the likelihood falls the most.
-4. Again from 2, until no more pieces are left than wanted.
+2. Expectation-maximization: p(x) is the share of x among all pieces, where each segmentation of a word counts as much
+   as its probability under the previous p.
+3. Keep all symbols, and of the other pieces the share `shrinking_factor` whose loss would lower the likelihood most.
+4. Repeat from 2, until there are no more pieces than wanted.
 
-By how much the log-likelihood of a word falls without a piece follows from the lattice: if q is the probability that
-its segmentation takes the piece, the others make up 1 - q of the sum, so it falls by -ln(1 - q). A piece that may stand
-in several places of a word counts as if it were another one in each.
+The lattice shows how much the log-likelihood of a word falls without a piece: if its segmentation takes the piece with
+probability q, all other segmentations make up 1 - q of the sum, so it falls by -ln(1 - q). A piece that occurs in
+several places of a word counts as a different piece in each.
 
-More strings to begin with are not better. With all that occur twice in WikiText-2's training part (300,000, against ten
-for each of 8,000 tokens), the pieces that remain need more bits for a character: whole words then explain the text
-alone, and expectation-maximization takes the probability of their parts away long before the words have to go.
+More strings at the beginning are not better. With all that occur twice in WikiText-2's training part (300,000, against
+ten for each of 8,000 tokens), the remaining pieces need more bits for a character: whole words then explain the text
+alone, and expectation-maximization takes the probability of their parts away long before words are removed.
 
-What sentencepiece and the trainer of `tokenizers` do otherwise: their first strings are those of a suffix array that
-are not always part of the same longer one, up to a million; they lower p by the digamma function, the more the rarer a
-piece is, and drop those that are expected less than half a time; what a piece is worth they estimate from the best
-segmentation alone.
+sentencepiece and the trainer of `tokenizers` differ: they begin with up to a million strings of a suffix array that are
+not always part of the same longer one; they lower p by the digamma function, more for rarer pieces, and drop pieces
+with an expected count below one half; they estimate the worth of a piece from the best segmentation alone.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from tqdm.auto import tqdm
 
 from hf_lecture_models.tokenization.lattices import Lattices
 
-# A symbol occurs at least so often in expectation, so that no p is 0.
+# The least expected count of a symbol, so that no p is 0.
 _LEAST_COUNT = 0.5
 _SUB_ITERATIONS = 2
 _LAST_ITERATIONS = 4
@@ -40,7 +39,7 @@ _LAST_ITERATIONS = 4
 
 @dataclass(frozen=True)
 class _Seeds:
-    """The pieces to begin with, the symbols first, and every place of them."""
+    """The first pieces, symbols before longer ones, their counts and all their places."""
 
     pieces: list[str]
     counts: np.ndarray
@@ -65,25 +64,25 @@ def learn_pieces(
     [('a', 0.025), ('b', 0.025), ('c', 0.161), ('ab', 0.407), ('abc', 0.383)]
 
     Args:
-        counts: how often each word occurs; no piece reaches over its borders.
-        symbols: those that stay, among them all of the words.
-        size: pieces at the end, symbols among them; fewer where there are no more strings that occur often enough.
-        forbidden: strings that must be no pieces.
-        longest: symbols of a piece.
-        seed_size: strings to begin with, those of the greatest count times length.
+        counts: how often each word occurs; no piece crosses the border of a word.
+        symbols: the symbols that are kept, among them all of the words.
+        size: the number of pieces at the end, symbols included; there are fewer if too few strings are frequent.
+        forbidden: strings that must not become pieces.
+        longest: the longest piece, in symbols.
+        seed_size: the number of strings at the beginning, those of the greatest count times length.
         shrinking_factor: the share of pieces that is left after each cut.
-        min_count: what occurs less often is no piece, unless it is a symbol.
+        min_count: a string that occurs less often does not become a piece, unless it is a symbol.
         progress: whether to show a progress bar on a terminal.
 
     Returns:
-        ln p is the score of a piece. The symbols stand first, then the others, the most probable first.
+        Pieces with p: the symbols first, then the others, the most probable first. The score of a piece is ln p.
     """
     words = sorted(counts)
     weights = np.array([counts[word] for word in words], float)
     seeds = _seed(words, weights, forbidden, longest, seed_size, min_count)
     unseen = len(symbols) - sum(len(piece) == 1 for piece in seeds.pieces)
     pieces, probabilities = _prune(seeds, weights, size - unseen, shrinking_factor, progress)
-    # Symbols that no word has are as improbable as the rarest one that it has.
+    # Symbols that no word has are as improbable as the rarest symbol of the words.
     least = min(p for piece, p in zip(pieces, probabilities, strict=True) if len(piece) == 1)
     order = np.argsort(-probabilities, kind="stable")
     learned = dict.fromkeys(symbols, float(least)) | {pieces[number]: float(probabilities[number]) for number in order}
@@ -93,7 +92,7 @@ def learn_pieces(
 def _prune(
     seeds: _Seeds, weights: np.ndarray, size: int, shrinking_factor: float, progress: bool
 ) -> tuple[list[str], np.ndarray]:
-    """The pieces that are left, and their probabilities."""
+    """Return the pieces that are left, and their probabilities."""
     lattices, pieces = seeds.lattices, seeds.pieces
     is_symbol = np.array([len(piece) == 1 for piece in pieces])
     probabilities = seeds.counts / seeds.counts.sum()
@@ -114,7 +113,7 @@ def _prune(
 def _iterate(
     lattices: Lattices, weights: np.ndarray, probabilities: np.ndarray, is_symbol: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One step of expectation-maximization: new probabilities, and what the likelihood would lose by each piece."""
+    """Return the probabilities after one step of expectation-maximization, and the loss of likelihood by each piece."""
     with np.errstate(divide="ignore"):
         scores = np.log(probabilities)
     posteriors, _ = lattices.posteriors(scores)
@@ -128,7 +127,7 @@ def _iterate(
 
 
 def _worth_keeping(losses: np.ndarray, is_symbol: np.ndarray, size: int) -> np.ndarray:
-    """The numbers of the symbols and of the pieces of the greatest losses, in ascending order."""
+    """Return the numbers of the symbols and of the pieces with the greatest losses, in ascending order."""
     others = np.flatnonzero(~is_symbol)
     best = others[np.argsort(-losses[others], kind="stable")]
     symbols = np.flatnonzero(is_symbol)
@@ -150,7 +149,7 @@ def _seed(
     ends = np.repeat(np.cumsum(sizes), sizes)
     weight = np.repeat(weights, sizes)
     found = list(_frequent_strings(text, ends, weight, longest, min_count))
-    # Of all lengths: how often, how long, where for the first time.
+    # The strings of all lengths: how often they occur, how long they are, where they occur first.
     counts = np.concatenate([level.counts for level in found])
     lengths = np.repeat([level.length for level in found], [len(level.counts) for level in found])
     places = np.concatenate([level.first for level in found])
@@ -176,7 +175,7 @@ def _seed(
 
 @dataclass(frozen=True)
 class _Level:
-    """The strings of one length: counts, first places, and for each place in the text which one begins there."""
+    """The strings of one length: counts, first places, and for places in the text the string that begins there."""
 
     length: int
     counts: np.ndarray
@@ -188,7 +187,7 @@ class _Level:
 def _frequent_strings(
     text: str, ends: np.ndarray, weight: np.ndarray, longest: int, min_count: int
 ) -> Iterator[_Level]:
-    """The strings within words, length by length: one that is frequent begins with one that is."""
+    """Yield the frequent strings within words, length by length: a frequent string begins with a frequent one."""
     symbols = np.unique(np.frombuffer(text.encode("utf-32-le"), np.uint32), return_inverse=True)[1].astype(np.int64)
     number_of_symbols = int(symbols.max()) + 1
     places, keys = np.arange(len(text)), symbols

@@ -1,18 +1,18 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 r"""Unknown words by class, and unknown words in letters (slide Y:311-324), as parts of the Rust library's pipeline.
 
-Everything here ends up in `tokenizer.json`, so that it works where this package is not installed.
+Everything here is saved in `tokenizer.json`, and so works where this package is not installed.
 
-**Classes.** A normalizer rewrites each word outside the vocabulary as the token of its class, which is a word of the
-vocabulary. Its regular expressions look ahead: the word is of the class, and is none of the known words of that class,
-which stand in the pattern as a trie (`Pari(?:s|ty)`). A word has one class at most, so each known word stands in one
-pattern; those of no class stand in none. The 33 k words of WikiText-2 make 84 kB of patterns, loaded in 0.05 s; texts
-take twice the time through the Rust library, and whole corpora no more time, since each distinct word is encoded once.
+**Classes.** A normalizer replaces each word outside the vocabulary by the token of its class, which is a word of the
+vocabulary. Its regular expressions look ahead: the word belongs to the class, and differs from all known words of the
+class, which the pattern lists as a trie (`Pari(?:s|ty)`). A known word is in the pattern of its class alone, and a word
+of no class is in no pattern. The 33 k words of WikiText-2 make 84 kB of patterns, loaded in 0.05 s. A text takes twice
+the time through the Rust library, a whole corpus no more, because each distinct word is encoded once.
 
-**Letters.** A byte-pair encoding with no merges, whose vocabulary holds words with a space in front. A word that it has
-stays whole; any other is split into the space, which marks that a spelled word begins, and its letters. A letter that
-is not in the vocabulary is split into the bytes of its UTF-8. Words hold no white space, so nothing else looks like the
-mark: the tokens joined are the text, up to its white space.
+**Letters.** A byte-pair encoding without merges has words in its vocabulary, each with a space before it. A known word
+stays whole. Any other word is split into the space, which marks the beginning of a spelled word, and its letters; a
+letter outside the vocabulary is split into the bytes of its UTF-8. Words contain no white space, so the mark cannot be
+mistaken: the joined tokens are the text, up to its white space.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TRIE_DEPTH = 64
 
 
 def unknown_class(word: str) -> str | None:
-    """Return the class of a word by its spelling, whether known or not; None for a word of no class.
+    """Return the class of any word by its spelling; None for a word of no class.
 
     The first class that fits, in this order:
 
@@ -82,9 +82,9 @@ def unknown_class(word: str) -> str | None:
 
 
 def class_normalizer(vocabulary: Iterable[str]) -> Sequence:
-    """Return the normalizer that rewrites every word outside `vocabulary` as the token of its class, if it has one.
+    """Return the normalizer that replaces every word outside `vocabulary` by the token of its class, if it has one.
 
-    Words with white space inside are passed over, since no text yields them.
+    Words with white space inside are skipped, since no text yields them.
 
     >>> class_normalizer(["Paris", "cat"]).normalize_str("Paris Oslo cat zebra 12")
     'Paris <unk:capitalised> cat zebra <unk:number>'
@@ -98,23 +98,23 @@ def class_normalizer(vocabulary: Iterable[str]) -> Sequence:
 
 
 def is_class_normalizer(normalizer: Normalizer | None) -> bool:
-    """Whether `normalizer` has the form that `class_normalizer` gives it."""
+    """Return whether `class_normalizer` made `normalizer`."""
     if not isinstance(normalizer, Sequence):
         return False
     rules = [(rule["type"], rule.get("content")) for rule in json.loads(_state(normalizer))["normalizers"]]
-    # Written in one part, the token of a class had the place of its word's last letter; such folders are about.
+    # Older folders write the token of a class in one part, which has the place of its word's last letter.
     return rules in ([("Replace", part) for part in parts] for parts in (_PARTS, CLASS_TOKENS))
 
 
 def spelling_backend(words: Iterable[str], letters: Iterable[str]) -> Tokenizer:
-    """Return the pipeline that leaves `words` whole and spells all others; the ids follow the order of the arguments.
+    """Return the pipeline that keeps `words` whole and spells all others; ids follow the order of the arguments.
 
     >>> spelling_backend(["cat"], "act").encode("cat acté").tokens
     [' cat', ' ', 'a', 'c', 't', '<0xC3>', '<0xA9>']
     """
     tokens = [*(MARK + word for word in words), MARK, *letters, *BYTE_TOKENS]
     vocabulary = {token: id_ for id_, token in enumerate(tokens)}
-    # ignore_merges: a piece that is in the vocabulary as a whole is taken as a whole.
+    # ignore_merges: a piece that is in the vocabulary stays whole.
     backend = Tokenizer(BPE(vocabulary, merges=[], ignore_merges=True, byte_fallback=True))
     backend.pre_tokenizer = _spelling_pre_tokenizer()
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(MARK, 1, 0)])
@@ -122,12 +122,12 @@ def spelling_backend(words: Iterable[str], letters: Iterable[str]) -> Tokenizer:
 
 
 def is_spelling_pre_tokenizer(pre_tokenizer: PreTokenizer | None) -> bool:
-    """Whether `pre_tokenizer` is that of `spelling_backend`."""
+    """Return whether `pre_tokenizer` is the one of `spelling_backend`."""
     return pre_tokenizer is not None and _state(pre_tokenizer) == _state(_spelling_pre_tokenizer())
 
 
 def trie_pattern(words: Iterable[str], depth: int = _TRIE_DEPTH) -> str:
-    """Return a regular expression that matches exactly `words`, each common beginning written once.
+    """Return a regular expression that matches exactly `words`, with each common beginning written once.
 
     >>> trie_pattern(["Paris", "Parity", "Par"]), trie_pattern(["1.5"])
     ('Par(?:i(?:s|ty))?', '1\\\\x{2E}5')
@@ -135,7 +135,7 @@ def trie_pattern(words: Iterable[str], depth: int = _TRIE_DEPTH) -> str:
     first, *more = ordered = sorted(set(words))
     if not more:
         return _escape(first)
-    # All words between the first and the last share what these two share.
+    # All words between the first and the last share the common beginning of these two.
     pairs = takewhile(lambda pair: pair[0] == pair[1], zip(first, more[-1], strict=False))
     prefix = "".join(char for char, _ in pairs)
     tails = [word[len(prefix) :] for word in (more if first == prefix else ordered)]
@@ -162,13 +162,13 @@ def _escape(text: str) -> str:
 
 
 def _rules(name: str, known: Iterable[str]) -> list[Replace]:
-    """Rewrite the words of a class as its token, but for the known ones."""
+    """Return the rules that replace the unknown words of a class by its token."""
     before = list(_CLASSES)[: list(_CLASSES).index(name)]
     of_class = "".join(f"(?!{_CLASSES[other]})" for other in before) + f"(?={_CLASSES[name]})"
-    # Class tokens that stand in the text, or that the rules before have put there, stay.
+    # Class tokens of the text, and those that earlier rules have written, stay.
     kept = trie_pattern([*CLASS_TOKENS, *known])
     first = f"(?<!{_IN_WORD}){of_class}(?!{kept}{_END}){_IN_WORD}"
-    # The token is written in two parts: one gets the place of the word's first letter, one that of its last.
+    # The token is written in two parts: one gets the place of the word's first letter, the other that of its last.
     begun, end = f"<unk:{name}", f":{name}>"
     whole = trie_pattern([">", *(word.removeprefix(begun) for word in known if word.startswith(begun))])
     rest = f"{end[:-1]}(?<=\\A{begun}|[{WHITE_SPACE}]{begun})(?!{whole}{_END}){_IN_WORD}*"

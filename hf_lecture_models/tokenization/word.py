@@ -1,10 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Words between white space, from a closed vocabulary (slide Y:311-324).
 
-Unknown words follow one of the policies of the slides. With an `<unk>`, every word outside the vocabulary becomes that
-one word, or the word of its class. With none, such a word has no id, hence a sentence with it has probability 0:
-encoding raises `UnknownWordError`, which evaluation and ranking turn into -inf. In a mixture of words and letters, such
-a word is spelled, and no word is unknown.
+The slides treat a word outside the vocabulary in three ways. With an `<unk>`, it becomes that word, or the word of its
+class. Without one, it has no id, and a sentence with it has probability 0: encoding raises `UnknownWordError`, which
+evaluation and ranking turn into -inf. In a mixture of words and letters, it is spelled.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ from hf_lecture_models.tokenization.unknown_words import (
 
 UNKNOWN_WORDS = ("token", "classes", "spelled")
 
-# The Rust model must name an unknown token. A name that no text yields makes it fail at an unknown word; its default,
-# "<unk>", would take in unknown words wherever the vocabulary merely contains this spelling.
+# The Rust model must name an unknown token. With a name that cannot be a word, it fails at unknown words. Its default,
+# "<unk>", would replace unknown words if the vocabulary has a word of this spelling.
 _NO_UNKNOWN = "(none: unknown words raise)"
 
 
@@ -58,27 +57,28 @@ class UnknownWordError(ValueError):
         self.word = word
 
     def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str]]:
-        # An exception is pickled with its message as argument; that of a worker process must carry the word.
+        # By default an exception is pickled with its message as argument, where __init__ takes the word.
         return type(self), (self.word,)
 
 
 class WordTokenizer(LectureTokenizer):
-    """Words split at white space, from a closed vocabulary; `unknown_words` says how all others are encoded.
+    """Words split at white space, from a closed vocabulary. The option `unknown_words` treats all other words.
 
-    "token": the unknown word, `<unk>`; where there is none, they are refused.
+    "token": they become the unknown word, `<unk>`; a tokenizer without one refuses them.
 
     >>> texts = ["the cat saw the dog", "a dog"]
     >>> WordTokenizer.train(texts, progress=False).tokenize("the dog saw zebras")
     ['the', 'dog', 'saw', '<unk>']
 
-    "classes": `<unk:number>`, `<unk:all-capitals>`, `<unk:capitalised>`, `<unk:hyphenated>` or `<unk:punctuation>`, as
-    `unknown_words.unknown_class` says, and the unknown word for those of no class.
+    "classes": they become `<unk:number>`, `<unk:all-capitals>`, `<unk:capitalised>`, `<unk:hyphenated>` or
+    `<unk:punctuation>` (see `unknown_words.unknown_class`), or the unknown word if they have no class.
 
     >>> WordTokenizer.train(texts, unknown_words="classes", progress=False).tokenize("the dog saw 12 zebras in Paris")
     ['the', 'dog', 'saw', '<unk:number>', '<unk>', '<unk>', '<unk:capitalised>']
 
-    "spelled": letters, and bytes for letters that the texts did not have. The tokens of known words begin with a space,
-    and the space alone begins a spelled word. There is no unknown word, and every text comes back up to white space.
+    "spelled": they become letters, and bytes for letters that the texts did not have. The tokens of known words begin
+    with a space, and a space alone begins a spelled word. Nothing is unknown, and every text comes back up to white
+    space.
 
     >>> tokenizer = WordTokenizer.train(texts, unknown_words="spelled", progress=False)
     >>> tokenizer.tokenize("the coat")
@@ -86,16 +86,15 @@ class WordTokenizer(LectureTokenizer):
     >>> tokenizer.decode(tokenizer("the zoë").input_ids, skip_special_tokens=True)
     'the zoë'
 
-    Texts that hold `<unk>` or a class token literally: it is that token where there is one, else an ordinary word.
-    Decoding joins the words by one space; `skip_special_tokens=True` leaves out `<s>`, `</s>`, `<pad>` and, as
-    everywhere in transformers, the unknown token, but not the class tokens, which are words of the vocabulary.
+    A literal `<unk>` or class token in a text is that token if the tokenizer has it, else an ordinary word. Decoding
+    joins the words by one space; `skip_special_tokens=True` leaves out `<s>`, `</s>`, `<pad>` and, as everywhere in
+    transformers, the unknown token, but not the class tokens, which are words of the vocabulary.
 
-    Offsets are exact for words and for letters; the bytes of a character have its place, and the mark in front of a
-    spelled word has that of its first letter.
+    Offsets are exact for words and letters; the bytes of a character have its place, and the mark before a spelled word
+    has the place of its first letter.
 
-    With no unknown token, the generic class that loads the files where this package is absent refuses unknown words as
-    well, but with a bare `Exception` that does not name the word. `convert_tokens_to_ids` looks up without encoding: it
-    gives None for them.
+    Where this package is absent, the generic class refuses unknown words, too, if the tokenizer has no unknown token,
+    but with a bare `Exception` that does not name the word. `convert_tokens_to_ids` returns None for them.
     """
 
     model_class = WordLevel
@@ -115,7 +114,7 @@ class WordTokenizer(LectureTokenizer):
     ) -> WordTokenizer:
         """Build the vocabulary from the words of `texts`, the most frequent first, then by code point.
 
-        The spellings `<s>`, `</s>` and `<pad>` in the texts are left out: they cannot be words as well.
+        Words of the texts that are spelled like special tokens, such as `<s>`, are left out.
 
         >>> tokenizer = WordTokenizer.train(["the cat saw the dog", "a dog"], progress=False)
         >>> tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
@@ -129,11 +128,11 @@ class WordTokenizer(LectureTokenizer):
             unknown_words: "token", "classes" (with the ids 1 to 5) or "spelled" (then `unk_token` is not used).
         """
         special = cls._special_spellings(min_count, kwargs) | set(_unknown_tokens(unk_token, unknown_words))
-        _check_room(vocab_size, special)
+        _check_size(vocab_size, special)
         counts = _count_words(texts, progress)
         words = _frequent_words(counts, min_count, special)
         letters = _by_count(count_characters(counts), min_count, special) if unknown_words == "spelled" else None
-        others = _check_room(vocab_size, special, letters)
+        others = _check_size(vocab_size, special, letters)
         return cls.from_words(words[: vocab_size and vocab_size - others], unk_token, unknown_words, letters, **kwargs)
 
     @classmethod
@@ -147,8 +146,8 @@ class WordTokenizer(LectureTokenizer):
     ) -> WordTokenizer:
         """Build a tokenizer from its words, in the order of their ids.
 
-        `unk_token`, if there is one, has id 0, and the classes follow it; the letters stand behind the words.
-        A word with white space inside may stand in the vocabulary (files from elsewhere hold such); no text yields it.
+        `unk_token`, if there is one, has id 0; the classes follow it, then the words, then the letters. A word may have
+        white space inside, as in files of other programs; no text has such a word.
 
         >>> WordTokenizer.from_words(["a", "b"], unk_token=None)("b a").input_ids
         [2, 1, 0]
@@ -156,7 +155,7 @@ class WordTokenizer(LectureTokenizer):
         Args:
             words: the words, without the unknown word and the classes.
             unk_token, unknown_words: as for `train`.
-            letters: what spells words; None for those that the words are made of. Other letters are spelled in bytes.
+            letters: the letters that spell words; None: those of the words. Other letters are spelled in bytes.
             kwargs: options of the tokenizer.
 
         Raises:
@@ -182,7 +181,7 @@ class WordTokenizer(LectureTokenizer):
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         if self.unknown_words == "classes":
-            # The normalizer would rewrite an added word as its class, and all words of that class would get its id.
+            # The normalizer would replace an added word by its class, and all words of that class would get its id.
             new_tokens = [_before_the_normalizer(token, special_tokens) for token in new_tokens]
         return super()._add_tokens(new_tokens, special_tokens)
 
@@ -200,7 +199,7 @@ class WordTokenizer(LectureTokenizer):
         return {"unk_token": self.unk_token, "unknown_words": "token" if policy == "refused" else policy}
 
     def is_unmodified(self) -> bool:
-        """Whether the backend is unchanged, so that `encode_words` gives its ids."""
+        """Return whether the backend is unchanged, so that `encode_words` gives its ids."""
         backend, policy = self.backend_tokenizer, self.unknown_words
         if policy == "spelled":
             splits = is_spelling_pre_tokenizer(backend.pre_tokenizer)
@@ -218,7 +217,7 @@ class WordTokenizer(LectureTokenizer):
             (tokens,) int32, the ids, word after word; (words,) int64, the tokens of each.
 
         Raises:
-            UnknownWordError: a word is unknown and there is no unknown token.
+            UnknownWordError: a word is unknown, and the tokenizer has no unknown token.
         """
         if self.unknown_words != "spelled":
             return self._ids_of(words), np.ones(len(words), np.int64)
@@ -229,9 +228,9 @@ class WordTokenizer(LectureTokenizer):
         return flatten_ids(spelled)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """Return the text of tokens as it stands within a text: the space that begins a word of "spelled" stays.
+        """Return the text of tokens from within a text: the space that begins a word of "spelled" stays.
 
-        Programs that ask for one token at a time, such as outlines, join the answers to the text.
+        Programs that convert one token at a time, such as outlines, join the results.
 
         >>> tokenizer = WordTokenizer.from_words(["cat"], unknown_words="spelled")
         >>> "".join(tokenizer.convert_tokens_to_string([token]) for token in ["c", "a", "t", " cat"])
@@ -247,7 +246,7 @@ class WordTokenizer(LectureTokenizer):
         unknown = [word for word, id_ in id_of.items() if id_ is None]
         if unknown and unk is None:
             raise UnknownWordError(unknown[0])
-        # The normalizer itself says the class: Python's Unicode may be younger or older than that of its expressions.
+        # The normalizer decides on the class, because its version of Unicode may differ from Python's.
         classes = normalizer.normalize_str("\n".join(unknown)).split("\n") if unknown and normalizer else unknown
         for word, name in zip(unknown, classes, strict=True):
             found = model.token_to_id(name)
@@ -255,7 +254,7 @@ class WordTokenizer(LectureTokenizer):
         return np.fromiter(map(id_of.__getitem__, words), np.int32, len(words))
 
     def check_text(self, text: str) -> None:
-        """Raise a ValueError that says why `text` cannot be encoded; return if it can."""
+        """Raise a ValueError with the reason if `text` cannot be encoded."""
         super().check_text(text)
         for word in split_words(text) if self.unk_token is None else ():
             try:
@@ -314,8 +313,8 @@ def _spell(word: str, vocabulary: dict[str, int]) -> list[int]:
     return ids
 
 
-def _check_room(vocab_size: int | None, special: set[str], letters: list[str] | None = None) -> int:
-    """Return how many tokens are no words, if `vocab_size` has room for more."""
+def _check_size(vocab_size: int | None, special: set[str], letters: list[str] | None = None) -> int:
+    """Return the number of tokens that are not words; raise an error if `vocab_size` leaves no room for words."""
     others, beside = len(special), f"{len(special)} special tokens"
     if letters is not None:
         others += len([MARK, *letters, *BYTE_TOKENS])

@@ -1,14 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """WordPiece: words in the longest pieces of a vocabulary, as BERT reads them (slide Y:402).
 
-Encoding takes the longest piece that begins the word, then the longest that goes on, again and again; pieces that go on
-begin with `##`. A word with no such pieces, or of more than 100 characters, is one `[UNK]`, whole (Devlin et al. 2019,
-section 3, and its code). The vocabulary grows from characters by merging pairs of pieces, the pair first that raises
-the likelihood of the texts most (Schuster & Nakajima 2012).
+Encoding takes the longest piece that begins the word, then again and again the longest that continues it; continuing
+pieces begin with `##`. A word without such pieces, or of more than 100 characters, is one `[UNK]` (Devlin et al. 2019,
+section 3, and its code). The vocabulary grows from characters by merging pairs of pieces; the pair that raises the
+likelihood of the texts most comes first (Schuster & Nakajima 2012).
 
 Deviations: the likelihood is that of a unigram model of the pieces, to first order; Schuster and Nakajima leave the
-model open. A character that may stand within a word is a piece in both forms, so that no word of known characters is
-unknown.
+model open. A character that may occur within a word is a piece with and without `##`, so that no word of known
+characters is unknown.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from hf_lecture_models.tokenization.splitting import (
 from hf_lecture_models.tokenization.templates import Template
 
 RULES = (*GAINS, "frequency")
-# In their order at the front of the vocabulary.
+# They begin the vocabulary, in this order.
 _SPECIAL = {
     "pad_token": "[PAD]",
     "unk_token": "[UNK]",
@@ -50,18 +50,18 @@ _SPECIAL = {
     "sep_token": "[SEP]",
     "mask_token": "[MASK]",
 }
-# BERT's normalization, where a folder does not say.
+# BERT's normalization, if the files of a folder do not name another.
 _NORMAL: dict[str, Any] = {"do_lower_case": True, "strip_accents": None, "tokenize_chinese_chars": True}
-# The normalizer takes these for control characters and removes them, where Unicode has them as white space.
+# The normalizer removes these as control characters, although they are white space in Unicode.
 _REMOVED = str.maketrans("", "", "\v\f\x85")
 _PREFIX = "##"
 _MAX_CHARACTERS = 100
-# In front of the first character of a word while merges are learned; the normalizer removes it from texts.
+# Marks the first character of a word while merges are learned; the normalizer removes it from texts.
 _START = "\0"
 
 
 class WordPieceTokenizer(LectureTokenizer):
-    """Words in the longest pieces of a vocabulary, after BERT's normalization; the template is BERT's.
+    """Words in the longest pieces of a vocabulary, with BERT's normalization and template.
 
     >>> texts = ["low lower lowest", "new newer newest wide wider widest"]
     >>> tokenizer = WordPieceTokenizer.train(texts, vocab_size=33, progress=False)
@@ -81,12 +81,12 @@ class WordPieceTokenizer(LectureTokenizer):
     With 8,000 tokens of WikiText-2's training part they need 1.18, 3.10 and 1.16 tokens a word, and a unigram model of
     the tokens 10.40, 16.22 and 10.44 bits for a word of its validation part.
 
-    A text is freed of control characters, lower-cased, and freed of accents; punctuation and Chinese characters are
-    words of their own. Offsets are those of the text as it was given. Decoding joins pieces, puts one space between
-    words and none before a full stop; capitals and accents do not come back.
+    A text loses control characters, capitals and accents; punctuation marks and Chinese characters are words of their
+    own. Offsets refer to the original text. Decoding joins pieces, with one space between words and none before a full
+    stop; capitals and accents do not come back.
 
-    `from_pretrained` loads a folder of BERT's as it is, with a `tokenizer.json` or with a `vocab.txt` alone, and
-    `from_vocab_file` a `vocab.txt`; the ids are those of `transformers.BertTokenizer`.
+    `from_pretrained` loads a folder of BERT's, with a `tokenizer.json` or with a `vocab.txt` alone, and
+    `from_vocab_file` loads a `vocab.txt`; the ids are those of `transformers.BertTokenizer`.
     """
 
     vocab_files_names = {"tokenizer_file": "tokenizer.json", "vocab_file": "vocab.txt"}
@@ -131,7 +131,7 @@ class WordPieceTokenizer(LectureTokenizer):
         counts = _count_words(texts, backend, progress)
         characters = _frequent_characters(counts, min_count)
         symbols = [*special, *(form for character in characters for form in _forms(character, backend))]
-        _check_room(vocab_size, symbols, special)
+        _check_size(vocab_size, symbols, special)
         pieces = _learn_pieces({w: n for w, n in counts.items() if characters >= set(w)}, rule, min_count)
         backend.model = _model(_until_full(symbols, pieces, vocab_size, progress), backend.model.unk_token)
         return cls(tokenizer_object=backend, **kwargs)
@@ -145,12 +145,12 @@ class WordPieceTokenizer(LectureTokenizer):
         tokenize_chinese_chars: bool = True,
         **kwargs: Any,
     ) -> WordPieceTokenizer:
-        """Load a `vocab.txt` of BERT's: a token on each line, its id the number of the line, from 0.
+        """Load a `vocab.txt` of BERT's: one token on each line, whose number, from 0, is the id.
 
         Args:
             path: the file.
-            do_lower_case, strip_accents, tokenize_chinese_chars: as for `train`, and as the vocabulary was made;
-                `do_lower_case=False` for BERT's cased ones.
+            do_lower_case, strip_accents, tokenize_chinese_chars: as for `train`, and as when the vocabulary was made;
+                `do_lower_case=False` for BERT's cased vocabularies.
             kwargs: options of the tokenizer, among them other spellings of the special tokens; `mask_token=None` for
                 a vocabulary without one.
 
@@ -179,7 +179,7 @@ class WordPieceTokenizer(LectureTokenizer):
 
     @classmethod
     def _default_tokens(cls, backend: Tokenizer, template: str | Template | None) -> dict[str, str | None]:
-        # Only those that the vocabulary has: an added one would have no embedding in the model of a folder.
+        # Only tokens of the vocabulary: the model of a folder has no embedding of an added one.
         own = {name: token if backend.token_to_id(token) is not None else None for name, token in _SPECIAL.items()}
         return {**default_tokens(template), "bos_token": None, "eos_token": None, **own}
 
@@ -192,7 +192,7 @@ class WordPieceTokenizer(LectureTokenizer):
         }
 
     def index_words(self, texts: list[str]) -> WordIndex:
-        """Split `texts` at white space; the pieces of a word do not depend on what stands around it.
+        """Split `texts` at white space; the pieces of a word do not depend on the words around it.
 
         Raises:
             ValueError: a text holds a lone surrogate.
@@ -211,7 +211,7 @@ class WordPieceTokenizer(LectureTokenizer):
 
 
 def _special_tokens(options: dict[str, Any]) -> dict[str, str]:
-    """Return the special tokens at the front of the vocabulary by their names."""
+    """Return the special tokens that begin the vocabulary, by their names."""
     named = {name: options.get(name, token) for name, token in _SPECIAL.items()}
     if named["unk_token"] is None:
         raise ValueError("WordPiece needs an unk_token for words that have no pieces; leave out unk_token=None")
@@ -249,7 +249,7 @@ def _splitter(backend: Tokenizer) -> Callable[[str], list[str]]:
 
 
 def _count_words(texts: Iterable[str], backend: Tokenizer, progress: bool) -> Counter[str]:
-    """Count the words between white space and punctuation; one that encoding takes for too long is left out."""
+    """Count the words between white space and punctuation, without those that are too long for encoding."""
     split, counts = _splitter(backend), Counter[str]()
     for chunk in chunk_texts(texts, progress, desc="counting words"):
         for word, count in index_words([text.translate(_REMOVED) for text in chunk]).count().items():
@@ -267,12 +267,12 @@ def _frequent_characters(words: Counter[str], min_count: int) -> KeysView[str]:
 
 
 def _forms(character: str, backend: Tokenizer) -> list[str]:
-    """Return the character as it begins a word, and as it goes on, unless it is always a word of its own."""
+    """Return the character with and without `##`; without alone if it is always a word of its own."""
     stands_alone = len(_splitter(backend)(f"a{character}")) > 1
     return [character] if stands_alone else [character, _PREFIX + character]
 
 
-def _check_room(vocab_size: int | None, symbols: list[str], special: list[str]) -> None:
+def _check_size(vocab_size: int | None, symbols: list[str], special: list[str]) -> None:
     if len(set(symbols)) < len(symbols):
         raise ValueError(f"the special tokens {', '.join(special)} must differ, and be no single characters")
     if vocab_size is not None and vocab_size < len(symbols):
@@ -283,7 +283,7 @@ def _check_room(vocab_size: int | None, symbols: list[str], special: list[str]) 
 
 
 def _learn_pieces(counts: dict[str, int], rule: str, min_count: int) -> Iterator[str]:
-    # Sorted, so that the sums of likelihoods do not depend on the order of the texts.
+    # Sorted, so that the order of the texts does not change the sums of likelihoods.
     words = {(_START + word[0], *word[1:]): counts[word] for word in sorted(counts)}
     if rule == "frequency":
         merges = learn_merges(words, min_count=min_count)
@@ -302,7 +302,7 @@ def _until_full(symbols: list[str], pieces: Iterator[str], size: int | None, pro
 
 
 def _read_tokens(path: str | os.PathLike[str], options: dict[str, Any]) -> list[str]:
-    """Return the lines of a vocab.txt, which must hold each special token that the options do not rule out."""
+    """Return the lines of a vocab.txt; every special token that the options do not set to None must be among them."""
     try:
         tokens = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
