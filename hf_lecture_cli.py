@@ -17,10 +17,10 @@ try:
     from typing import Annotated, Any
 
     import typer
-except KeyboardInterrupt:  # `main` has not begun, and so nobody else would catch it
+except KeyboardInterrupt:  # before `main` begins, nothing else catches it
     raise SystemExit(130) from None
 
-# Of the demo: more columns are not read.
+# The demo's page has a column for each model.
 _MOST_MODELS = 8
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -28,8 +28,8 @@ see = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(
     see,
     name="see",
-    short_help="Look inside: attention, alignment, gradients, segmentation, surprisal, neighbours.",
-    help="Look inside a model: print what is to be seen of a text, and draw it for a slide with --output PICTURE.svg.",
+    short_help="Look inside: attention, alignment, gradients, segmentation, smoothing, surprisal, neighbours.",
+    help="Look inside a model: print its attention, gradients, ... for a text; --output PICTURE.svg draws them.",
 )
 
 
@@ -44,9 +44,9 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Let a standard stream that is closed (`<&-`, `>&-`) be /dev/null.
+    """Open /dev/null in place of each standard stream that is closed (`<&-`, `>&-`).
 
-    Python has None in its place, which nobody expects, and the next file that is opened would get its number.
+    Python has None in its place, and the next file that is opened would get its number.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -57,7 +57,7 @@ def _open_closed_streams() -> None:
 
 
 def _exit_at_once(number: int, _: Any) -> None:
-    # Until a verb runs there is nothing to tidy up, and an exception could be lost in the import that it interrupts.
+    # Before a verb runs there is nothing to clean up, and an import could swallow an exception.
     if number == signal.SIGINT:
         os.write(2, b"interrupted\n")
     os._exit(128 + number)
@@ -134,42 +134,12 @@ def _refuse_blank_text(text: str | None) -> str | None:
     return text
 
 
-class TokenKind(StrEnum):
-    """A token of the ladder's models."""
-
-    word = "word"
-    bpe = "bpe"
-    char = "char"
-    byte = "byte"
-
-
-class Probability(StrEnum):
-    """Which of the two probabilities of a text is meant."""
-
-    terminated = "terminated"
-    prefix = "prefix"
-
-
-class Segmentations(StrEnum):
-    """Over which segmentations into tokens the probability of a text is taken."""
-
-    best = "best"
-    marginal = "marginal"
-
-
-class TextForm(StrEnum):
-    """How the sentences of a test are written."""
-
-    plain = "plain"
-    wikitext = "wikitext"
-
-
-class Metric(StrEnum):
-    """How similar two vectors are."""
-
-    cosine = "cosine"
-    euclidean = "euclidean"
-
+# The values of options, of which typer takes no other.
+TokenKind = StrEnum("TokenKind", ["word", "bpe", "char", "byte"])
+Probability = StrEnum("Probability", ["terminated", "prefix"])
+Segmentations = StrEnum("Segmentations", ["best", "marginal"])
+TextForm = StrEnum("TextForm", ["plain", "wikitext"])
+Metric = StrEnum("Metric", ["cosine", "euclidean"])
 
 Model = Annotated[str, typer.Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
 Files = Annotated[
@@ -187,13 +157,13 @@ Store = Annotated[
     bool,
     typer.Option(
         "--store",
-        help="Keep in MODEL what was measured of its settings, the best threshold for no answer, if it has none: "
-        "predictions and later measures use it. For validation data.",
+        help="Save the measured setting (the best threshold for no answer) in MODEL, if it has none: predictions and "
+        "later measures use it. For validation data.",
     ),
 ]
 WhichProbability = Annotated[
     Probability,
-    typer.Option(help="terminated: of the text and its end; prefix: of all texts that begin with it."),
+    typer.Option(help="terminated: of the text with its end; prefix: of all texts that begin with it."),
 ]
 Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
@@ -239,7 +209,7 @@ TopP = Annotated[
     ),
 ]
 NumberOfTexts = Annotated[
-    int, typer.Option(min=1, help="Continuations of each prompt; needs --sample, or so many --beams.")
+    int, typer.Option(min=1, help="Continuations of each prompt; needs --sample, or as many --beams.")
 ]
 Interactive = Annotated[
     bool,
@@ -258,6 +228,16 @@ FuseWeight = Annotated[
     float | None, typer.Option(min=0.0, help="With --fuse: multiplies the log-probabilities of the second model.")
 ]
 
+OutputFolder = Annotated[Path, typer.Option(help="Folder for models, table and pictures.")]
+Beams = Annotated[
+    int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
+]
+MaxLength = Annotated[
+    int | None,
+    typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
+]
+Layer = Annotated[int | None, typer.Option(min=1, help="Counted from 1; by default the mean over all.")]
+Head = Annotated[int | None, typer.Option(min=1, help="With --layer: counted from 1; by default the mean over all.")]
 Text = Annotated[str, typer.Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)]
 Picture = Annotated[
     Path | None,
@@ -282,7 +262,7 @@ def options(
 
 @app.command(short_help="Train and compare the models on text that comes with Python.")
 def quickstart(
-    output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("quickstart"),
+    output: OutputFolder = Path("quickstart"),
     tiny: Annotated[bool, typer.Option("--tiny", help="Less text and smaller networks: under a minute.")] = False,
     seed: Seed = 0,
 ) -> None:
@@ -297,7 +277,7 @@ def quickstart(
 @app.command(short_help="Train and compare the models on your own text.")
 def ladder(
     files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
-    output: Annotated[Path, typer.Option(help="Folder for models, table and pictures.")] = Path("ladder"),
+    output: OutputFolder = Path("ladder"),
     validation: HeldOut = None,
     test: HeldOut = None,
     tokenizer: Annotated[
@@ -458,7 +438,7 @@ def _number_of_words(context: typer.Context, number: int) -> int:
 
 @app.command(
     short_help="Classes, tags, masked words, choices or answers for each line.",
-    context_settings={"ignore_unknown_options": True},  # they are words of FILE then, and _split_data_options looks
+    context_settings={"ignore_unknown_options": True},  # _split_data_options reads them as words of FILE
 )
 def predict(
     context: typer.Context,
@@ -470,23 +450,20 @@ def predict(
     ] = None,
     aggregate: Annotated[bool, typer.Option("--aggregate", help="Print entities in place of words with tags.")] = False,
     jsonl: Annotated[
-        bool, typer.Option("--jsonl", help='Lines are JSON objects {"text": ...}, of a pair with "text_pair" too.')
+        bool, typer.Option("--jsonl", help='Lines are JSON objects {"text": ...}, for a pair with "text_pair" too.')
     ] = False,
-    max_length: Annotated[
-        int | None,
-        typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
-    ] = None,
+    max_length: MaxLength = None,
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
-    """Print what a model's head says of each line: label, score and text, with tabs between them.
+    """Print a model's predictions for each line: label, score and text, with tabs between them.
 
-    A line is a text, or a pair with a tab in between, for a classifier; a sentence for a tagger, which gives a tag for
-    each word; a text with the mask token for a model that fills it in. For a model that chooses or answers it is a JSON
-    object, {"context": ..., "choices": [...]} or {"question": ..., "context": ...}.
+    A classifier reads a text, or two texts with a tab between them. A tagger reads a sentence, and predicts a tag for
+    each word. A masked language model reads a text with the mask token. Models of multiple choice and of question
+    answering read JSON objects, {"context": ..., "choices": [...]} and {"question": ..., "context": ...}.
 
-    Files named .csv, .tsv, .json, .jsonl, .parquet, .conll or .conllu are tables; their columns are read as by the verb
-    evaluate: --columns.COLUMN NAME names another one.
+    Files named .csv, .tsv, .json, .jsonl, .parquet, .conll or .conllu are tables. Their columns are read as by the verb
+    evaluate; --columns.COLUMN NAME names another column.
     """
     paths, fields = _split_data_options(files or [])
     options: dict[str, Any] = {"top_k": top_k, "aggregate": aggregate, "jsonl": jsonl, "max_length": max_length}
@@ -496,20 +473,18 @@ def predict(
 
 @app.command(
     short_help="Translate each line.",
-    context_settings={"ignore_unknown_options": True},  # they are words of FILE then, and _split_data_options looks
+    context_settings={"ignore_unknown_options": True},  # _split_data_options reads them as words of FILE
 )
 def translate(
     context: typer.Context,
     model: Model,
     files: Tables = None,
-    beams: Annotated[
-        int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
-    ] = None,
+    beams: Beams = None,
     length_penalty: Annotated[
-        float | None, typer.Option(help="Of beam search: log P / length ** PENALTY decides; above 0 favours long ones.")
+        float | None, typer.Option(help="Beam search compares log P / length ** PENALTY; above 0 favours long texts.")
     ] = None,
     number: Annotated[
-        int, typer.Option(min=1, help="Translations of each line, best first; needs so many --beams.")
+        int, typer.Option(min=1, help="Translations of each line, best first; needs as many --beams.")
     ] = 1,
     max_new_tokens: Annotated[
         int | None,
@@ -522,10 +497,10 @@ def translate(
     json: Json = False,
     batch_size: BatchSize = 32,
 ) -> None:
-    """Print the translation of each line of files or of standard input, by any encoder-decoder.
+    """Print the translation of each line of files or of standard input; any encoder-decoder can translate.
 
-    An empty line gives an empty line (with --number, as many), so that the lines of both sides stay aligned. Files
-    named .csv, .tsv, .json, .jsonl or .parquet are tables: --columns.source NAME names the column to translate.
+    An empty line gives as many empty lines as other lines have translations, so that both sides stay aligned. Files
+    named .csv, .tsv, .json, .jsonl or .parquet are tables; --columns.source NAME names the column to translate.
     """
     paths, fields = _split_data_options(files or [])
     if number > 1 and number > (beams or 1):
@@ -539,7 +514,7 @@ def translate(
 
 @app.command(
     short_help="Measures of a model on a task: GLUE, tagging, multiple choice, ...",
-    context_settings={"ignore_unknown_options": True},  # they are words of FILE then, and _split_data_options looks
+    context_settings={"ignore_unknown_options": True},  # _split_data_options reads them as words of FILE
 )
 def evaluate(
     model: Model,
@@ -554,27 +529,24 @@ def evaluate(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Files of the benchmark, or with the columns of the recipe by which the model was trained; relative "
-            "to this folder, or to the one that HF_LECTURE_DATA names. None: the benchmark's data on the Hub.",
+            help="Files of the benchmark, or files with the columns of the recipe that trained the model; relative to "
+            "this folder, or to the one that HF_LECTURE_DATA names. None: the benchmark's data on the Hub.",
             metavar="FILE",
         ),
     ] = None,
     split: Annotated[
         str | None, typer.Option(help="Split of the data on the Hub; by default those for validation.")
     ] = None,
-    max_length: Annotated[
-        int | None,
-        typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
-    ] = None,
+    max_length: MaxLength = None,
     output: Picture = None,
     store: Store = False,
     json: Json = False,
 ) -> None:
-    """Print the measures of any model with a head on a task, the task's official one first.
+    """Print the measures of a model on a task, the official one first.
 
-    The picture of --output is a classifier's confusion matrix. The classes of the data and of the model are matched by
-    their names. How the files are to be read can be said as in a recipe: --columns.COLUMN NAME, --label_names.LABEL
-    NAME, --scheme tags|entities.
+    --output draws the confusion matrix of a classifier. The classes of the data and of the model are matched by their
+    names. Options of recipes describe the files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme
+    tags|entities.
     """
     paths, fields = _split_data_options(files or [])
     options: dict[str, Any] = {"split": split, "max_length": max_length, "fields": fields}
@@ -583,7 +555,7 @@ def evaluate(
 
 
 def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
-    """Files, and the fields of a recipe by their dotted names.
+    """Return the files, and the fields of a recipe by their dotted names.
 
     >>> _split_data_options(["a.tsv", "--label_names.1", "good", "--columns.text=review"])
     (['a.tsv'], {'label_names.1': 'good', 'columns.text': 'review'})
@@ -621,7 +593,7 @@ def blimp(
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
-    """Accuracy on BLiMP's 67 paradigms: how often the grammatical sentence of a pair is the more probable one.
+    """Print the accuracy on BLiMP's 67 paradigms: how often the grammatical sentence of a pair is more probable.
 
     If it is interrupted, the same command goes on after the paradigms that are finished.
     """
@@ -667,16 +639,14 @@ def attention(
     model: Model,
     text: Text,
     pair: Annotated[
-        str | None, typer.Option(help="A second text, as models of pairs read it.", callback=_refuse_blank_text)
+        str | None, typer.Option(help="A second text, for models that read pairs.", callback=_refuse_blank_text)
     ] = None,
-    layer: Annotated[int | None, typer.Option(min=1, help="Counted from 1; by default the mean over all.")] = None,
-    head: Annotated[
-        int | None, typer.Option(min=1, help="With --layer: counted from 1; by default the mean over all.")
-    ] = None,
+    layer: Layer = None,
+    head: Head = None,
     all_heads: Annotated[
-        bool, typer.Option("--all", help="Draw each head by itself, small, of all layers or of --layer.")
+        bool, typer.Option("--all", help="Draw a small picture of each head, of all layers or of --layer.")
     ] = False,
-    word: Annotated[str | None, typer.Option(help="Only what this word attends to; a token of the text.")] = None,
+    word: Annotated[str | None, typer.Option(help="Only this token of the text, and what it attends to.")] = None,
     output: Picture = None,
     json: Json = False,
 ) -> None:
@@ -699,13 +669,9 @@ def alignment(
         str | None,
         typer.Option(help="A translation of your own, in place of the model's.", callback=_refuse_blank_text),
     ] = None,
-    beams: Annotated[
-        int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
-    ] = None,
-    layer: Annotated[int | None, typer.Option(min=1, help="Counted from 1; by default the mean over all.")] = None,
-    head: Annotated[
-        int | None, typer.Option(min=1, help="With --layer: counted from 1; by default the mean over all.")
-    ] = None,
+    beams: Beams = None,
+    layer: Layer = None,
+    head: Head = None,
     output: Picture = None,
     json: Json = False,
 ) -> None:
@@ -727,29 +693,29 @@ def gradients(
     text: Text,
     beside: Beside = None,
     untrained: Annotated[
-        bool, typer.Option("--untrained", help="Each model also as it was before training: new random weights.")
+        bool, typer.Option("--untrained", help="Also show each model before training, with new random weights.")
     ] = False,
     output: Picture = None,
     json: Json = False,
 ) -> None:
     """Print |dh_L/du_l|, the norm of the last state's gradient by each word's vector, against the distance L - l.
 
-    Of recurrent networks also the singular values of one step's Jacobian, which say whether gradients vanish.
+    For recurrent networks, also print the singular values of one step's Jacobian; below 1 they make gradients vanish.
     """
     which = {"beside": beside or [], "with_untrained": untrained}
     _run("see gradients", "see_gradients", name=model, text=text, **which, output=output, json=json)
 
 
-@see.command(short_help="How a text falls into tokens: merges, longest matches, or the best segmentations.")
+@see.command(short_help="How a text is split into tokens: merges, longest matches, or the best segmentations.")
 def segmentation(model: Model, text: Text, output: Picture = None, json: Json = False) -> None:
     """Print each merge of byte-pair encoding, or each longest match of WordPiece, from the characters to the tokens.
 
-    Of a unigram tokenizer, print the most probable segmentations of each word with their shares, the best one last.
+    For a unigram tokenizer, print the most probable segmentations of each word with their shares, the best one last.
     """
     _run("see segmentation", "see_segmentation", name=model, text=text, output=output, json=json)
 
 
-@see.command(short_help="Where an n-gram model takes probability from, and gives it to.")
+@see.command(short_help="How an n-gram model moves probability to unseen words.")
 def smoothing(
     model: Model,
     words: Annotated[
@@ -762,7 +728,7 @@ def smoothing(
 ) -> None:
     """Print how n-gram models divide probability: words seen after all WORDs, after the last ones, and all others.
 
-    Relative frequencies would give it all to the first group.
+    Relative frequencies would give all of it to the first group.
     """
     which = {"words": words or [], "beside": beside or [], "number": number}
     _run("see smoothing", "see_smoothing", name=model, **which, output=output, json=json)
@@ -783,7 +749,7 @@ def surprisal(
     output: Picture = None,
     json: Json = False,
 ) -> None:
-    """Print -log2 P of each word under each model: after the words before it, or of BERT between all other words."""
+    """Print -log2 P of each word under each model, given the words before it; for BERT, given all other words."""
     if text is None and output is not None:
         raise typer.BadParameter("--output draws one TEXT; give it")
     _run("see surprisal", "see_surprisal", name=model, text=text, beside=beside or [], output=output, json=json)
@@ -827,7 +793,7 @@ def demo(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
 ) -> None:
-    """Serve a web page on which to continue a text, rank sentences, compare models and look inside. Ctrl-C ends it."""
+    """Serve a web page that continues texts, ranks sentences, compares models and looks inside. Ctrl-C ends it."""
     if len(models) > _MOST_MODELS:
         raise typer.BadParameter(f"there are {len(models)} models; the page takes at most {_MOST_MODELS}")
     _run("demo", names=models, host=host, port=port, browser=browser)
@@ -838,7 +804,7 @@ def publish(
     model: Model,
     repo: Annotated[str, typer.Argument(help="The model's name on the Hub: NAMESPACE/NAME.", metavar="REPO")],
     private: Annotated[
-        bool, typer.Option("--private", help="The repository must be private; a new one is created so.")
+        bool, typer.Option("--private", help="The repository must be private; a new one will be.")
     ] = False,
     revision: Annotated[
         str | None, typer.Option(help="Branch to commit to, created if need be; by default main.")
@@ -857,7 +823,7 @@ def publish(
 ) -> None:
     """Upload a model to the Hub: weights, tokenizer, its own code and a card with measured results, in one commit.
 
-    Log in with `hf auth login` before, or set HF_TOKEN. Run again, it uploads only what differs.
+    Before that, log in with `hf auth login`, or set HF_TOKEN. A second run uploads only the differences.
     """
     options = {"private": private, "revision": revision, "dry_run": dry_run}
     _run("publish", name=model, repo=repo, evaluate=evaluate, licence=licence, **options)
@@ -877,7 +843,7 @@ def exec(
 ) -> None:
     """Run another Python program (transformers serve, lm_eval, ...) with the models of this package registered.
 
-    They are in the processes that it starts too (trl sft, accelerate launch, ...).
+    Processes that it starts have them, too (trl sft, accelerate launch, ...).
     """
     from hf_lecture_models.cli.exec import run_program
 
