@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.factories import SMALL_BERT, load_checkpoint, make_
 from hf_lecture_models.tasks.inputs import encode_inputs
 from hf_lecture_models.tasks.task import Encoded, LineForm, Measure, PredictionOptions, Task, TaskRecipe
 from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.batches import Batch, Batches
 
 MASKING_SEED = 0
@@ -56,7 +57,8 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
     sequence_length: int = setting(128, "tokens of the longest row, special ones included", least=1)
     mask_probability: float = setting(0.15, "share of the tokens of a row to predict", least=0)
     tokenizer: dict[str, Any] = setting(
-        {"type": "wordpiece"}, "type wordpiece, or another one with template bert; options of its train()"
+        {"type": "wordpiece"},
+        f"type {TYPES}, all but wordpiece with template bert; options of its train()",
     )
     model: dict[str, Any] = setting(SMALL_BERT, "model_type and the fields of its config")
 
