@@ -20,11 +20,11 @@ from hf_lecture_models.io.saved_json import check_tokenizer_files, read_fields
 from hf_lecture_models.tokenization.splitting import refuse_surrogates
 from hf_lecture_models.tokenization.templates import (
     Template,
-    Written,
+    TemplatePieces,
     find_template,
     language_model_template,
     make_post_processor,
-    read_written,
+    read_pieces,
     show,
     special_tokens_of,
     template_name,
@@ -150,7 +150,7 @@ class LectureTokenizer(TokenizersBackend):
     def _read_backend(cls, path: str) -> Tokenizer:
         try:
             backend = Tokenizer.from_file(str(path))
-            read_written(backend.post_processor)
+            read_pieces(backend.post_processor)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a panic in Rust is not an Exception
@@ -266,7 +266,7 @@ class LectureTokenizer(TokenizersBackend):
         Raises:
             ValueError: one of them is True, but the tokenizer has a template.
         """
-        written = read_written(self.backend_tokenizer.post_processor)
+        written = read_pieces(self.backend_tokenizer.post_processor)
         if not _has_template(written, self.special_tokens_map):
             super().update_post_processor()
         elif self._add_bos_token or self._add_eos_token:
@@ -390,7 +390,7 @@ class LectureTokenizer(TokenizersBackend):
 
     def _own_template(self, spellings: Mapping[str, str]) -> Template | None:
         """Return the template with the names or the new `spellings` of its tokens; None for `<s>` and `</s>` alone."""
-        written = read_written(self.backend_tokenizer.post_processor)
+        written = read_pieces(self.backend_tokenizer.post_processor)
         types, tokens = "token_type_ids" in self.model_input_names, self.special_tokens_map
         if not types and not _has_template(written, tokens):
             return None
@@ -466,12 +466,12 @@ def _surrounding_tokens(backend: Tokenizer, options: Mapping[str, Any]) -> dict[
     """Return whether `<s>` and `</s>` surround a text, in the file or else by default."""
     if backend.post_processor is None:
         return {"add_bos_token": True, "add_eos_token": False}
-    written = read_written(backend.post_processor)
+    written = read_pieces(backend.post_processor)
     found = set() if _has_template(written, options) else special_tokens_of(written)
     return {f"add_{end}_token": str(options.get(f"{end}_token")) in found for end in ("bos", "eos")}
 
 
-def _has_template(written: Written, tokens: Mapping[str, Any]) -> bool:
+def _has_template(written: TemplatePieces, tokens: Mapping[str, Any]) -> bool:
     """Return whether there are other tokens, or tokens in other places, than add_bos_token and add_eos_token write."""
     found = special_tokens_of(written)
     spellings = {name: str(tokens[name]) for name in ("bos_token", "eos_token") if tokens.get(name) is not None}

@@ -57,9 +57,12 @@ class Lattices:
         columns = np.array(edges, np.int64).reshape(-1, 3).T
         return cls(np.array(first, np.int64), np.array(last, np.int64), *columns)
 
-    def keep(self, edges: np.ndarray, piece: np.ndarray) -> Lattices:
-        """Return the lattices with some of the edges only, whose pieces get the numbers `piece`."""
-        return Lattices(self.first, self.last, self.begin[edges], self.end[edges], piece)
+    def keep(self, pieces: np.ndarray) -> Lattices:
+        """Return the lattices without the edges of other pieces than these, which are numbered in their order."""
+        numbers = np.full(max(self.piece.max(initial=-1), pieces.max(initial=-1)) + 1, -1)
+        numbers[pieces] = np.arange(len(pieces))
+        edges = np.flatnonzero(numbers[self.piece] >= 0)
+        return Lattices(self.first, self.last, self.begin[edges], self.end[edges], numbers[self.piece[edges]])
 
     def join(self, strings: np.ndarray) -> Lattices:
         """Return the lattices of texts that consist of so many consecutive strings; no edge crosses their borders.

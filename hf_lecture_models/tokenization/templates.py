@@ -17,7 +17,7 @@ from tokenizers.models import WordLevel
 from tokenizers.processors import TemplateProcessing
 
 # Tokens in their order with their type ids: around a text `$A`, and around a pair `$A`, `$B`.
-Written = tuple[list[tuple[str, int]], list[tuple[str, int]]]
+TemplatePieces = tuple[list[tuple[str, int]], list[tuple[str, int]]]
 
 _TEXTS = ("$A", "$B")
 _backend = Tokenizer(WordLevel({text: id_ for id_, text in enumerate(_TEXTS)}, unk_token=_TEXTS[0]))
@@ -47,7 +47,7 @@ class Template:
     tokens: Mapping[str, str | None] = field(default_factory=dict)
     type_ids: bool = True
 
-    def write(self, spellings: Mapping[str, str | None]) -> Written:
+    def write(self, spellings: Mapping[str, str | None]) -> TemplatePieces:
         """Replace the names of special tokens by their spellings.
 
         >>> Template("bos_token $A", "bos_token $A $B:1").write({"bos_token": "<s>"})
@@ -107,7 +107,7 @@ def language_model_template(bos: bool, eos: bool) -> Template:
     return Template(" ".join(first.split()), " ".join([*first.split(), second]), type_ids=False)
 
 
-def read_written(post_processor: Any) -> Written:
+def read_pieces(post_processor: Any) -> TemplatePieces:
     """Return the tokens that a post-processor of the Rust library, or None, puts around `$A`, and around `$A` and `$B`.
 
     Raises:
@@ -124,7 +124,7 @@ def read_written(post_processor: Any) -> Written:
     return _pieces(single), _pieces(pair)
 
 
-def make_post_processor(written: Written, backend: Tokenizer) -> TemplateProcessing:
+def make_post_processor(written: TemplatePieces, backend: Tokenizer) -> TemplateProcessing:
     """Return the post-processor that writes these tokens, with their ids in `backend`.
 
     Raises:
@@ -150,7 +150,7 @@ def make_post_processor(written: Written, backend: Tokenizer) -> TemplateProcess
     return processor
 
 
-def special_tokens_of(written: Written) -> set[str]:
+def special_tokens_of(written: TemplatePieces) -> set[str]:
     """Return the special tokens around the texts."""
     return {token for pieces in written for token, _ in pieces} - set(_TEXTS)
 
@@ -163,7 +163,7 @@ def template_name(tokenizer: Any) -> str | None:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return None
-    written, returns_types = read_written(backend.post_processor), "token_type_ids" in tokenizer.model_input_names
+    written, returns_types = read_pieces(backend.post_processor), "token_type_ids" in tokenizer.model_input_names
     for name, template in TEMPLATES.items():
         if template.write(tokenizer.special_tokens_map) == written and (returns_types or name != "pair"):
             return name
@@ -188,7 +188,7 @@ def require_template(tokenizer: Any, name: str) -> None:
     if template_name(tokenizer) == name:
         return
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    found = f"writes {show(read_written(backend.post_processor)[1])!r}" if backend else "has no template"
+    found = f"writes {show(read_pieces(backend.post_processor)[1])!r}" if backend else "has no template"
     raise ValueError(
         f"a pair must be encoded as {needed.pair!r} (the template {name!r}), but this {type(tokenizer).__name__} "
         f"{found}: call tokenizer.set_template({name!r}), which adds missing special tokens, and then "

@@ -106,7 +106,7 @@ def _prune(
                 return pieces, probabilities
             kept = _worth_keeping(losses, is_symbol, max(size, int(len(pieces) * shrinking_factor)))
             bar.update(len(pieces) - len(kept))
-            lattices, pieces = _without_others(lattices, kept, len(pieces)), [pieces[number] for number in kept]
+            lattices, pieces = lattices.keep(kept), [pieces[number] for number in kept]
             is_symbol, probabilities = is_symbol[kept], probabilities[kept] / probabilities[kept].sum()
 
 
@@ -132,13 +132,6 @@ def _worth_keeping(losses: np.ndarray, is_symbol: np.ndarray, size: int) -> np.n
     best = others[np.argsort(-losses[others], kind="stable")]
     symbols = np.flatnonzero(is_symbol)
     return np.sort(np.concatenate([symbols, best[: max(0, size - len(symbols))]]))
-
-
-def _without_others(lattices: Lattices, kept: np.ndarray, size: int) -> Lattices:
-    numbers = np.full(size, -1)
-    numbers[kept] = np.arange(len(kept))
-    edges = np.flatnonzero(numbers[lattices.piece] >= 0)
-    return lattices.keep(edges, numbers[lattices.piece[edges]])
 
 
 def _seed(
@@ -205,5 +198,3 @@ def _frequent_strings(
         goes_on = places + length < ends[places]
         places = places[goes_on]
         keys = codes[goes_on] * number_of_symbols + symbols[places + length]
-        if not len(places):
-            return
