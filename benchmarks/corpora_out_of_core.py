@@ -52,7 +52,7 @@ def draw_corpus(model, tokenizer, tokens: int, path: Path) -> dict:
 def child(options: argparse.Namespace) -> None:
     """Estimate in this process, save the model, and print time and memory as JSON."""
     from hf_lecture_models import NGramForCausalLM, WordTokenizer
-    from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
+    from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
 
     tokenizer = WordTokenizer.from_pretrained(options.folder / "tokenizer")
     imported = peak_mib()
@@ -116,7 +116,7 @@ def run_child(kind: str, folder: Path, options: argparse.Namespace, order: int, 
 
 def run_lmplz(lmplz: str, folder: Path, options: argparse.Namespace, order: int, prune: list[int]) -> dict:
     """Write the ARPA file of lmplz, and return time and memory."""
-    from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
+    from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
 
     command = [lmplz, "-o", str(order), "-S", f"{MemoryLimit(options.memory).bytes // 2**20}M", "-T", str(folder)]
     # In so much drawn text every word is frequent: there is no count of one word to set the discounts of order 1 by.

@@ -29,9 +29,9 @@ from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_over
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
-from hf_lecture_models.models.ngram.counting_engines_ngram import ENGINES
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit
+from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES
+from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
 from hf_lecture_models.tokenization.registry import TYPES

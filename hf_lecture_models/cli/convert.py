@@ -8,7 +8,7 @@ from transformers import AutoConfig
 from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, load_model
 from hf_lecture_models.models.ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa, save_fst
-from hf_lecture_models.models.ngram.fst_writer_ngram import FST_SUFFIX, symbols_path
+from hf_lecture_models.models.ngram.files.fst_writer import FST_SUFFIX, symbols_path
 from hf_lecture_models.models.word2vec import Word2VecConfig
 from hf_lecture_models.models.word2vec.conversion_word2vec import (
     convert_from_word2vec,

@@ -10,7 +10,7 @@ import pytest
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.data.streaming import stream_texts
-from hf_lecture_models.models.ngram.counting_engines_ngram import count_windows, read_counted
+from hf_lecture_models.models.ngram.out_of_core.engines import count_windows, read_counted
 from tests.odd_names import NEIGHBOURS, ODD_NAMES
 
 pytest.importorskip("datasets")

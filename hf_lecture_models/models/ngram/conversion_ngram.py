@@ -17,10 +17,7 @@ from transformers import AutoTokenizer
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.layers.ngram_classes import WordClasses
-from hf_lecture_models.models.ngram.arpa_format_ngram import BEGIN, END, PADDING, UNKNOWN
-from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa
-from hf_lecture_models.models.ngram.arpa_writer_ngram import check_size, write_arpa
-from hf_lecture_models.models.ngram.classes_ngram import (
+from hf_lecture_models.models.ngram.classes.class_files import (
     class_names,
     read_classes,
     special_tokens,
@@ -28,7 +25,10 @@ from hf_lecture_models.models.ngram.classes_ngram import (
     write_classes,
 )
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
-from hf_lecture_models.models.ngram.fst_writer_ngram import write_fst
+from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN
+from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
+from hf_lecture_models.models.ngram.files.arpa_writer import check_size, write_arpa
+from hf_lecture_models.models.ngram.files.fst_writer import write_fst
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -53,7 +53,7 @@ def from_arpa(
     Args:
         cls: NGramForCausalLM.
         path: the file.
-        classes: where n-grams are of classes, the file of their words (`classes_ngram.py`).
+        classes: where n-grams are of classes, the file of their words (`classes/class_files.py`).
 
     Returns:
         The model and a tokenizer of its words, which refuses unknown ones where the file has no ``<unk>``.

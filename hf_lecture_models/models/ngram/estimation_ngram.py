@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Estimating an n-gram model: texts to ids, ids to counts, counts to probabilities (`smoothing_ngram.py`).
+"""Estimating an n-gram model: texts to ids, ids to counts, counts to probabilities (`smoothing/interpolated.py`).
 
 Every text is the stream `<s> w_1 ... w_L </s>`, and n-grams do not cross texts. The n-grams that end at each position
 of the stream are numbered order by order, from the number of the (n-1)-gram one place to the left and the word (the
@@ -20,12 +20,12 @@ from tqdm.auto import tqdm
 from hf_lecture_models.layers.ngram_classes import WordClasses
 from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.classes_ngram import classes_of_tokens, config_of_classes, find_classes
+from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
+from hf_lecture_models.models.ngram.counting_ngram import Stream, check_longest, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit, fit_within
-from hf_lecture_models.models.ngram.smoothing_ngram import NGramCounts, held_out_events, smooth
-from hf_lecture_models.models.ngram.stream_ngram import Stream, check_longest, make_stream
+from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, fit_within
+from hf_lecture_models.models.ngram.smoothing.interpolated import NGramCounts, held_out_events, smooth
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 
 
@@ -59,9 +59,9 @@ def fit(
         alpha, katz_k, backoff_factor: for add-alpha, Katz, stupid back-off; see `NGramConfig`.
         held_out: for Jelinek-Mercer, whose weights are those that make these texts most probable; given as `texts` is.
         prune: thresholds per order; n-grams that occur at most so often are dropped, as by `lmplz --prune`.
-        classes: for n-grams of word classes: how many to find, or a file of them (`classes_ngram.py`).
+        classes: for n-grams of word classes: how many to find, or a file of them (`classes/class_files.py`).
         progress: show progress bars on a terminal.
-        memory: a limit, such as "2GB"; past it, n-grams are counted on disk (`past_memory_ngram.py`).
+        memory: a limit, such as "2GB"; past it, n-grams are counted on disk (`out_of_core/estimation.py`).
 
     Raises:
         ValueError: an argument is impossible or missing, no text has `order` words, or the tokenizer marks no ends.

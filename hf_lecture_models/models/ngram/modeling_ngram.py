@@ -12,8 +12,9 @@ R. Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) i
 
     P(w | h) = u(hw) + gamma(h) P(w | h'),    P(w | no context) = u(w) + gamma / |V|
 
-with u and gamma from `smoothing_ngram.py` (`back_off_ngram.py`). All are stored as S. Katz's back-off (1987), the form
-of ARPA files: p*(hw) = P(w | h) for each stored hw, and bow(h) = gamma(h) for each stored h (1 if h is not stored),
+with u and gamma from `smoothing/interpolated.py` (or `smoothing/back_off.py`). All are stored as S. Katz's back-off
+(1987), the form of ARPA files: p*(hw) = P(w | h) for each stored hw, and bow(h) = gamma(h) for each stored h (1 if h is
+not stored),
 
     P(w | h) = p*(hw)  if hw is stored,  else  bow(h) P(w | h')
 
@@ -26,7 +27,7 @@ Deviations:
     - Slide Y:115 draws w_1 uniformly; here it is drawn from P(. | `<s>`).
     - The sum in (3) is over all events: all of the vocabulary but `<s>` and `<pad>`; |V| counts these.
     - Distributions of tables of 8 or 16 bits (`quantise`) do not sum to one, and are not normalised again.
-    - Further ones of single smoothings stand in `smoothing_ngram.py`.
+    - Further ones of single smoothings stand in `smoothing/interpolated.py`.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import random
 import pytest
 import torch
 
-from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa
-from hf_lecture_models.models.ngram.arpa_writer_ngram import write_arpa
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
+from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
+from hf_lecture_models.models.ngram.files.arpa_writer import write_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer

@@ -11,8 +11,8 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.models.ngram import past_memory_ngram
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.out_of_core import estimation
 from tests.odd_names import NEIGHBOURS, ODD_NAMES
 from training import fit_ngram
 from training.fit_ngram import main
@@ -62,7 +62,7 @@ def test_an_arpa_file_loses_the_classes_of_the_one_before(tmp_path):
 
 
 def test_what_is_counted_stays_where_the_model_cannot_be_measured_or_saved(tmp_path, monkeypatch):
-    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)
+    monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)
     options = [str(RECIPE), "--output_dir", str(tmp_path / "out"), "--engine", "duckdb"]
     with pytest.raises(FileNotFoundError):
         main([*options, "--validation_texts", "[]", "--validation_files", "[none.txt]"])
@@ -75,7 +75,7 @@ def test_what_is_counted_stays_where_the_model_cannot_be_measured_or_saved(tmp_p
         with pytest.raises(OSError, match="full"):
             main(options)
     assert (tmp_path / "out.work" / "tables").is_dir()
-    monkeypatch.setattr(past_memory_ngram, "count_windows", None)
+    monkeypatch.setattr(estimation, "count_windows", None)
     main(options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out"]
 
@@ -99,7 +99,7 @@ def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
 
 
 def test_past_memory_the_model_is_the_same(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)  # whatever other tests have left in memory
+    monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)  # whatever other tests have left in memory
     (tmp_path / "texts.txt").write_text("a b c\na b\n\nc a b\n" * 5, encoding="utf-8")
     data = ["--train_texts", "[]", "--train_files", f"[{tmp_path / 'texts.txt'}]"]
     for name, options in {"one": [], "two": ["--engine", "duckdb"], "three": ["--memory", "8GB"]}.items():
@@ -113,7 +113,7 @@ def test_past_memory_the_model_is_the_same(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_past_memory_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, monkeypatch, name):
     """`--output_dir runs/order=3/ng` once counted "3" as a word of each n-gram, `a*` the folders beside it."""
-    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)
+    monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)
     texts = ["--train_texts", "[a b c, a b, c a b]", "--validation_texts", "[a b]"]
     for each in NEIGHBOURS:  # of a run that was killed
         (tmp_path / f"{each}.work" / each / "windows").mkdir(parents=True)

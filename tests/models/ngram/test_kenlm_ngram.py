@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from hf_lecture_models.models.ngram import smoothing_ngram
 from hf_lecture_models.models.ngram.estimation_ngram import make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.smoothing import interpolated
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -94,7 +94,7 @@ def test_of_repeated_texts_lmplz_differs_by_one_count(tmp_path, monkeypatch, see
     as_documented = fit()
     words = [word for text in texts for word in text.split()]
     last = list(dict.fromkeys(words))[-1]
-    whole, place = smoothing_ngram.small_counts, tokenizer.convert_tokens_to_ids(last)
+    whole, place = interpolated.small_counts, tokenizer.convert_tokens_to_ids(last)
 
     def with_raw_count(used):
         if len(used) == len(tokenizer):
@@ -102,7 +102,7 @@ def test_of_repeated_texts_lmplz_differs_by_one_count(tmp_path, monkeypatch, see
             used[place] = words.count(last)
         return whole(used)
 
-    monkeypatch.setattr(smoothing_ngram, "small_counts", with_raw_count)
+    monkeypatch.setattr(interpolated, "small_counts", with_raw_count)
     assert distance(as_documented) > 1e-3
     assert distance(fit()) < 1e-5
 

@@ -3,8 +3,8 @@
 
     windows     the texts are encoded; the words from each position on, as Parquet files
     counted     the windows sorted, each once with its number of occurrences: a group-by of an engine
-    numbered    the n-grams of all orders, from one pass over the sorted windows (`stored_counts_ngram.py`)
-    tables      smoothed, some contexts at a time (`stored_smoothing_ngram.py`)
+    numbered    the n-grams of all orders, from one pass over the sorted windows (`out_of_core/stored_counts.py`)
+    tables      smoothed, some contexts at a time (`out_of_core/stored_smoothing.py`)
 
 A stage that is finished is kept, and the one before it deleted: whoever starts again in the same folder goes on.
 """
@@ -32,11 +32,11 @@ from tqdm.auto import tqdm
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.locks import RUN_LOCK, run_lock
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
-from hf_lecture_models.models.ngram.counting_engines_ngram import ENGINES, count_windows, import_engine, read_counted
+from hf_lecture_models.models.ngram.counting_ngram import check_longest, make_stream, windows_of
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.stored_counts_ngram import open_counts, store_counts
-from hf_lecture_models.models.ngram.stored_smoothing_ngram import STORED_SMOOTHINGS, open_tables, smooth_stored
-from hf_lecture_models.models.ngram.stream_ngram import check_longest, make_stream, windows_of
+from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES, count_windows, import_engine, read_counted
+from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, store_counts
+from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, open_tables, smooth_stored
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
 from hf_lecture_models.tokenization.splitting import chunk_texts

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa
-from hf_lecture_models.models.ngram.arpa_writer_ngram import write_arpa
+from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
+from hf_lecture_models.models.ngram.files.arpa_writer import write_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from tests.models.ngram.arpa_ngram import (
     SMALL,
@@ -73,9 +73,9 @@ def test_any_tables_come_back_bit_identical(tmp_path_factory, data):
 @settings(max_examples=300)
 @given(st.floats(width=32, allow_nan=False, max_value=0, min_value=-98))
 def test_any_float32_is_spelled_shortly_and_read_back(number):
-    from hf_lecture_models.models.ngram.arpa_format_ngram import ArpaLines
-    from hf_lecture_models.models.ngram.arpa_reader_ngram import _numbers
-    from hf_lecture_models.models.ngram.arpa_writer_ngram import _digits
+    from hf_lecture_models.models.ngram.files.arpa_format import ArpaLines
+    from hf_lecture_models.models.ngram.files.arpa_reader import _numbers
+    from hf_lecture_models.models.ngram.files.arpa_writer import _digits
 
     value = np.array([number], np.float32)
     text = _digits(value)[0]
@@ -99,7 +99,7 @@ def test_a_full_disk_leaves_the_old_file(arpa, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hf_lecture_models.models.ngram.arpa_writer_ngram._digits", fail)
+    monkeypatch.setattr("hf_lecture_models.models.ngram.files.arpa_writer._digits", fail)
     with pytest.raises(OSError, match="No space left"):
         write_arpa(tables, words, arpa)
     assert arpa.read_bytes() == before

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Smoothing past memory: `smoothing_ngram.py` for some contexts at a time, with the numbers on disk.
+"""Smoothing past memory: `smoothing/interpolated.py` for some contexts at a time, with the numbers on disk.
 
 All n-grams of a context are smoothed at once, so each sum has the same terms in the same order, and the tables are
 those of `smooth` bit for bit.
@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.back_off_ngram import DiscountRatios
-from hf_lecture_models.models.ngram.columns_ngram import Column, zeros
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.smoothing_ngram import (
+from hf_lecture_models.models.ngram.out_of_core.columns import Column, zeros
+from hf_lecture_models.models.ngram.out_of_core.stored_counts import StoredCounts, parts
+from hf_lecture_models.models.ngram.smoothing.back_off import DiscountRatios
+from hf_lecture_models.models.ngram.smoothing.interpolated import (
     fit_discounts,
     kept_ngrams,
     log10,
@@ -25,7 +26,6 @@ from hf_lecture_models.models.ngram.smoothing_ngram import (
     smooth_order,
     uniform,
 )
-from hf_lecture_models.models.ngram.stored_counts_ngram import StoredCounts, parts
 
 # The others need all counts, or the texts, more than once.
 STORED_SMOOTHINGS = (
@@ -99,7 +99,7 @@ class _Smoothing:
         return Column(self.folder / name, dtype)
 
     def _counts_used(self, n: int) -> Column:
-        """As `_counts_used` of `smoothing_ngram.py`."""
+        """As `_counts_used` of `smoothing/interpolated.py`."""
         entry = self.counts[n - 1]
         if n == self.config.order or self.config.smoothing not in ("kneser_ney", "modified_kneser_ney"):
             return entry.occurrences

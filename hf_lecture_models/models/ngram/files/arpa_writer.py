@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Writing ARPA files; `arpa_format_ngram.py` says what is written."""
+"""Writing ARPA files; `files/arpa_format.py` says what is written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.arpa_format_ngram import BEGIN, END, PADDING, UNKNOWN, ZERO
+from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO
 
 ROWS_PER_WRITE = 1 << 15
 

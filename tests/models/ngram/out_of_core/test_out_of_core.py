@@ -18,12 +18,12 @@ from tokenizers.normalizers import Lowercase
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.io.locks import run_lock
-from hf_lecture_models.models.ngram import counting_engines_ngram, past_memory_ngram
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
-from hf_lecture_models.models.ngram.past_memory_ngram import MemoryLimit, survey_texts
-from hf_lecture_models.models.ngram.stored_counts_ngram import open_counts, parts, store_counts
-from hf_lecture_models.models.ngram.stored_smoothing_ngram import STORED_SMOOTHINGS
+from hf_lecture_models.models.ngram.out_of_core import engines, estimation
+from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, survey_texts
+from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, parts, store_counts
+from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
 
@@ -46,15 +46,15 @@ TOKENIZER = WordTokenizer.train(TEXTS, progress=False)
 @pytest.fixture(autouse=True)
 def a_small_process(monkeypatch):
     """Whatever the tests before these have left in memory."""
-    monkeypatch.setattr(past_memory_ngram, "_resident", lambda: 4 * 10**8)
+    monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)
 
 
 @pytest.fixture
 def small_parts(monkeypatch):
     """Several chunks of texts, and several parts of n-grams."""
-    monkeypatch.setattr(past_memory_ngram, "CHUNK_CHARACTERS", 400)
-    monkeypatch.setattr(past_memory_ngram._Job, "rows", property(lambda job: 40))
-    monkeypatch.setattr(counting_engines_ngram, "BATCH_ROWS", 50)
+    monkeypatch.setattr(estimation, "CHUNK_CHARACTERS", 400)
+    monkeypatch.setattr(estimation._Job, "rows", property(lambda job: 40))
+    monkeypatch.setattr(engines, "BATCH_ROWS", 50)
 
 
 def fit(texts=TEXTS, tokenizer=TOKENIZER, memory=None, **options):
@@ -120,7 +120,7 @@ def test_spark_logs_nothing_in_a_session_of_our_own(running, tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "pyspark.sql", SimpleNamespace(SparkSession=session))
     monkeypatch.setitem(vars(ibis), "pyspark", SimpleNamespace(connect=lambda one: one))
-    with counting_engines_ngram._connect("spark", tmp_path, 10**9) as connection:
+    with engines._connect("spark", tmp_path, 10**9) as connection:
         assert connection == (running or own)
     assert options.get("spark.log.level") == (None if running else "OFF")
     assert bool(stopped) == (running is None)
@@ -130,8 +130,8 @@ def test_a_file_is_counted_and_what_fits_stays_in_memory(tmp_path, monkeypatch):
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(TEXTS), encoding="utf-8")
     assert_equal(fit(path, memory="8GB", order=2), fit(order=2))
-    monkeypatch.setattr(past_memory_ngram, "fit_within", None)
-    monkeypatch.setattr(past_memory_ngram._Job, "run", lambda job, model_class: pytest.fail("counted on disk"))
+    monkeypatch.setattr(estimation, "fit_within", None)
+    monkeypatch.setattr(estimation._Job, "run", lambda job, model_class: pytest.fail("counted on disk"))
     assert fit(path, memory="8GB", order=2).config.order == 2
     with pytest.raises(pytest.fail.Exception, match="counted on disk"):
         fit(path, memory=MemoryLimit("8GB", engine="duckdb"), order=2)
@@ -144,7 +144,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("stage", ["_windows", "_counted", "_numbered", "_tables"])
 def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path, monkeypatch, stage):
     limit = MemoryLimit(engine="duckdb", folder=tmp_path / "work")
-    whole = getattr(past_memory_ngram._Job, stage)
+    whole = getattr(estimation._Job, stage)
     called = []
 
     def dies(job, before, folder):
@@ -153,16 +153,14 @@ def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(past_memory_ngram._Job, stage, dies)
+        patch.setattr(estimation._Job, stage, dies)
         with pytest.raises(Killed):
             fit(memory=limit, order=3)
-    for name in past_memory_ngram.STAGES:
-        method = getattr(past_memory_ngram._Job, f"_{name}")
-        monkeypatch.setattr(
-            past_memory_ngram._Job, f"_{name}", lambda *a, m=method, n=name: (called.append(f"_{n}"), m(*a))
-        )
+    for name in estimation.STAGES:
+        method = getattr(estimation._Job, f"_{name}")
+        monkeypatch.setattr(estimation._Job, f"_{name}", lambda *a, m=method, n=name: (called.append(f"_{n}"), m(*a)))
     assert_equal(fit(memory=limit, order=3), fit(order=3))
-    names = [f"_{name}" for name in past_memory_ngram.STAGES]
+    names = [f"_{name}" for name in estimation.STAGES]
     assert called == names[names.index(stage) :]
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["estimation.json", "tables"]
     assert_equal(fit(memory=limit, order=3), fit(order=3))  # from the tables alone
@@ -182,7 +180,7 @@ def begun(tmp_path, monkeypatch):
     """A folder in which the windows are finished."""
     folder = tmp_path / "work"
     with monkeypatch.context() as patch:
-        patch.setattr(past_memory_ngram, "count_windows", lambda *arguments: sys.exit(1))
+        patch.setattr(estimation, "count_windows", lambda *arguments: sys.exit(1))
         with pytest.raises(SystemExit):
             fit(memory=MemoryLimit(engine="duckdb", folder=folder), order=3)
     assert sorted(path.name for path in folder.iterdir()) == ["estimation.json", "windows"]
@@ -346,7 +344,7 @@ def test_a_full_disk_keeps_what_is_finished(begun, monkeypatch, error):
 
     limit = MemoryLimit(engine="duckdb", folder=begun)
     with monkeypatch.context() as patch:
-        patch.setattr(past_memory_ngram, "count_windows", fills_the_disk)
+        patch.setattr(estimation, "count_windows", fills_the_disk)
         with pytest.raises(OSError, match="work is full, at the stage 'counted'; .* start again with the same"):
             fit(memory=limit, order=3)
     assert sorted(path.name for path in begun.iterdir()) == ["estimation.json", "windows"]
@@ -354,7 +352,7 @@ def test_a_full_disk_keeps_what_is_finished(begun, monkeypatch, error):
 
 
 def test_an_engine_with_too_little_memory_says_so(monkeypatch):
-    monkeypatch.setattr(past_memory_ngram, "ENGINE_SHARE", 0.0007)
+    monkeypatch.setattr(estimation, "ENGINE_SHARE", 0.0007)
     with pytest.raises(ValueError, match="duckdb has too little memory: give a higher limit .Out of Memory"):
         fit(memory=MemoryLimit(engine="duckdb"), order=3)
 
@@ -375,7 +373,7 @@ def test_counts_past_31_bits(tmp_path, monkeypatch):
     counts = pyarrow.array([windows[row] for row in rows], pyarrow.int64())
     batch = pyarrow.record_batch([*columns, counts], names=["w1", "w2", "occurrences"])
     config = NGramConfig(vocab_size=4, order=2, bos_token_id=bos, eos_token_id=eos)
-    with past_memory_ngram.tqdm(disable=True) as bar:
+    with estimation.tqdm(disable=True) as bar:
         store_counts([batch.slice(0, 2), batch.slice(2)], tmp_path, config, many + 1, 10, bar)
     unigrams, bigrams = open_counts(tmp_path)
     assert unigrams.occurrences.read().tolist() == [0, many + 1, many, many + 1]
@@ -389,7 +387,7 @@ def test_counts_past_31_bits(tmp_path, monkeypatch):
 def test_counts_that_are_not_sorted_are_refused(tmp_path):
     batch = pyarrow.table({"w1": [1, 0], "w2": [-1, 1], "occurrences": [1, 1]}).to_batches()[0]
     config = NGramConfig(vocab_size=4, order=2, bos_token_id=0, eos_token_id=1)
-    with past_memory_ngram.tqdm(disable=True) as bar, pytest.raises(ValueError, match="are not sorted by their words"):
+    with estimation.tqdm(disable=True) as bar, pytest.raises(ValueError, match="are not sorted by their words"):
         store_counts([batch], tmp_path, config, 1, 10, bar)
 
 
@@ -411,7 +409,7 @@ def test_the_estimate_is_of_the_whole_corpus_not_of_its_beginning(small_parts, t
 
 
 def test_two_estimations_cannot_share_a_work_folder(small_parts, tmp_path, monkeypatch):
-    limit, whole = MemoryLimit(engine="duckdb", folder=tmp_path / "work"), past_memory_ngram.count_windows
+    limit, whole = MemoryLimit(engine="duckdb", folder=tmp_path / "work"), estimation.count_windows
 
     def meanwhile(*arguments):
         with pytest.raises(BlockingIOError, match="work is in use by another run; wait for it, or name another folder"):
@@ -420,7 +418,7 @@ def test_two_estimations_cannot_share_a_work_folder(small_parts, tmp_path, monke
         whole(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(past_memory_ngram, "count_windows", meanwhile)
+        patch.setattr(estimation, "count_windows", meanwhile)
         assert_equal(fit(memory=limit, order=3), fit(order=3))
     with run_lock(tmp_path / "work"):
         limit.clear()
@@ -431,12 +429,12 @@ def test_two_estimations_cannot_share_a_work_folder(small_parts, tmp_path, monke
 
 def test_the_disk_that_is_used_is_within_the_estimate(small_parts, tmp_path, monkeypatch):
     most = []
-    whole = past_memory_ngram.smooth_stored
+    whole = estimation.smooth_stored
 
     def measured(counts, config, folder, rows, bar):
         whole(counts, config, folder, rows, bar)
         most.append(sum(path.stat().st_size for path in (tmp_path / "work").rglob("*") if path.is_file()))
 
-    monkeypatch.setattr(past_memory_ngram, "smooth_stored", measured)
+    monkeypatch.setattr(estimation, "smooth_stored", measured)
     model = fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
     assert most[0] < survey_texts(TEXTS, TOKENIZER, model.config).disk

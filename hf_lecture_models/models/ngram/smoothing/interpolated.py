@@ -17,10 +17,10 @@ D a discount:
     modified Kneser-Ney   and D depends on c: D_k = k - (k+1) Y n_{k+1} / n_k for k = 1, 2, 3 and more,
                           Y = n_1 / (n_1 + 2 n_2) (Chen and Goodman 1999)
     Pitman-Yor            as Kneser-Ney, but D, and how many customers stand for c(hw), are sampled (Teh 2006;
-                          `pitman_yor_ngram.py`)
+                          `pitman_yor.py`)
 
-Smoothings that back off ask the shorter context only about words that were not seen after h; `back_off_ngram.py` has
-their discounts d, by which counts are multiplied:
+Smoothings that back off ask the shorter context only about words that were not seen after h; `back_off.py` has their
+discounts d, by which counts are multiplied:
 
     P(w | h) = d(hw) c(hw) / C(h)  where hw was seen,  else bow(h) P(w | h'),  bow(h) such that all w sum to one
 
@@ -44,9 +44,9 @@ from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.back_off_ngram import DiscountRatios, back_off, fit_ratios
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.pitman_yor_ngram import interpolate_shares, sample
+from hf_lecture_models.models.ngram.smoothing.back_off import DiscountRatios, back_off, fit_ratios
+from hf_lecture_models.models.ngram.smoothing.pitman_yor import interpolate_shares, sample
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 MIN_WEIGHT = 1e-4
@@ -188,7 +188,7 @@ def _back_off(
     lower: np.ndarray,
     config: NGramConfig,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `_interpolate`, for the smoothings of `back_off_ngram.py`."""
+    """As `_interpolate`, for the smoothings of `back_off.py`."""
     prefixes = entry.keys // config.vocab_size
     totals = np.bincount(prefixes, entry.occurrences, minlength=contexts)
     numerators = entry.occurrences * ratios.of(entry.occurrences)

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.arpa_reader_ngram import read_arpa
-from hf_lecture_models.models.ngram.arpa_writer_ngram import write_arpa
+from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
+from hf_lecture_models.models.ngram.files.arpa_writer import write_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from tests.forked_python import ForkedPython
 from tests.models.ngram.arpa_ngram import (
@@ -45,8 +45,8 @@ def test_a_file_gives_words_and_tables(arpa):
 
 
 def test_decimals_beside_the_middle_of_two_float32_are_rounded_once():
-    from hf_lecture_models.models.ngram.arpa_format_ngram import ArpaLines
-    from hf_lecture_models.models.ngram.arpa_reader_ngram import _numbers
+    from hf_lecture_models.models.ngram.files.arpa_format import ArpaLines
+    from hf_lecture_models.models.ngram.files.arpa_reader import _numbers
 
     lines = ArpaLines.__new__(ArpaLines)
     above, middle, below = (
@@ -117,8 +117,8 @@ def test_small_blocks_give_the_same(arpa, tmp_path, monkeypatch):
     words, tables = read_arpa(arpa)
     bad = changed(tmp_path, ("-0.125\tcat", "0.125\tcat"))
     for size in (1, 7, 100):
-        monkeypatch.setattr("hf_lecture_models.models.ngram.arpa_format_ngram.BLOCK_BYTES", size)
-        monkeypatch.setattr("hf_lecture_models.models.ngram.arpa_writer_ngram.ROWS_PER_WRITE", size)
+        monkeypatch.setattr("hf_lecture_models.models.ngram.files.arpa_format.BLOCK_BYTES", size)
+        monkeypatch.setattr("hf_lecture_models.models.ngram.files.arpa_writer.ROWS_PER_WRITE", size)
         assert_same_tables(tables, read_arpa(arpa)[1])
         write_arpa(tables, words, tmp_path / "again.arpa")
         assert_same_tables(tables, read_arpa(tmp_path / "again.arpa")[1])

@@ -25,8 +25,8 @@ import numpy as np
 
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.layers.ngram_classes import TOLERANCE, WordClasses
+from hf_lecture_models.models.ngram.classes.exchange import Bigrams, exchange
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
-from hf_lecture_models.models.ngram.exchange_ngram import Bigrams, exchange
 from hf_lecture_models.tokenization.corpus import read_texts
 
 _Path = str | os.PathLike[str]
@@ -44,7 +44,7 @@ def special_tokens(config: NGramConfig) -> list[int]:
 def find_classes(
     words: np.ndarray, places: np.ndarray, config: NGramConfig, num_classes: int, progress: bool = False
 ) -> WordClasses:
-    """Put the words of a text into classes by the exchange algorithm (`exchange_ngram.py`); no chance is involved.
+    """Put the words of a text into classes by the exchange algorithm (`classes/exchange.py`); no chance is involved.
 
     To begin with, the most frequent words are classes of their own, and the last class has all others.
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.models.ngram.columns_ngram import Column
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.smoothing_ngram import NGramCounts
+from hf_lecture_models.models.ngram.out_of_core.columns import Column
+from hf_lecture_models.models.ngram.smoothing.interpolated import NGramCounts
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 
 from hf_lecture_models.models.ngram.estimation_ngram import config_for, count_ngrams, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.pitman_yor_ngram import Level, Restaurants, interpolate_shares
+from hf_lecture_models.models.ngram.smoothing.pitman_yor import Level, Restaurants, interpolate_shares
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 TEXTS = ["a b a b", "a b", "b a a", "c a b b"]

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Reading ARPA files; `arpa_format_ngram.py` says what is read."""
+"""Reading ARPA files; `files/arpa_format.py` says what is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decimal import Decimal
 import numpy as np
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.arpa_format_ngram import BEGIN, END, PADDING, UNKNOWN, ZERO, ArpaLines, quote
+from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO, ArpaLines, quote
 
 MAX_ORDER = 64
 
