@@ -22,7 +22,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.models.ngram.estimation_ngram import make_stream
+from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.tokenization.splitting import SplitTexts
 

@@ -29,7 +29,7 @@ import torch
 from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.cli import score
-from hf_lecture_models.models.ngram.estimation_ngram import make_stream
+from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 
 ROWS, POSITIONS = 256, 512

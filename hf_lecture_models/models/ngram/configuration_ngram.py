@@ -23,8 +23,10 @@ SMOOTHINGS = (
 
 VOCABULARY_FIELDS = ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id")
 
-# 0.4 terabytes of tables: whoever asks for more has a damaged file.
+# 0.4 terabytes of tables: a configuration that asks for more is damaged.
 LARGEST_TABLES = 2**35
+# Field -> a bound on each estimated number.
+LARGEST_ESTIMATES = {"discounts": 3, "strengths": 2**31, "discount_ratios": 2, "interpolation_weights": 1}
 
 
 @strict
@@ -35,24 +37,24 @@ class NGramConfig(LectureConfig):
         vocab_size: number of tokens, special ones included.
         order: words in the longest n-gram; 1 is a unigram.
         smoothing: how the probabilities were estimated, one of `SMOOTHINGS`; None where a file does not say.
-        alpha: what add-alpha smoothing adds to every count; 1 is Laplace.
+        alpha: added to every count by add-alpha smoothing; 1 is Laplace.
         katz_k: Katz discounts counts of 1 to `katz_k`, and trusts higher ones (SRILM: 7).
-        backoff_factor: what a stupid back-off score is multiplied by at each step to a shorter context; read when
-            scoring, so that it can be changed without counting again.
+        backoff_factor: factor of a stupid back-off score for each step to a shorter context; read when scoring, so
+            that it can be changed without counting again.
         prune: per order, n-grams that occurred at most so often are not stored; the last value holds for all higher
             orders (as `lmplz --prune`). None stores all.
-        discounts: estimated: what was subtracted from the counts of each order, one number (absolute discounting,
-            Kneser-Ney, Pitman-Yor) or three (modified Kneser-Ney: from counts of 1, 2, 3 and more).
+        discounts: estimated: subtracted from the counts of each order, one number (absolute discounting, Kneser-Ney,
+            Pitman-Yor) or three (modified Kneser-Ney: from counts of 1, 2, 3 and more).
         strengths: estimated: how much each order trusts the shorter contexts beside the discount (Pitman-Yor).
-        discount_ratios: estimated: for each order, what counts of 1, 2, 3 ... were multiplied by (Katz: up to `katz_k`;
-            Good-Turing multiplies all counts, and the first ten ratios stand here).
+        discount_ratios: estimated: for each order, the factors of counts of 1, 2, 3 ... (Katz: up to `katz_k`;
+            Good-Turing: the first ten, though all counts have one).
         interpolation_weights: estimated: the weight of each order against the shorter ones (Jelinek-Mercer).
-        num_classes: classes of words that the n-grams are of, `<s>` and the like, each alone in its class, included;
-            None is a model of words.
+        num_classes: number of word classes in a class-based model, those of `<s>` and the like included; None for
+            n-grams of words.
         quantisation_bits: size of the stored logarithms of orders 2 and up, 8 or 16 (`NGramForCausalLM.quantise`);
             None is float32.
         table_sizes: number of stored n-grams of each order; None is a model that has not been fitted.
-        components: of an interpolation of models (`NGramForCausalLM.interpolate`): of each the fields above.
+        components: the fields above of each model in an interpolation (`NGramForCausalLM.interpolate`).
         mixture_weights: estimated: the weight of each of these models.
         bos_token_id: `<s>`, context only: its probability is 0.
         eos_token_id: `</s>`, an event like any word.
@@ -109,14 +111,13 @@ class NGramConfig(LectureConfig):
                 f"NGramConfig.num_classes is {self.num_classes}; there can be as many as words, "
                 f"vocab_size={self.vocab_size}, and beside that of <s> and <pad> there must be one"
             )
-        self._check_estimates("discounts", self.discounts, largest=3)
-        strengths = self.strengths
-        self._check_estimates("strengths", None if strengths is None else [[s] for s in strengths], largest=2**31)
-        self._check_estimates("discount_ratios", self.discount_ratios, largest=2)
-        weights = self.interpolation_weights
-        self._check_estimates("interpolation_weights", None if weights is None else [[w] for w in weights], largest=1)
-        self._check_table_sizes(self.table_sizes)
-        self._check_mixture()
+        for name, largest in LARGEST_ESTIMATES.items():
+            if getattr(self, name) is not None:
+                self._check_estimates(name, largest)
+        if self.table_sizes is not None:
+            self._check_table_sizes(self.table_sizes)
+        if self.components or self.mixture_weights:
+            self._check_mixture()
 
     def _check_number(self, name: str, value: float) -> None:
         super()._check_number(name, value)
@@ -125,25 +126,23 @@ class NGramConfig(LectureConfig):
         if name == "backoff_factor" and not 0 < value <= 1:
             raise ValueError(f"NGramConfig.backoff_factor is {value}; it must be above 0 and at most 1 (0.4 is usual)")
 
-    def _check_estimates(self, name: str, entries: list[list[float]] | None, largest: int) -> None:
-        if entries is None:
-            return
+    def _check_estimates(self, name: str, largest: int) -> None:
+        entries = [entry if isinstance(entry, list) else [entry] for entry in getattr(self, name)]
         possible = all(entry and all(0 <= number <= largest for number in entry) for entry in entries)
         if len(entries) != self.order or not possible:
             raise ValueError(f"NGramConfig.{name}: {self.order} entries within 0 and {largest} belong to this order")
 
-    def _check_table_sizes(self, sizes: list[int] | None) -> None:
-        if sizes is not None:
-            if sum(sizes) > LARGEST_TABLES:
-                raise ValueError(f"NGramConfig.table_sizes: more than {LARGEST_TABLES} n-grams are not allowed")
-            if len(sizes) != self.order or sizes[0] != self.units:
-                raise ValueError(
-                    f"NGramConfig.table_sizes is {sizes}; it must be {self.order} numbers, one for each order, the "
-                    f"first of them {'vocab_size' if self.num_classes is None else 'num_classes'}={self.units}"
-                )
-            for n, (shorter, longer) in enumerate(pairwise(sizes), 2):
-                if not 0 <= longer <= shorter * self.units < 2**63:
-                    raise ValueError(f"NGramConfig.table_sizes: there cannot be {longer} different {n}-grams")
+    def _check_table_sizes(self, sizes: list[int]) -> None:
+        if sum(sizes) > LARGEST_TABLES:
+            raise ValueError(f"NGramConfig.table_sizes: more than {LARGEST_TABLES} n-grams are not allowed")
+        if len(sizes) != self.order or sizes[0] != self.units:
+            raise ValueError(
+                f"NGramConfig.table_sizes is {sizes}; it must be {self.order} numbers, one for each order, the "
+                f"first of them {'vocab_size' if self.num_classes is None else 'num_classes'}={self.units}"
+            )
+        for n, (shorter, longer) in enumerate(pairwise(sizes), 2):
+            if not 0 <= longer <= shorter * self.units < 2**63:
+                raise ValueError(f"NGramConfig.table_sizes: there cannot be {longer} different {n}-grams")
 
     def _check_mixture(self) -> None:
         weights, components = self.mixture_weights or [], self.components or []
@@ -161,7 +160,7 @@ class NGramConfig(LectureConfig):
             raise ValueError("NGramConfig.components: a component is of a higher order, or has components itself")
 
     def how_estimated(self) -> dict[str, Any]:
-        """All fields of this class but the vocabulary, and what tables and models belong to it."""
+        """Fields of this class without those of the vocabulary, the tables and the interpolated models."""
         others = {*VOCABULARY_FIELDS, "num_classes", "table_sizes", "components", "mixture_weights"}
         return {name: getattr(self, name) for name in vars(NGramConfig)["__annotations__"] if name not in others}
 
@@ -173,7 +172,7 @@ class NGramConfig(LectureConfig):
 
     @property
     def units(self) -> int:
-        """What the n-grams are made of: the number of classes, else of words."""
+        """Number of classes, or of words where the n-grams are of words."""
         return self.num_classes or self.vocab_size
 
     @property
@@ -188,10 +187,15 @@ class NGramConfig(LectureConfig):
 
     @property
     def is_distribution(self) -> bool:
-        """Whether the scores are probabilities; those of stupid back-off do not sum to one."""
+        """True where the scores sum to one; those of stupid back-off do not."""
         return self.smoothing != "stupid_backoff"
 
     @property
     def non_events(self) -> list[int]:
         """Ids that never follow anything: `<s>` and `<pad>`, unless `</s>` is the same token."""
         return sorted({self.bos_token_id, self.pad_token_id} - {self.eos_token_id, None})  # type: ignore[arg-type]
+
+    @property
+    def num_events(self) -> int:
+        """|V| of the equations: how many ids can follow a context."""
+        return self.vocab_size - len(self.non_events)

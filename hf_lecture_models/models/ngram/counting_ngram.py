@@ -1,12 +1,19 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A corpus as one stream of ids with `<s>` and `</s>`, and the windows of words in it."""
+"""From token ids to the counts of n-grams.
+
+Every text is the stream `<s> w_1 ... w_L </s>`, and n-grams do not cross texts. The n-grams that end at each position
+of the stream are numbered order by order, from the number of the (n-1)-gram one place to the left and the word (the
+keys of `NGramTrie`): one sort per order gives the table, the counts and the numbers for the next order.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from tqdm.auto import tqdm
 
+from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 
@@ -18,11 +25,26 @@ class Stream:
     places: np.ndarray
 
 
+@dataclass(frozen=True)
+class NGramCounts:
+    """The distinct n-grams of one order, sorted by key; (n-grams,) each."""
+
+    keys: np.ndarray  # prefix × vocabulary + last word
+    occurrences: np.ndarray  # `<s>` itself counts 0: it is never predicted
+    suffixes: np.ndarray  # index, among the (n-1)-grams, of the n-gram without its first word
+    starts: np.ndarray  # bool: the first word is `<s>`
+
+
 def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> Stream:
     """Put `<s>` and `</s>` around each text.
 
+    Args:
+        ids: (tokens,) text after text, without special tokens.
+        lengths: (texts,) number of tokens in each text.
+        config: vocabulary size and token ids.
+
     Raises:
-        ValueError: there is no text, the lengths do not add up, or an id is outside the vocabulary or a special token.
+        ValueError: there are no texts, the lengths do not add up, or an id is a special token or not in the vocabulary.
     """
     ids, lengths = np.asarray(ids), np.asarray(lengths, np.int64)
     if len(lengths) == 0:
@@ -36,7 +58,7 @@ def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> St
     for special in {config.bos_token_id, config.eos_token_id, config.pad_token_id} - {None}:
         if (ids == special).any():
             raise ValueError(f"special token {special} stands inside a text; encode texts without special tokens")
-    before = np.cumsum(lengths + 2) - (lengths + 2)  # where each text's <s> stands
+    before = np.cumsum(lengths + 2) - (lengths + 2)  # the place of each text's <s>
     places = np.arange(lengths.sum() + 2 * len(lengths)) - np.repeat(before, lengths + 2)
     words = np.full(len(places), config.bos_token_id, np.int64)
     words[before + lengths + 1] = config.eos_token_id
@@ -53,15 +75,27 @@ def check_longest(longest: int, order: int) -> None:
         )
 
 
-def windows_of(stream: Stream, order: int) -> np.ndarray:
-    """The words from each position on, (order, tokens) int32; -1 behind the end of the text.
-
-    >>> windows_of(Stream(np.array([0, 5, 1, 0, 1]), np.array([0, 1, 2, 0, 1])), order=3).T.tolist()
-    [[0, 5, 1], [5, 1, -1], [1, -1, -1], [0, 1, -1], [1, -1, -1]]
-    """
-    windows = np.full((order, len(stream.words)), -1, np.int32)
-    for n in range(min(order, len(stream.words))):
-        last = len(stream.words) - n
-        inside = stream.places[n:] >= n
-        windows[n, :last] = np.where(inside, stream.words[n:], -1)
-    return windows
+def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -> list[NGramCounts]:
+    """Count the n-grams of a stream, of orders 1 to `config.order`."""
+    vocab_size = config.vocab_size
+    unigrams = np.arange(vocab_size)
+    events = np.bincount(stream.words[stream.places > 0], minlength=vocab_size)
+    counts = [NGramCounts(unigrams, events, unigrams, unigrams == config.bos_token_id)]
+    shorter = stream.words  # the (n-1)-grams that end at each position
+    for n in range(2, config.order + 1):
+        ends = np.flatnonzero(stream.places >= n - 1)
+        keys = shorter.take(ends - 1)
+        keys *= vocab_size
+        keys += stream.words.take(ends)
+        keys, ends = sort_keys(keys, ends)
+        new = np.ones(len(keys), bool)
+        np.not_equal(keys[1:], keys[:-1], out=new[1:])
+        first = np.flatnonzero(new)
+        suffixes = shorter.take(ends.take(first))
+        longer = np.empty_like(shorter)
+        longer[ends] = np.cumsum(new) - 1
+        shorter, occurrences, keys = longer, np.diff(first, append=len(keys)), keys[first]
+        counts.append(NGramCounts(keys, occurrences, suffixes, counts[-1].starts[keys // vocab_size]))
+        if bar is not None:
+            bar.update()
+    return counts

@@ -1,9 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Estimating an n-gram model: texts to ids, ids to counts, counts to probabilities (`smoothing/interpolated.py`).
+"""Estimating an n-gram model.
 
-Every text is the stream `<s> w_1 ... w_L </s>`, and n-grams do not cross texts. The n-grams that end at each position
-of the stream are numbered order by order, from the number of the (n-1)-gram one place to the left and the word (the
-keys of `NGramTrie`): one sort per order gives the table, the counts and the numbers for the next order.
+texts -> ids -> counts (`counting_ngram.py`) -> probabilities (`smoothing/interpolated.py`) -> model
 """
 
 from __future__ import annotations
@@ -11,36 +9,37 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_classes import WordClasses
-from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import Stream, check_longest, make_stream
+from hf_lecture_models.models.ngram.counting_ngram import Stream, check_longest, count_ngrams, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, fit_within
-from hf_lecture_models.models.ngram.smoothing.interpolated import NGramCounts, held_out_events, smooth
+from hf_lecture_models.models.ngram.smoothing.interpolated import smooth
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+
+Path = str | os.PathLike[str]
+Texts = Iterable[str] | Path
 
 
 def fit(
     cls: type[NGramForCausalLM],
-    texts: Iterable[str] | str | os.PathLike[str],
+    texts: Texts,
     tokenizer: Any,
     order: int = 5,
     smoothing: str = "modified_kneser_ney",
     alpha: float = 1.0,
-    held_out: Iterable[str] | str | os.PathLike[str] | None = None,
+    held_out: Texts | None = None,
     prune: list[int] | None = None,
     katz_k: int = 5,
     backoff_factor: float = 0.4,
-    classes: int | str | os.PathLike[str] | None = None,
+    classes: int | Path | None = None,
     progress: bool = True,
     memory: MemoryLimit | str | int | None = None,
 ) -> NGramForCausalLM:
@@ -70,27 +69,28 @@ def fit(
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     _check_smoothing(config, held_out)
-    model = fit_within(memory, cls, texts, tokenizer, config, classes, progress)
+    model = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
     return _fit_in_memory(cls, texts, tokenizer, config, held_out, classes, progress) if model is None else model
 
 
 def _fit_in_memory(
     cls: type[NGramForCausalLM],
-    texts: Iterable[str] | str | os.PathLike[str],
+    texts: Texts,
     tokenizer: Any,
     config: NGramConfig,
-    held_out: Iterable[str] | str | os.PathLike[str] | None,
-    classes: int | str | os.PathLike[str] | None,
+    held_out: Texts | None,
+    classes: int | Path | None,
     progress: bool,
 ) -> NGramForCausalLM:
     known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
-    other = held_out if config.smoothing == "jelinek_mercer" else None
-    pair = None if other is None else read_corpus(tokenizer, other, progress, "encoding held-out texts")
+    pair = None
+    if held_out is not None and config.smoothing == "jelinek_mercer":
+        pair = read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
     return fit_ids(*read_corpus(tokenizer, texts, progress), config, pair, known, progress, cls)
 
 
 def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
-    """A configuration with the tokenizer's vocabulary size and token ids.
+    """Return a configuration with the tokenizer's vocabulary size and token ids.
 
     Raises:
         ValueError: the tokenizer marks no beginning or end of text, or a field has an impossible value.
@@ -98,8 +98,9 @@ def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
     for name in ("bos_token", "eos_token"):
         if getattr(tokenizer, f"{name}_id", None) is None:
             raise ValueError(f"the tokenizer has no {name}_id; set its {name}, which marks where texts begin or end")
-    ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad", "unk")}
-    return NGramConfig(vocab_size=len(tokenizer), **ids, **fields)
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id"):
+        fields[name] = getattr(tokenizer, name)
+    return NGramConfig(vocab_size=len(tokenizer), **fields)
 
 
 def fit_ids(
@@ -166,37 +167,7 @@ def _fit_classes(
 
 def _estimate(stream: Stream, held_out: Stream | None, config: NGramConfig, progress: bool) -> NGramTables:
     with tqdm(total=2 * config.order, desc="counting, smoothing", disable=None if progress else True) as bar:
-        counts = count_ngrams(stream, config, bar)
-        events = None
-        if held_out is not None:
-            events = held_out_events(counts, held_out.words, held_out.places, config)
-        return smooth(counts, config, events, bar)
-
-
-def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -> list[NGramCounts]:
-    """Count the n-grams of a stream, of orders 1 to `config.order`."""
-    vocab_size = config.vocab_size
-    unigrams = np.arange(vocab_size)
-    events = np.bincount(stream.words[stream.places > 0], minlength=vocab_size)
-    counts = [NGramCounts(unigrams, events, unigrams, unigrams == config.bos_token_id)]
-    shorter = stream.words  # the (n-1)-grams that end at each position
-    for n in range(2, config.order + 1):
-        ends = np.flatnonzero(stream.places >= n - 1)
-        keys = shorter.take(ends - 1)
-        keys *= vocab_size
-        keys += stream.words.take(ends)
-        keys, ends = sort_keys(keys, ends)
-        new = np.ones(len(keys), bool)
-        np.not_equal(keys[1:], keys[:-1], out=new[1:])
-        first = np.flatnonzero(new)
-        suffixes = shorter.take(ends.take(first))
-        longer = np.empty_like(shorter)
-        longer[ends] = np.cumsum(new) - 1
-        shorter, occurrences, keys = longer, np.diff(first, append=len(keys)), keys[first]
-        counts.append(NGramCounts(keys, occurrences, suffixes, counts[-1].starts[keys // vocab_size]))
-        if bar is not None:
-            bar.update()
-    return counts
+        return smooth(count_ngrams(stream, config, bar), config, held_out, bar)
 
 
 def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
@@ -208,19 +179,11 @@ def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
         )
 
 
-def read_corpus(
-    tokenizer: Any, texts: Iterable[str] | str | os.PathLike[str], progress: bool, desc: str = "encoding"
-) -> tuple[np.ndarray, np.ndarray]:
-    """Ids of texts, which are given as to `fit`, and the length of each text."""
-    corpus = encode_corpus(tokenizer, _texts(texts), progress=progress, desc=desc)
+def read_corpus(tokenizer: Any, texts: Texts, progress: bool, desc: str = "encoding") -> tuple[np.ndarray, np.ndarray]:
+    """Return the ids of texts, which are given as to `fit`, and the length of each text."""
+    if isinstance(texts, str | os.PathLike):
+        if not os.path.isfile(texts):
+            raise FileNotFoundError(f"there is no file {texts!r}; give texts as a list of str, or as a file's path")
+        texts = read_texts(texts)
+    corpus = encode_corpus(tokenizer, texts, progress=progress, desc=desc)
     return corpus.ids, corpus.lengths
-
-
-def _texts(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[str]:
-    if not isinstance(texts, str | os.PathLike):
-        return texts
-    if not Path(texts).is_file():
-        raise FileNotFoundError(
-            f"there is no file {texts!r}; give texts as a list of str, or as the path of a text file"
-        )
-    return read_texts(Path(texts))

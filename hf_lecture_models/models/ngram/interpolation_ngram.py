@@ -18,7 +18,8 @@ import torch
 
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
-from hf_lecture_models.models.ngram.estimation_ngram import make_stream, read_corpus
+from hf_lecture_models.models.ngram.counting_ngram import make_stream
+from hf_lecture_models.models.ngram.estimation_ngram import read_corpus
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.modeling_ngram_tables import tries_of
 

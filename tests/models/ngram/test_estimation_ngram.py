@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.models.ngram.estimation_ngram import fit_ids, make_stream
+from hf_lecture_models.models.ngram.counting_ngram import make_stream
+from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.splitting import SplitTexts

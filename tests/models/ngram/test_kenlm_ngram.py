@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from hf_lecture_models.models.ngram.estimation_ngram import make_stream
+from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.smoothing import interpolated
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts

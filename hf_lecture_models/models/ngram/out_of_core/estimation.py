@@ -32,10 +32,10 @@ from tqdm.auto import tqdm
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.locks import RUN_LOCK, run_lock
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import check_longest, make_stream, windows_of
+from hf_lecture_models.models.ngram.counting_ngram import check_longest, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES, count_windows, import_engine, read_counted
-from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, store_counts
+from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, store_counts, windows_of
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, open_tables, smooth_stored
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The n-grams of a corpus past memory: from sorted windows to the numbers of `NGramCounts`, on disk.
+"""Windows of words, and the n-grams of all orders from one pass over the sorted windows, on disk.
 
 Sorted by their words, n-grams are in the order of their keys (`NGramTrie`). So one pass over the sorted windows numbers
-the n-grams of all orders: a new one stands wherever one of its words differs from the row before.
+the n-grams of all orders: a new n-gram begins wherever one of its words differs from the row before.
 """
 
 from __future__ import annotations
@@ -16,8 +16,22 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream
 from hf_lecture_models.models.ngram.out_of_core.columns import Column
-from hf_lecture_models.models.ngram.smoothing.interpolated import NGramCounts
+
+
+def windows_of(stream: Stream, order: int) -> np.ndarray:
+    """Return the words from each position on, (order, tokens) int32; -1 after the end of the text.
+
+    >>> windows_of(Stream(np.array([0, 5, 1, 0, 1]), np.array([0, 1, 2, 0, 1])), order=3).T.tolist()
+    [[0, 5, 1], [5, 1, -1], [1, -1, -1], [0, 1, -1], [1, -1, -1]]
+    """
+    windows = np.full((order, len(stream.words)), -1, np.int32)
+    for n in range(min(order, len(stream.words))):
+        last = len(stream.words) - n
+        inside = stream.places[n:] >= n
+        windows[n, :last] = np.where(inside, stream.words[n:], -1)
+    return windows
 
 
 @dataclass(frozen=True)
@@ -30,7 +44,7 @@ class StoredCounts:
     starts: tuple[int, int]
 
     def read(self, start: int, stop: int) -> NGramCounts:
-        """A part in memory."""
+        """Read some n-grams into memory."""
         numbers = np.arange(start, stop)
         is_start = (self.starts[0] <= numbers) & (numbers < self.starts[1])
         columns = (self.keys, self.occurrences, self.suffixes)
@@ -39,7 +53,7 @@ class StoredCounts:
 
 
 def open_counts(folder: Path) -> list[StoredCounts]:
-    """What `store_counts` has written, of all orders."""
+    """Open the counts of all orders that `store_counts` has written."""
 
     def column(name: str, n: int) -> Column:
         return Column(folder / f"{name}_{n}", np.int64)
@@ -57,7 +71,7 @@ def store_counts(batches: Iterable[Any], folder: Path, config: NGramConfig, text
     Args:
         batches: Arrow batches of what `count_windows` writes.
         folder: where the columns go; empty.
-        texts: how many there are: so often stands `<s>`, which nothing predicts.
+        texts: how many there are, and so how often `<s>` occurs, which is never predicted.
         rows: how many may be in memory.
         bar: a progress bar of rows.
     """
@@ -75,7 +89,7 @@ def store_counts(batches: Iterable[Any], folder: Path, config: NGramConfig, text
 
 
 class _Numbering:
-    """N-grams of all orders as they come, in their order; `starts`, as `StoredCounts` has them."""
+    """Numbers the n-grams of all orders in the sorted windows; `starts` are those of `StoredCounts`."""
 
     def __init__(self, folder: Path, config: NGramConfig) -> None:
         self.order, self.vocab_size = config.order, config.vocab_size
@@ -83,14 +97,14 @@ class _Numbering:
         orders = range(1, self.order + 1)
         self.keys = [Column(folder / f"keys_{n}", np.int64) for n in orders]
         self.occurrences = [Column(folder / f"occurrences_{n}", np.int64) for n in orders]
-        self.words = np.zeros(self.vocab_size, np.int64)  # how often each stands in the corpus
+        self.words = np.zeros(self.vocab_size, np.int64)  # how often each occurs in the corpus
         self.last = np.full((self.order, 1), -2)  # the window before
         self.sizes = [self.vocab_size] + [0] * (self.order - 1)
         self.pending = [0] * self.order  # occurrences of the last n-gram so far
         self.starts = [(self.bos, self.bos + 1)] + [(0, 0)] * (self.order - 1)
 
     def add(self, words: np.ndarray, occurrences: np.ndarray) -> None:
-        """Number the n-grams of (order, windows) words, which occur so often."""
+        """Number the n-grams of the next windows, (order, windows) words, and sum their occurrences, (windows,)."""
         before = np.concatenate((self.last, words[:, :-1]), axis=1)
         _check_order(before, words)
         np.add.at(self.words, words[0], occurrences)
@@ -110,7 +124,7 @@ class _Numbering:
         self.last = words[:, -1:]
 
     def _add_occurrences(self, n: int, new: np.ndarray, occurrences: np.ndarray) -> None:
-        """Sum those of windows that have an n-gram in common; that of the last one may go on in the next batch."""
+        """Sum the occurrences of windows that share an n-gram; the last n-gram may go on in the next batch."""
         firsts = np.flatnonzero(new)
         if len(firsts) == 0:
             self.pending[n] += int(occurrences.sum())
@@ -123,7 +137,7 @@ class _Numbering:
         self.pending[n] = int(sums[-1])
 
     def finish(self, texts: int) -> None:
-        """Write what is left, and the words."""
+        """Write the last n-gram of each order, and the words."""
         for n in range(1, self.order):
             self.occurrences[n].append(np.array([self.pending[n]]))
         self.words[self.bos] -= texts
@@ -132,7 +146,7 @@ class _Numbering:
 
 
 def _check_order(before: np.ndarray, words: np.ndarray) -> None:
-    """Refuse windows that an engine has left unsorted, or gives twice."""
+    """Raise a ValueError if an engine has left the windows unsorted, or gives one twice."""
     differs = before != words
     first = differs.argmax(axis=0)
     at = np.arange(words.shape[1])

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Smoothing past memory: `smoothing/interpolated.py` for some contexts at a time, with the numbers on disk.
+"""Smoothing out of core: `smoothing/interpolated.py` for some contexts at a time, with the numbers on disk.
 
 All n-grams of a context are smoothed at once, so each sum has the same terms in the same order, and the tables are
 those of `smooth` bit for bit.
@@ -17,8 +17,10 @@ from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.out_of_core.columns import Column, zeros
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import StoredCounts, parts
-from hf_lecture_models.models.ngram.smoothing.back_off import DiscountRatios
+from hf_lecture_models.models.ngram.smoothing.back_off import CONSTANT
 from hf_lecture_models.models.ngram.smoothing.interpolated import (
+    DISCOUNTING,
+    KNESER_NEY,
     fit_discounts,
     kept_ngrams,
     log10,
@@ -28,14 +30,7 @@ from hf_lecture_models.models.ngram.smoothing.interpolated import (
 )
 
 # The others need all counts, or the texts, more than once.
-STORED_SMOOTHINGS = (
-    "maximum_likelihood",
-    "add_alpha",
-    "absolute_discounting",
-    "kneser_ney",
-    "modified_kneser_ney",
-    "stupid_backoff",
-)
+STORED_SMOOTHINGS = ("maximum_likelihood", "add_alpha", *DISCOUNTING, "stupid_backoff")
 
 
 def smooth_stored(counts: list[StoredCounts], config: NGramConfig, folder: Path, rows: int, bar: Any) -> None:
@@ -51,7 +46,7 @@ def smooth_stored(counts: list[StoredCounts], config: NGramConfig, folder: Path,
 
 
 def open_tables(folder: Path, config: NGramConfig) -> NGramTables:
-    """What `smooth_stored` has written; its parts come to memory when they are used."""
+    """Open the tables that `smooth_stored` has written; their parts come to memory when they are used."""
     columns = [_TableColumns(folder, n) for n in range(1, config.order + 1)]
     return NGramTables(
         config.vocab_size,
@@ -82,7 +77,7 @@ class _Smoothing:
         config, orders = self.config, range(1, self.config.order + 1)
         config.interpolation_weights = config.discounts = config.discount_ratios = config.strengths = None
         used = [self._counts_used(n) for n in orders]
-        if config.smoothing in ("absolute_discounting", "kneser_ney", "modified_kneser_ney"):
+        if config.smoothing in DISCOUNTING:
             config.discounts = [fit_discounts(self._small_counts(c), n, config) for n, c in enumerate(used, 1)]
         lower = self._new("probs_0", np.float64)
         lower.append(uniform(config))
@@ -99,9 +94,9 @@ class _Smoothing:
         return Column(self.folder / name, dtype)
 
     def _counts_used(self, n: int) -> Column:
-        """As `_counts_used` of `smoothing/interpolated.py`."""
+        """Occurrences; for Kneser-Ney below the highest order the number of different preceding words."""
         entry = self.counts[n - 1]
-        if n == self.config.order or self.config.smoothing not in ("kneser_ney", "modified_kneser_ney"):
+        if n == self.config.order or self.config.smoothing not in KNESER_NEY:
             return entry.occurrences
         used = zeros(self.folder / f"used_{n}", np.int64, len(entry.keys))
         for _, suffixes in self.counts[n].suffixes.blocks(self.rows):
@@ -118,7 +113,7 @@ class _Smoothing:
         """Smooth the n-grams of order n; P(w | h') comes from `lower`, and P(w | h) goes to `longer`."""
         config, vocab_size = self.config, self.config.vocab_size
         table, shorter_table = (_TableColumns(self.folder, order) for order in (n, max(n - 1, 1)))
-        ratios = DiscountRatios(np.ones(1)) if config.smoothing == "stupid_backoff" else None
+        ratios = CONSTANT if config.smoothing == "stupid_backoff" else None
         numbered = 0  # contexts that are kept, so far
         for contexts, ngrams in parts(self.counts, n, vocab_size, self.rows):
             entry = self.counts[n - 1].read(ngrams.start, ngrams.stop)

@@ -6,7 +6,7 @@ With c(hw) the count of an n-gram, h' the context h without its first word, and 
     P(w | h) = d_c(hw) c(hw) / C(h)     where hw was seen,   C(h) = sum_w c(hw)
              = bow(h) P(w | h')         else,                bow(h) = what is left at h / P of the unseen words at h'
 
-A. Turing and I. J. Good (1953) estimate a count r anew from n_r, the number of n-grams that occur r times:
+A. Turing and I. J. Good (1953) replace a count r by one made of n_r, the number of n-grams that occur r times:
 
     r* = (r+1) n_{r+1} / n_r,           so that what was never seen gets n_1 / N of the probability
 
@@ -48,7 +48,7 @@ _NOTHING = 3e-6
 
 @dataclass(frozen=True)
 class DiscountRatios:
-    """What part of a count is kept, for each count.
+    """The part of a count that is kept, for each count.
 
     >>> DiscountRatios(np.array([1, 0.5, 0.8])).of(np.array([1, 2, 3])).tolist()
     [0.5, 0.8, 1.0]
@@ -57,12 +57,15 @@ class DiscountRatios:
     low: np.ndarray  # (r,) d_0 (of no use), d_1 ... d_{r-1}
     slope: float = -1.0  # b of log n_r = a + b log r for all higher counts, r*/r = (1 + 1/r)^(b+1); -1: they stay
     scale: float = 1.0  # of all
-    usable: bool = True  # False where a count keeps all for want of data
+    usable: bool = True  # False where too few data leave a count as it is
 
     def of(self, counts: np.ndarray) -> np.ndarray:
         """d_r for each of the counts, (counts,) float64."""
         higher = (1 + 1 / np.maximum(counts, 1)) ** (self.slope + 1)
         return self.scale * np.where(counts < len(self.low), self.low[np.minimum(counts, len(self.low) - 1)], higher)
+
+
+CONSTANT = DiscountRatios(np.ones(1))  # of stupid back-off: all counts stay
 
 
 def back_off(
@@ -89,7 +92,22 @@ def back_off(
     return np.where(seen, numerators / np.where(known, totals, 1)[prefixes], bows[prefixes] * lower), bows
 
 
-def fit_ratios(occurrences: np.ndarray, n: int, config: NGramConfig) -> DiscountRatios:
+def fit_all_ratios(used: list[np.ndarray], config: NGramConfig) -> list[DiscountRatios]:
+    """Estimate d_r for each order; those of the smallest counts are written into `config`.
+
+    Args:
+        used: for each order, the counts of its n-grams.
+        config: the smoothing.
+    """
+    if config.smoothing == "stupid_backoff":
+        return [CONSTANT] * len(used)
+    ratios = [_fit_ratios(counts, n, config) for n, counts in enumerate(used, 1)]
+    shown = config.katz_k if config.smoothing == "katz" else 10
+    config.discount_ratios = [ratio.of(np.arange(1, shown + 1)).tolist() for ratio in ratios]
+    return ratios
+
+
+def _fit_ratios(occurrences: np.ndarray, n: int, config: NGramConfig) -> DiscountRatios:
     """Estimate d_r for the n-grams of order n, which occur so often; (n-grams,), 0 being no n-gram."""
     ratios = _katz(occurrences, config.katz_k) if config.smoothing == "katz" else _good_turing(occurrences, n)
     if not ratios.usable:

@@ -10,7 +10,7 @@ D a discount:
     maximum likelihood    D = 0, C(h) = sum_w c(hw); an h that never occurred uses its longest suffix that did
     add-alpha             D = 0, C(h) = sum_w c(hw) + alpha |V|, and 1 / |V| in place of P(w | h')
     Jelinek-Mercer        D(hw) = (1 - lambda_n) c(hw): lambda_n P_ML + (1 - lambda_n) P(w | h'); one weight per order,
-                          by expectation maximisation on held-out text
+                          by expectation maximisation on held-out text (`jelinek_mercer.py`)
     absolute discounting  D = n_1 / (n_1 + 2 n_2) at each order, n_k the number of n-grams that occur k times
                           (H. Ney, U. Essen, R. Kneser 1994)
     Kneser-Ney            the same, but below the highest order c(hw) is the number of different words before hw (1995)
@@ -19,12 +19,12 @@ D a discount:
     Pitman-Yor            as Kneser-Ney, but D, and how many customers stand for c(hw), are sampled (Teh 2006;
                           `pitman_yor.py`)
 
-Smoothings that back off ask the shorter context only about words that were not seen after h; `back_off.py` has their
-discounts d, by which counts are multiplied:
+Smoothings that back off ask the shorter context only about words that were not seen after h. They multiply the counts
+by discounts d (`back_off.py`):
 
     P(w | h) = d(hw) c(hw) / C(h)  where hw was seen,  else bow(h) P(w | h'),  bow(h) such that all w sum to one
 
-    Good-Turing, Katz, and stupid back-off, whose d and bow are constants and whose scores sum to nothing in particular
+    Good-Turing, Katz, and stupid back-off, whose d and bow are constants and whose scores do not sum to one
 
 Deviations:
     - n-grams that begin with `<s>` keep their own counts under Kneser-Ney, as in lmplz: no word precedes them.
@@ -36,63 +36,44 @@ Deviations:
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
-import torch
 from tqdm.auto import tqdm
 
-from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.smoothing.back_off import DiscountRatios, back_off, fit_ratios
-from hf_lecture_models.models.ngram.smoothing.pitman_yor import interpolate_shares, sample
+from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream
+from hf_lecture_models.models.ngram.smoothing.back_off import DiscountRatios, back_off, fit_all_ratios
+from hf_lecture_models.models.ngram.smoothing.jelinek_mercer import fit_weights, held_out_events
+from hf_lecture_models.models.ngram.smoothing.pitman_yor import sample
 
+KNESER_NEY = ("kneser_ney", "modified_kneser_ney")
+DISCOUNTING = ("absolute_discounting", *KNESER_NEY)
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
-MIN_WEIGHT = 1e-4
-
-
-@dataclass(frozen=True)
-class NGramCounts:
-    """The distinct n-grams of one order, sorted by key; (n-grams,) each."""
-
-    keys: np.ndarray  # prefix × vocabulary + last word
-    occurrences: np.ndarray  # `<s>` itself counts 0: it is never predicted
-    suffixes: np.ndarray  # index, among the (n-1)-grams, of the n-gram without its first word
-    starts: np.ndarray  # bool: the first word is `<s>`
-
-
-@dataclass(frozen=True)
-class HeldOutEvents:
-    """The estimate of each order for each held-out event; (orders, events) each."""
-
-    likelihoods: np.ndarray  # maximum likelihood p of the event; 0 where the n-gram is unknown
-    known: np.ndarray  # bool: the context of this order occurred in training
 
 
 def smooth(
-    counts: list[NGramCounts], config: NGramConfig, held_out: HeldOutEvents | None = None, bar: tqdm | None = None
+    counts: list[NGramCounts], config: NGramConfig, held_out: Stream | None = None, bar: tqdm | None = None
 ) -> NGramTables:
-    """Compute p and back-off weight of each n-gram that is kept; discounts or weights are written into `config`."""
-    config.interpolation_weights = None if held_out is None else fit_weights(held_out, _events(config))
-    config.discounts = config.discount_ratios = config.strengths = None
+    """Return p and back-off weight of each n-gram that is kept; discounts or weights are written into `config`."""
+    config.interpolation_weights = config.discounts = config.discount_ratios = config.strengths = None
     used = [_counts_used(counts, n, config) for n in range(1, config.order + 1)]
-    if config.smoothing in ("absolute_discounting", "kneser_ney", "modified_kneser_ney"):
+    ratios: list[DiscountRatios] = []
+    if config.smoothing in DISCOUNTING:
         config.discounts = [fit_discounts(small_counts(c), n, config) for n, c in enumerate(used, 1)]
-    ratios = _fit_all_ratios(used, config)
-    sampled = sample(counts, config.vocab_size, _events(config), bar) if config.smoothing == "pitman_yor" else None
-    if sampled is not None:
-        config.discounts, config.strengths = [[d] for d in sampled.discounts], sampled.strengths
-    kept = [kept_ngrams(c, n, config) for n, c in enumerate(counts, 1)]
+    elif config.smoothing == "pitman_yor":
+        used, config.discounts, config.strengths = sample(counts, config, bar)
+    elif held_out is not None:
+        config.interpolation_weights = fit_weights(held_out_events(counts, held_out, config), config.num_events)
+    elif config.smoothing in ("good_turing", "katz", "stupid_backoff"):
+        ratios = fit_all_ratios(used, config)
+    kept = [kept_ngrams(entry, n, config) for n, entry in enumerate(counts, 1)]
     tables = NGramTables(config.vocab_size, _renumbered(counts, kept, config.vocab_size), [], [])
     lower = uniform(config)
-    for n in range(1, config.order + 1):
-        if sampled is not None:
-            probs, gammas = _from_shares(counts, n, sampled.shares[n - 1], kept[n - 1], lower)
-        else:
-            starts = counts[n - 2].starts if n > 1 else np.ones(1, bool)
-            ratio = ratios[n - 1] if ratios else None
-            probs, gammas = smooth_order(counts[n - 1], starts, n, used[n - 1], kept[n - 1], lower, config, ratio)
+    for n, entry in enumerate(counts, 1):
+        starts = counts[n - 2].starts if n > 1 else np.ones(1, bool)
+        ratio = ratios[n - 1] if ratios else None
+        probs, gammas = smooth_order(entry, starts, n, used[n - 1], kept[n - 1], lower, config, ratio)
         tables.log10_probs.append(np.minimum(log10(probs[kept[n - 1]]), 0))
         if n > 1:
             tables.log10_backoffs.append(log10(gammas[kept[n - 2]]))
@@ -104,13 +85,13 @@ def smooth(
 
 def uniform(config: NGramConfig) -> np.ndarray:
     """P(w) before anything is known, (vocab,) float64: what order 1 is interpolated with."""
-    probs = np.full(config.vocab_size, 1 / _events(config))
+    probs = np.full(config.vocab_size, 1 / config.num_events)
     probs[config.non_events] = 0
     return probs
 
 
 def log10(values: np.ndarray) -> np.ndarray:
-    """As the tables hold them: float32; -inf of 0."""
+    """Logarithms for the tables, float32; -inf of 0."""
     with np.errstate(divide="ignore"):
         return np.log10(values).astype(np.float32)
 
@@ -123,98 +104,86 @@ def smooth_order(
     kept: np.ndarray | slice,
     lower: np.ndarray,
     config: NGramConfig,
-    ratios: DiscountRatios | None,
+    ratios: DiscountRatios | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """P of each n-gram of order n, and gamma of each of its contexts: (n-grams,), (contexts,) float64.
+    """P of each n-gram of order n, and gamma (or bow) of each of its contexts: (n-grams,), (contexts,) float64.
 
     Args:
-        entry: the n-grams of all contexts, or of some that stand side by side and are numbered from 0.
+        entry: the n-grams of all contexts, or of neighbouring ones that are numbered from 0.
         starts: (contexts,) whether a context begins with `<s>`; one True for order 1.
-        used: (n-grams,) the counts that are discounted.
+        n: the order.
+        used: (n-grams,) the counts that are discounted; for Pitman-Yor, the first term of P itself.
         kept: (n-grams,) those that are not pruned.
         lower: P(w | h') by the number of the n-gram h'w.
+        config: the smoothing, and what was estimated for it.
         ratios: for smoothings that back off.
     """
-    if ratios is not None:
-        return _back_off(entry, len(starts), ratios, kept, lower, config)
-    return _interpolate(entry, starts, n, used, kept, lower, config)
-
-
-def _interpolate(
-    entry: NGramCounts,
-    starts: np.ndarray,
-    n: int,
-    used: np.ndarray,
-    kept: np.ndarray | slice,
-    lower: np.ndarray,
-    config: NGramConfig,
-) -> tuple[np.ndarray, np.ndarray]:
-    contexts = len(starts)
     prefixes = entry.keys // config.vocab_size
-    numerators = _numerators(used, n, config)
-    totals = np.bincount(prefixes, used, minlength=contexts)
-    if config.smoothing == "add_alpha":
-        # Only full contexts are counted (order n-1, or beginning with `<s>`); all others give 1 / |V|.
-        full = np.ones_like(starts) if n == config.order else starts & (n > 1)
-        totals = np.where(full, totals + config.alpha * _events(config), 0)
-        numerators *= full[prefixes]
-    if not isinstance(kept, slice):
-        numerators[~kept] = 0
-    left = np.maximum(totals - np.bincount(prefixes, numerators, minlength=contexts), 0)
-    gammas = np.divide(left, totals, out=np.ones(contexts), where=totals > 0)
-    scale = np.divide(1, totals, out=np.zeros(contexts), where=totals > 0)
-    numerators *= scale.take(prefixes)
-    from_lower = lower.take(entry.suffixes)
-    from_lower *= gammas.take(prefixes)
-    numerators += from_lower
-    return numerators, gammas
-
-
-def _from_shares(
-    counts: list[NGramCounts], n: int, shares: np.ndarray, kept: np.ndarray | slice, lower: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """As `_interpolate`, for Pitman-Yor."""
-    entry, contexts = counts[n - 1], len(counts[n - 2].keys) if n > 1 else 1
-    if not isinstance(kept, slice):
-        shares = np.where(kept, shares, 0)
-    return interpolate_shares(shares, entry.keys // len(counts[0].keys), contexts, lower[entry.suffixes])
-
-
-def _back_off(
-    entry: NGramCounts,
-    contexts: int,
-    ratios: DiscountRatios,
-    kept: np.ndarray | slice,
-    lower: np.ndarray,
-    config: NGramConfig,
-) -> tuple[np.ndarray, np.ndarray]:
-    """As `_interpolate`, for the smoothings of `back_off.py`."""
-    prefixes = entry.keys // config.vocab_size
-    totals = np.bincount(prefixes, entry.occurrences, minlength=contexts)
-    numerators = entry.occurrences * ratios.of(entry.occurrences)
+    numerators, totals = _first_term(used, prefixes, starts, n, config, ratios)
     if not isinstance(kept, slice):
         numerators[~kept] = 0
     if config.smoothing == "stupid_backoff":
         return np.divide(numerators, totals[prefixes], out=numerators, where=numerators > 0), np.ones(len(totals))
-    return back_off(numerators, totals, prefixes, lower[entry.suffixes], _events(config))
+    from_lower = lower.take(entry.suffixes)
+    if ratios is not None:
+        return back_off(numerators, totals, prefixes, from_lower, config.num_events)
+    return interpolate(numerators, totals, prefixes, from_lower)
 
 
-def _fit_all_ratios(used: list[np.ndarray], config: NGramConfig) -> list[DiscountRatios]:
-    """Of each order, those of counts 1, 2, 3 ... being written into `config`; none for smoothings that interpolate."""
-    if config.smoothing == "stupid_backoff":
-        return [DiscountRatios(np.ones(1))] * len(used)
-    if config.smoothing not in ("good_turing", "katz"):
-        return []
-    ratios = [fit_ratios(c, n, config) for n, c in enumerate(used, 1)]
-    shown = config.katz_k if config.smoothing == "katz" else 10
-    config.discount_ratios = [ratio.of(np.arange(1, shown + 1)).tolist() for ratio in ratios]
-    return ratios
+def interpolate(
+    numerators: np.ndarray, totals: np.ndarray, prefixes: np.ndarray, lower: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """P of each n-gram and gamma of each context, (n-grams,) and (contexts,); the first and last argument are reused.
+
+    >>> interpolate(np.array([2.5, 1.5]), np.array([5.0]), np.array([0, 0]), np.array([0.25, 0.75]))
+    (array([0.55, 0.45]), array([0.2]))
+
+    Args:
+        numerators: (n-grams,) c(hw) - D(hw), float64.
+        totals: (contexts,) C(h); 0 where nothing followed h: gamma is 1 there.
+        prefixes: (n-grams,) index of each n-gram's context.
+        lower: (n-grams,) P(w | h').
+    """
+    left = np.maximum(totals - np.bincount(prefixes, numerators, minlength=len(totals)), 0)
+    gammas = np.divide(left, totals, out=np.ones(len(totals)), where=totals > 0)
+    scale = np.divide(1, totals, out=np.zeros(len(totals)), where=totals > 0)
+    numerators *= scale.take(prefixes)
+    lower *= gammas.take(prefixes)
+    numerators += lower
+    return numerators, gammas
+
+
+def _first_term(
+    used: np.ndarray,
+    prefixes: np.ndarray,
+    starts: np.ndarray,
+    n: int,
+    config: NGramConfig,
+    ratios: DiscountRatios | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """c(hw) - D(hw) of each n-gram, (n-grams,), and C(h) of each context, (contexts,); float64."""
+    if config.smoothing == "pitman_yor":
+        return used.copy(), np.ones(len(starts))
+    totals = np.bincount(prefixes, used, minlength=len(starts))
+    if config.smoothing == "add_alpha":
+        # Only full contexts are counted (order n-1, or beginning with `<s>`); all others give 1 / |V|.
+        full = np.ones_like(starts) if n == config.order else starts & (n > 1)
+        return used * full[prefixes].astype(float), np.where(full, totals + config.alpha * config.num_events, 0)
+    if ratios is not None:
+        return used * ratios.of(used), totals
+    if config.interpolation_weights is not None:
+        return config.interpolation_weights[n - 1] * used, totals
+    if config.discounts is None:
+        return used.astype(float), totals
+    by_count = np.array([0.0, *config.discounts[n - 1]])
+    numerators = used - by_count.take(used, mode="clip")
+    return np.maximum(numerators, 0, out=numerators), totals
 
 
 def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.ndarray:
     """Occurrences; for Kneser-Ney below the highest order the number of different preceding words."""
     entry = counts[n - 1]
-    if n == config.order or config.smoothing not in ("kneser_ney", "modified_kneser_ney"):
+    if n == config.order or config.smoothing not in KNESER_NEY:
         return entry.occurrences
     before = np.bincount(counts[n].suffixes, minlength=len(entry.keys))
     return before if n == 1 else np.where(entry.starts, entry.occurrences, before)
@@ -243,19 +212,8 @@ def fit_discounts(small: np.ndarray, n: int, config: NGramConfig) -> list[float]
     return list(FALLBACK_DISCOUNTS[:wanted])
 
 
-def _numerators(used: np.ndarray, n: int, config: NGramConfig) -> np.ndarray:
-    """Counts less discounts, (n-grams,) float64."""
-    if config.smoothing == "jelinek_mercer" and config.interpolation_weights is not None:
-        return config.interpolation_weights[n - 1] * used
-    if config.discounts is None:
-        return used.astype(float)
-    by_count = np.array([0.0, *config.discounts[n - 1]])
-    numerators = used - by_count.take(used, mode="clip")
-    return np.maximum(numerators, 0, out=numerators)
-
-
 def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray | slice:
-    """Which n-grams of order n are not pruned."""
+    """Index of the n-grams of order n that are not pruned: a mask, or a slice of all."""
     threshold = 0 if not config.prune else config.prune[min(n, len(config.prune)) - 1]
     return entry.occurrences > threshold if threshold else slice(None)
 
@@ -270,53 +228,3 @@ def _renumbered(counts: list[NGramCounts], kept: list[np.ndarray | slice], vocab
             selected = numbers[selected // vocab_size] * vocab_size + selected % vocab_size
         keys.append(selected)
     return keys
-
-
-def _events(config: NGramConfig) -> int:
-    return config.vocab_size - len(config.non_events)
-
-
-def held_out_events(
-    counts: list[NGramCounts], words: np.ndarray, places: np.ndarray, config: NGramConfig
-) -> HeldOutEvents:
-    """Look the events of a held-out stream up in the counts of each order; `places`: of the words in their texts."""
-    events = places > 0
-    entries = words
-    likelihoods = [(counts[0].occurrences / counts[0].occurrences.sum())[words[events]]]
-    known = [np.ones(len(likelihoods[0]), bool)]
-    for n, entry in enumerate(counts[1:], 2):
-        contexts = np.where(places >= n - 1, np.roll(entries, 1), -1)
-        queries = np.where(contexts >= 0, contexts * config.vocab_size + words, -1)
-        searched = np.flatnonzero(contexts >= 0)
-        entries = np.full(len(words), -1)
-        entries[searched] = find(torch.from_numpy(entry.keys), torch.from_numpy(queries[searched])).numpy()
-        totals = np.bincount(entry.keys // config.vocab_size, entry.occurrences, minlength=len(counts[n - 2].keys))
-        seen = (contexts >= 0) & (totals[contexts] > 0)
-        found = np.where(entries >= 0, entry.occurrences[entries], 0)
-        likelihoods.append(np.divide(found, totals[contexts], out=np.zeros(len(words)), where=seen)[events])
-        known.append(seen[events])
-    return HeldOutEvents(np.array(likelihoods), np.array(known))
-
-
-def fit_weights(held_out: HeldOutEvents, events: int, steps: int = 2000, tolerance: float = 1e-7) -> list[float]:
-    """Weights lambda_1 .. lambda_order that make the held-out events most probable, by expectation maximisation.
-
-    An event is drawn by the longest known context with probability lambda, else handed down to the next shorter one.
-    E: how much of each event each order drew; M: lambda = what the order drew / what reached it.
-    """
-    weights = np.full(len(held_out.known), 0.5)
-    for _ in range(steps):
-        probs = [np.full(held_out.known.shape[1], 1 / events)]
-        for weight, likelihood, known in zip(weights, held_out.likelihoods, held_out.known, strict=True):
-            probs.append(np.where(known, weight * likelihood + (1 - weight) * probs[-1], probs[-1]))
-        reached, updated = np.ones_like(probs[0]), weights.copy()
-        for n in reversed(range(len(weights))):
-            drawn = reached * held_out.known[n] * weights[n] * held_out.likelihoods[n] / probs[n + 1]
-            if held_out.known[n].any():
-                updated[n] = drawn.sum() / reached[held_out.known[n]].sum()
-            reached = reached - drawn
-        change = np.abs(updated - weights).max()
-        weights = updated.clip(MIN_WEIGHT, 1 - MIN_WEIGHT)
-        if change < tolerance:
-            break
-    return [float(weight) for weight in weights]

@@ -15,7 +15,7 @@ With c(hw) customers at t(hw) tables, c(h) and t(h) their sums over w, and d and
 
 which is interpolated Kneser-Ney if strength = 0 and t(hw) = 1: below the highest order, customers are then different
 words before. Who sits where is sampled (Gibbs): each customer gets up in turn and sits down again given all others.
-Customers that are alone with their word (c(hw) = 1) need not: there is no other way to sit. After each sweep, d and
+Customers that are alone with their word (c(hw) = 1) need not: they could only sit as before. After each sweep, d and
 strength of each order are sampled given the seating, by Teh's auxiliary variables, under a uniform prior for d and
 Gamma(1, 1) for the strength.
 
@@ -29,12 +29,13 @@ them customers.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
+
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.counting_ngram import NGramCounts
 
 SWEEPS = 40
 BURN_IN = 20
@@ -72,13 +73,13 @@ class Restaurants:
     """The restaurants of all orders, shortest contexts first.
 
     Args:
-        counts: the n-grams of each order, as `count_ngrams` gives them.
+        counts: the n-grams of each order.
         vocab_size: of their keys.
         events: |V| of the uniform distribution.
         seed: of all that is sampled.
     """
 
-    def __init__(self, counts: list[Any], vocab_size: int, events: int, seed: int = 0) -> None:
+    def __init__(self, counts: list[NGramCounts], vocab_size: int, events: int, seed: int = 0) -> None:
         self.base = 1 / events
         self.random, self.generator = random.Random(seed), np.random.default_rng(seed)
         self.levels: list[Level] = []
@@ -156,61 +157,32 @@ class Restaurants:
             level.strength = float(max(draw.gamma(1 + by_strength.sum()) / (1 - logs.sum()), 1e-6))
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """What is averaged over the samples, for each order, the shortest first."""
-
-    shares: list[np.ndarray]  # first term of P(w | h), (n-grams,)
-    discounts: list[float]
-    strengths: list[float]
-
-
 def sample(
-    counts: list[Any],
-    vocab_size: int,
-    events: int,
-    bar: tqdm | None = None,
-    sweeps: int = SWEEPS,
-    burn_in: int = BURN_IN,
-) -> Sampled:
-    """Sample seatings, and average what they say after the first `burn_in` sweeps; the same at each call.
+    counts: list[NGramCounts], config: NGramConfig, bar: tqdm | None = None
+) -> tuple[list[np.ndarray], list[list[float]], list[float]]:
+    """Average over the samples, with a fixed seed: the first term of P(w | h), discount and strength of each order.
 
     Args:
-        counts: the n-grams of each order, as `count_ngrams` gives them.
-        vocab_size: of their keys.
-        events: |V| of the uniform distribution.
-        bar: gets a line on the last sweep.
-        sweeps: of all customers.
-        burn_in: sweeps of which nothing is kept.
+        counts: the n-grams of each order.
+        config: vocabulary size and events.
+        bar: shows the number of the last sweep.
     """
-    restaurants = Restaurants(counts, vocab_size, events)
+    restaurants = Restaurants(counts, config.vocab_size, config.num_events)
     levels = restaurants.levels
     sums = [np.zeros(len(level.tables)) for level in levels]
     parameters = np.zeros((2, len(levels)))
-    for sweep in range(1, sweeps + 1):
+    for sweep in range(1, SWEEPS + 1):
         restaurants.sweep()
         restaurants.sample_parameters()
         if bar is not None:
-            bar.set_postfix_str(f"sweep {sweep} of {sweeps}")
-        if sweep > burn_in:
+            bar.set_postfix_str(f"sweep {sweep} of {SWEEPS}")
+        if sweep > BURN_IN:
             parameters += [[level.discount for level in levels], [level.strength for level in levels]]
             for total, level in zip(sums, levels, strict=True):
                 total += level.shares()
-    kept = sweeps - burn_in
+    kept = SWEEPS - BURN_IN
     discounts, strengths = (parameters / kept).tolist()
-    return Sampled([total / kept for total in sums], discounts, strengths)
-
-
-def interpolate_shares(
-    shares: np.ndarray, prefixes: np.ndarray, contexts: int, lower: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """P of each n-gram and gamma of each context, from the first terms and P(w | h') of each n-gram.
-
-    >>> interpolate_shares(np.array([0.5, 0.25]), np.array([0, 0]), 1, np.array([0.2, 0.8]))
-    (array([0.55, 0.45]), array([0.25]))
-    """
-    gammas = np.maximum(1 - np.bincount(prefixes, shares, minlength=contexts), 0)
-    return shares + gammas[prefixes] * lower, gammas
+    return [total / kept for total in sums], [[discount] for discount in discounts], strengths
 
 
 def _choose(tables: list[int], drawn: float, discount: float) -> int:

@@ -19,7 +19,8 @@ from hf_lecture_models.models.ngram.classes.class_files import find_classes, rea
 from hf_lecture_models.models.ngram.classes.exchange import BigramClustering, Bigrams, exchange
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa, save_fst
-from hf_lecture_models.models.ngram.estimation_ngram import config_for, fit_ids, make_stream
+from hf_lecture_models.models.ngram.counting_ngram import make_stream
+from hf_lecture_models.models.ngram.estimation_ngram import config_for, fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.reference_ngram import ReferenceNGram

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from hf_lecture_models.models.ngram.estimation_ngram import config_for, count_ngrams, make_stream
+from hf_lecture_models.models.ngram.counting_ngram import count_ngrams, make_stream
+from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.smoothing.pitman_yor import Level, Restaurants, interpolate_shares
+from hf_lecture_models.models.ngram.smoothing.interpolated import interpolate
+from hf_lecture_models.models.ngram.smoothing.pitman_yor import Level, Restaurants
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 TEXTS = ["a b a b", "a b", "b a a", "c a b b"]
@@ -32,7 +34,7 @@ def probabilities(restaurants, counts):
     for n, (level, entry) in enumerate(zip(restaurants.levels, counts, strict=True), 1):
         contexts = len(counts[n - 2].keys) if n > 1 else 1
         prefixes = entry.keys // len(TOKENIZER)
-        lower, gammas = interpolate_shares(level.shares(), prefixes, contexts, lower[entry.suffixes])
+        lower, gammas = interpolate(level.shares(), np.ones(contexts), prefixes, lower[entry.suffixes])
         found.append((lower, gammas))
     return found
 
