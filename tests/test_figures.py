@@ -822,13 +822,9 @@ def ngram_page() -> Iterator[str]:
         f"a test perplexity of {ngram(5, 'modified_kneser_ney')} on WikiText-2, where the LSTM has "
         f"{ppl('recurrent')} after {minutes('recurrent')}"
     )
-    yield from smoothings()
-    yield from class_ngrams()
-    yield from stored_ngrams()
-    yield from ngrams_past_memory()
 
 
-def smoothings() -> Iterator[str]:
+def smoothing_page() -> Iterator[str]:
     found = {}
     for name in ("add_alpha", "jelinek_mercer", "absolute_discounting", "good_turing", "katz", "kneser_ney"):
         found[name] = [
@@ -841,9 +837,11 @@ def smoothings() -> Iterator[str]:
     yield table_row("`modified_kneser_ney`", *(ngram(order, "modified_kneser_ney") for order in (2, 3, 4, 5)))
     assert all(min(found[name]) == found[name][1] for name in ("absolute_discounting", "good_turing", "katz"))
     assert all(found[name] == sorted(found[name], reverse=True) for name in ("kneser_ney", "jelinek_mercer"))
+    plain, modified, sampled = (f"{row['perplexity']:.1f}" for row in record("class_ngrams")["pitman_yor"]["rows"])
+    yield f"a test perplexity of {sampled}, modified Kneser-Ney {modified} and Kneser-Ney {plain}"
 
 
-def ngrams_past_memory() -> Iterator[str]:
+def large_corpora_page() -> Iterator[str]:
     found = record("corpora_out_of_core")
     assert found["memory"] == "2GB"
     assert found["equality"]["bit_for_bit"]
@@ -854,8 +852,8 @@ def ngrams_past_memory() -> Iterator[str]:
     equality, large = found["equality"], found["large"]
     millions = [f"{run['text']['tokens'] / 1e6:.1f} million tokens" for run in (equality, large)]
     yield table_row(f"{millions[0]}, order 5", "in memory", *cells(equality["in_memory"]))
-    yield table_row("", "past memory, the same tables bit for bit", *cells(equality["past"]))
-    yield table_row(f"{millions[1]}, order 3, `prune=[0, 1, 1]`", "past memory", *cells(large["past"]))
+    yield table_row("", "out of core, the same tables bit for bit", *cells(equality["past"]))
+    yield table_row(f"{millions[1]}, order 3, `prune=[0, 1, 1]`", "out of core", *cells(large["past"]))
     yield (table_row("", "`lmplz -S`, as much memory", *cells(large["lmplz"])))
     both = large["comparison"]
     assert both["ours"] == both["lmplz"] == both["in_both"]
@@ -863,7 +861,7 @@ def ngrams_past_memory() -> Iterator[str]:
     yield f"differ by at most {max(both['largest']):.0e} (log10)"
 
 
-def stored_ngrams() -> Iterator[str]:
+def ngram_files_page() -> Iterator[str]:
     titles = {"float32": "float32", "16 bits": "16 bits", "8 bits": "8 bits"}
     titles |= {"kenlm trie": "KenLM's trie", "kenlm trie, 8 bits": "KenLM's trie, 8 bits"}
     for name, row in record("ngram_quantisation")["models"].items():
@@ -878,7 +876,7 @@ def stored_ngrams() -> Iterator[str]:
     yield f"leaves {own[1]:.0f} MiB of freed memory"
 
 
-def class_ngrams() -> Iterator[str]:
+def word_classes_page() -> Iterator[str]:
     found = record("class_ngrams")
     yield (
         f"with {found['class_based']['classes']} classes, found in "
@@ -889,8 +887,6 @@ def class_ngrams() -> Iterator[str]:
     )
     yield "{} of words and {} of classes at order 3 becomes {} of both".format(*three)
     yield "at order 5, {} and {} become {}".format(*five)
-    plain, modified, sampled = (f"{row['perplexity']:.1f}" for row in found["pitman_yor"]["rows"])
-    yield f"a test perplexity of {sampled}, modified Kneser-Ney {modified} and Kneser-Ney {plain}"
 
 
 def feed_forward_page() -> Iterator[str]:
@@ -1040,6 +1036,10 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/translation.md": translation_page,
     "docs/usage.md": usage_page,
     "docs/adaptation.md": adaptation_page,
+    "docs/smoothing.md": smoothing_page,
+    "docs/large_corpora.md": large_corpora_page,
+    "docs/word_classes.md": word_classes_page,
+    "docs/ngram_files.md": ngram_files_page,
     "docs/wikitext2.md": wikitext2_page,
     "docs/lecture_map.md": lecture_map,
     "docs/neighbours.md": neighbours,
