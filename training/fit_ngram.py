@@ -67,7 +67,7 @@ class NGramRecipe(TextsRecipe):
             if not getattr(self, name):
                 raise ValueError(f"recipe: {name} is empty; give one")
         if self.memory_limit is None and self.work_dir:
-            raise ValueError("recipe: work_dir is for corpora past memory; give a limit, such as memory 2GB")
+            raise ValueError("recipe: work_dir is for estimation out of core; give a limit, such as memory 2GB")
         if self.classes and self.class_file:
             raise ValueError("recipe: classes and class_file are both given; leave one out")
         if self.arpa and not self.arpa.endswith((".arpa", ".arpa.gz")):

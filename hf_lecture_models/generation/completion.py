@@ -22,16 +22,16 @@ def complete(
 
     Args:
         max_new_tokens: for each prompt, the end of the text included.
-        stop_at_limit: of a prompt after which the model can read fewer tokens, generate only so many. False: refuse it.
+        stop_at_limit: generate fewer tokens after a prompt if the model cannot read so many; False: refuse the prompt.
         options: of `generate`.
 
     Returns:
         Per continuation {"prompt", "completion", "text", "tokens" (new ones, the end included), "finished" (the model
-        ended the text), "stopped_at_limit" (the model could read no more)}.
+        ended the text), "stopped_at_limit" (the model could not read any more)}.
 
     Raises:
-        ValueError: prompt and continuation exceed the model's longest input; a prompt is empty, and the tokenizer has
-            nothing that an empty text could begin with.
+        ValueError: prompt and continuation exceed the model's longest input; or a prompt is empty, and the tokenizer
+            does not have a token that an empty text could begin with.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["a cat ran"], progress=False)
@@ -42,35 +42,35 @@ def complete(
     """
     rows = [tokenizer(prompt)["input_ids"] or [start_token_id(tokenizer)] for prompt in prompts]
     longest = input_limit(model)
-    rooms = [_room(len(row), longest, max_new_tokens, stop_at_limit) for row in rows]
+    limits = [_new_tokens(len(row), longest, max_new_tokens, stop_at_limit) for row in rows]
     results: dict[int, list[dict[str, Any]]] = {}
-    # What one prompt gets must not depend on how much room its neighbours leave.
-    for room in dict.fromkeys(rooms):
-        places = [place for place, one in enumerate(rooms) if one == room]
-        found = _generate(model, tokenizer, [rows[place] for place in places], max_new_tokens=room, **options)
+    # Prompts with the same limit together, so that the completion of one does not depend on the others.
+    for limit in dict.fromkeys(limits):
+        places = [place for place, one in enumerate(limits) if one == limit]
+        found = _generate(model, tokenizer, [rows[place] for place in places], max_new_tokens=limit, **options)
         for place, new in zip(places, found, strict=True):
             results[place] = [
-                _result(tokenizer, prompts[place], rows[place], ids, room < max_new_tokens) for ids in new
+                _result(tokenizer, prompts[place], rows[place], ids, limit < max_new_tokens) for ids in new
             ]
     return [result for place in range(len(prompts)) for result in results[place]]
 
 
-def _room(length: int, longest: int | None, wanted: int, stop_at_limit: bool) -> int:
-    """How many tokens follow a prompt of this length."""
-    room = wanted if longest is None else min(wanted, longest + 1 - length)  # the last token is never read
-    if room < (1 if stop_at_limit else wanted):
+def _new_tokens(length: int, longest: int | None, wanted: int, stop_at_limit: bool) -> int:
+    """Return how many tokens can follow a prompt of this length."""
+    possible = wanted if longest is None else min(wanted, longest + 1 - length)  # the last token is never read
+    if possible < (1 if stop_at_limit else wanted):
         raise ValueError(
             f"a prompt of {length} tokens and {wanted} new ones exceed the model's longest input, {longest}; shorten "
-            f"the prompt{' or ask for fewer new tokens' if room > 0 else ''}"
+            f"the prompt{' or ask for fewer new tokens' if possible > 0 else ''}"
         )
-    return room
+    return possible
 
 
 def _generate(model: Any, tokenizer: Any, rows: list[list[int]], **options: Any) -> list[list[list[int]]]:
-    """For each row the new tokens of each of its continuations."""
+    """Return, for each row, the new tokens of each of its continuations."""
     width, copies = max(map(len, rows)), options.get("num_return_sequences", 1)
     known = (tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id)
-    pad = next((token for token in known if token is not None), 0)  # the mask hides it, whichever it is
+    pad = next((token for token in known if token is not None), 0)  # the mask hides it
     ids = torch.tensor([[pad] * (width - len(row)) + row for row in rows], device=model.device)
     mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=model.device)
     output = model.generate(input_ids=ids, attention_mask=mask, pad_token_id=pad, **options)[:, width:].tolist()
@@ -81,7 +81,7 @@ def _result(tokenizer: Any, prompt: str, row: list[int], new: list[int], limited
     hidden = {tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id}
     finished = tokenizer.eos_token_id in new
     new = new[: new.index(tokenizer.eos_token_id)] if finished else new
-    # The prompt stays as it was typed; what follows is spaced as the tokenizer spaces the whole.
+    # The prompt stays as it was typed; the spaces of the completion are those of the whole text.
     before = [token for token in row if token not in hidden]
     whole = tokenizer.decode(before + [token for token in new if token not in hidden])
     completion = whole[len(tokenizer.decode(before)) :]

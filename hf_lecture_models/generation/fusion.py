@@ -22,7 +22,7 @@ from hf_lecture_models.evaluation.encoding import start_token_id
 
 
 class NGramLogitsProcessor(LogitsProcessor):
-    """Adds weight * ln p of an n-gram model, or any causal language model over the same vocabulary.
+    """A logits processor that adds weight * ln p of an n-gram, or any causal language model over the same vocabulary.
 
         model.generate(**prompt, logits_processor=[NGramLogitsProcessor(ngram, tokenizer, weight=0.3)])
 
@@ -35,19 +35,19 @@ class NGramLogitsProcessor(LogitsProcessor):
     >>> bool(scores[0, cat] > scores[0, dog])
     True
 
-    It computes from `input_ids` alone and keeps nothing from call to call, so beams may be reordered. A model of fixed
-    order reads the last tokens only; any other reads the whole row again at each step. Padding in front of a row is
-    no context. A token of p_LM = 0 is excluded.
+    Each call computes from `input_ids` alone, so beams may be reordered. A model of fixed order reads the last tokens
+    only; any other reads the whole row again at each step. Padding at the beginning of a row is ignored. A token of
+    p_LM = 0 is excluded.
 
     Args:
-        model: the language model that is added; it is put into evaluation mode.
-        tokenizer: of the model that generates; where it has no padding token, its beginning of text is one.
+        model: the language model that is added.
+        tokenizer: of the model that generates; if it has no padding token, its beginning of text is used as padding.
         weight: 0 and above; 0 changes nothing.
-        model_tokenizer: of `model`, to be compared with `tokenizer`; left out, `model` was trained with `tokenizer`.
+        model_tokenizer: of `model`, to be compared with `tokenizer`; None: `model` was trained with `tokenizer`.
 
     Raises:
-        ValueError: the vocabularies differ, or the weight is negative or no number; when called, also where the model
-            that generates has another vocabulary, or `model` excludes every token that is left.
+        ValueError: the vocabularies differ, or the weight is negative, infinite or NaN; in a call, the model that
+            generates has another vocabulary, or `model` excludes all tokens that are left.
     """
 
     def __init__(self, model: Any, tokenizer: Any, weight: float = 0.3, model_tokenizer: Any = None) -> None:
@@ -70,7 +70,7 @@ class NGramLogitsProcessor(LogitsProcessor):
 
     @torch.no_grad()
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """(batch * beams, seq) ids so far and (batch * beams, vocab) scores of the next -> the scores fused."""
+        """Return the fused scores: (batch * beams, seq) ids and (batch * beams, vocab) scores of the next token."""
         if scores.shape[-1] != self.model.config.vocab_size:
             raise ValueError(
                 f"the model that generates predicts {scores.shape[-1]} tokens, the added model "
@@ -87,7 +87,7 @@ class NGramLogitsProcessor(LogitsProcessor):
         return fused
 
     def log_probs(self, input_ids: Tensor) -> Tensor:
-        """(batch, seq) -> (batch, vocab): ln p_LM of the token that comes after each row."""
+        """Return ln p_LM of the token that comes after each row: (batch, seq) -> (batch, vocab)."""
         ids, real = self._without_padding(input_ids.to(self.model.device))
         if self.context_size is not None:
             ids, real = ids[:, -self.context_size :], real[:, -self.context_size :]
@@ -98,19 +98,19 @@ class NGramLogitsProcessor(LogitsProcessor):
             return self.model(input_ids=ids, **options).logits[:, -1].float().log_softmax(-1)
 
     def _without_padding(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Ids, and which of them are real: all but the padding in front.
+        """Return ids and a mask of the real ones, all but the padding at the beginning of a row.
 
-        Padding after an end stays: generation ignores the scores there.
+        Padding after an end counts as real: generation ignores the scores there.
         """
         if self.pad_token_id is None:
             return ids, torch.ones_like(ids, dtype=torch.bool)
         if self.padding_begins:
-            # One token for both (GPT-2): any number of them in front means one beginning, so each row gets one.
+            # One token for both (GPT-2): any number of them means one beginning, so each row gets one.
             ids = functional.pad(ids, (1, 0), value=self.pad_token_id)
         real = (ids != self.pad_token_id).cumsum(1) > 0
         if self.padding_begins:
             real = real | functional.pad(real[:, 1:], (0, 1))
-        real[:, -1] = True  # a row of padding alone
+        real[:, -1] = True  # in a row of padding alone
         return ids, real
 
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The likeliest next words of a text, for any causal language model, whatever its tokens are.
+"""The most probable next words of a text, for any causal language model and any tokenizer.
 
-A word is what stands between white space. Its probability P(word | text before) is that of its tokens, times, where no
-token marks the end of a word, that of the tokens that may follow a whole word. A word whose beginning is already typed
-is spelled again from its first letter, so that "the ca" finds "cat" even where its tokens are not those of "ca".
-Characters that a model spells in bytes are not found.
+Words are separated by white space. The probability P(word | text before) of a word is that of its tokens, times, if
+tokens do not mark the end of a word, that of the tokens that may follow a whole word. A word whose beginning is already
+typed is spelled again from its first letter, so that "the ca" finds "cat" even if its tokens do not begin with those of
+"ca". Words with characters that the model spells in bytes are not found.
 """
 
 import math
@@ -19,21 +19,24 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.evaluation.encoding import start_token_id, unknown_tokens
 
-# Tokens of a word at most, so that a search over letters ends.
+# Most tokens of a word, so that a search over letters ends.
 _LONGEST_WORD = 24
 _BEAMS_PER_WORD = 4
 
 
 @dataclass(frozen=True)
 class NextWords:
-    """What `NextWordFinder` found."""
+    """The most probable next words of a text.
+
+    Attributes:
+        begun: the letters of the word that the text ends in; empty if the text ends with white space.
+        words: whole words with their probability, the most probable first; all begin with `begun`.
+        end: the probability that the text ends here; None if a word is begun.
+    """
 
     begun: str
-    """The letters of the word that the text ends in; empty where a new word begins."""
     words: list[tuple[str, float]]
-    """Whole words with their probability, the most probable first; all begin with `begun`."""
     end: float | None
-    """The probability that the text ends here; None where a word is begun."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class _Beam:
 
 
 class NextWordFinder:
-    """Finds next words by a search over tokens; it keeps tables of the tokenizer, and nothing of the texts.
+    """A search over tokens for the most probable next words of a text.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> texts = ["the cat sat", "the cow sat", "the cat ran"]
@@ -69,11 +72,11 @@ class NextWordFinder:
         self._probe(range(size))
 
     def _probe(self, tokens: range) -> None:
-        """Find out, by decoding, what text each token adds, whether it ends a word, and whether it begins one."""
+        """Decode each token to find the text that it adds, whether it ends a word, and whether it begins one."""
         decode = self.tokenizer.batch_decode
         alone = decode([[token] for token in tokens])
         visible = [token for token in tokens if self.usable[token] and alone[token][:1].isalnum()]
-        # A token that can follow itself without a space stands within words; where words are the tokens there is none.
+        # A token that can follow itself without a space occurs within words; a vocabulary of words has none.
         doubled = decode([[token, token] for token in visible])
         inner = next((t for t, text in zip(visible, doubled, strict=True) if not re.search(r"\s", text)), None)
         ends, added = [True] * len(alone), alone
@@ -99,7 +102,7 @@ class NextWordFinder:
             if step == 0 and not begun:
                 end = math.exp(float(log_probs[0, self.tokenizer.eos_token_id]))
             for beam, row in zip(beams, log_probs, strict=True):
-                # Where tokens mark the beginning of a word, such a token or the end of the text ends the word before.
+                # If tokens mark the beginning of a word, such a token or the end of the text ends the word before it.
                 if len(beam.spelled) >= max(1, len(begun)) and self.begins.any():
                     over = row[: len(self.begins)][self.begins].logsumexp(0).logaddexp(row[self.tokenizer.eos_token_id])
                     _add(found, beam.spelled, beam.log_prob + float(over))
@@ -121,13 +124,13 @@ class NextWordFinder:
 
     @torch.no_grad()
     def _log_probs(self, context: list[int], beams: list[_Beam]) -> Tensor:
-        """(beams, vocab): ln p of the next token of each."""
+        """Return ln p of the next token of each beam, (beams, vocab)."""
         ids = torch.tensor([[*context, *beam.ids] for beam in beams], device=self.model.device)
         with evaluation_mode(self.model):
             return self.model(input_ids=ids, logits_to_keep=1).logits[:, -1].float().log_softmax(-1).cpu()
 
     def _grow(self, context: list[int], beams: list[_Beam], log_probs: Tensor, begun: str, width: int) -> list[_Beam]:
-        """The most probable beams with one more token that spell, or continue, the letters typed so far."""
+        """Return the most probable beams with one more token that spell, or continue, the letters typed so far."""
         scores = log_probs[:, : len(self.pieces)] + torch.tensor([[beam.log_prob] for beam in beams])
         for row, beam in enumerate(beams):
             scores[row, ~self._allowed(context, beam, begun)] = -math.inf
@@ -143,7 +146,7 @@ class NextWordFinder:
         return grown
 
     def _allowed(self, context: list[int], beam: _Beam, begun: str) -> Tensor:
-        """(vocab,) bool: tokens that may stand next."""
+        """Return the tokens that may come next, (vocab,) bool."""
         fits = self.usable
         if rest := begun[len(beam.spelled) :]:
             reaches = torch.tensor([piece.startswith(rest) for piece in self.pieces])

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A corpus drawn from a language model, by which another model is estimated: an n-gram out of a network, for example.
+"""A corpus drawn from a language model, to estimate another model from, such as an n-gram from a network.
 
-What a network has learnt of long contexts goes so into tables that are only looked up (A. Deoras et al., Variational
+The tables of the n-gram then hold some of the network's knowledge of long contexts (A. Deoras et al., Variational
 Approximation of Long-Span Language Models for LVCSR, 2011):
 
     texts = sample_texts(network, tokenizer, tokens=2_000_000)
@@ -38,7 +38,7 @@ def sample_texts(
     seed: int = 0,
     progress: bool = False,
 ) -> list[str]:
-    """Draw whole texts from a causal language model, until they have so many tokens.
+    """Draw whole texts from a causal language model, until they have `tokens` tokens.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> texts = ["the cat sat", "the dog sat", "a dog ran"]
@@ -47,17 +47,17 @@ def sample_texts(
     >>> sorted(set(sample_texts(model, tokenizer, tokens=200)))
     ['a dog ran', 'a dog sat', 'the cat sat', 'the dog ran', 'the dog sat']
 
-    A model that hands on its state writes `rows` streams, `<s> ... </s> <s> ... </s>`, as `score_stream` reads them:
-    each text follows those before it. Any other writes each text from `<s>` on, by `generate()`.
+    A model that returns its state writes `rows` streams, `<s> ... </s> <s> ... </s>`, which `score_stream` reads: each
+    text follows those before it. Any other model writes each text from `<s>` on, by `generate()`.
 
     Args:
         model: any causal language model of transformers.
         tokenizer: its tokenizer, with an end of text.
-        tokens: how many at least, `</s>` counted. No text is begun after that many, but those that are begun are ended:
-            so long ones are as frequent as they should be.
+        tokens: least number of tokens, `</s>` included. After that many no new text is begun, but all begun texts are
+            finished, so that long texts are as frequent as they should be.
         rows: texts that are written at once.
-        longest: tokens of a text; one that has not ended by then ends there.
-        seed: the same one draws the same texts, from the same model in the same number of rows.
+        longest: most tokens of a text; a longer one is cut.
+        seed: the same seed draws the same texts, from the same model with the same `rows`.
         progress: show a bar.
 
     Raises:
@@ -76,7 +76,7 @@ def sample_texts(
 
 
 def draw_tokens(logits: Tensor, excluded: list[int], generator: torch.Generator) -> Tensor:
-    """One token per row from softmax(logits), never one that is excluded: (rows, vocab) -> (rows,).
+    """Draw one token per row from softmax(logits) without the excluded tokens: (rows, vocab) -> (rows,).
 
     >>> draw_tokens(torch.tensor([[0.0, 9.0, 0.0]]), [0, 1], torch.Generator()).tolist()
     [2]
@@ -84,8 +84,8 @@ def draw_tokens(logits: Tensor, excluded: list[int], generator: torch.Generator)
     logits = logits.float()
     logits[:, excluded] = -torch.inf
     blocks = functional.pad(logits.softmax(-1), (0, -logits.shape[-1] % _BLOCK)).unflatten(-1, (-1, _BLOCK))
-    # Where a point falls among the summed probabilities: in which block, and where there. One sum over the vocabulary
-    # would take longer than the model, and torch.multinomial twice as long again.
+    # Find the block in which a point among the summed probabilities falls, then the token in it. One sum over the
+    # vocabulary would take longer than the model, and torch.multinomial twice as long again.
     totals = blocks.sum(-1, dtype=torch.float64)
     points = torch.rand(len(totals), 1, generator=generator, dtype=torch.float64, device=totals.device)
     block, rest = _find(totals, points * totals.sum(-1, keepdim=True))
@@ -94,24 +94,24 @@ def draw_tokens(logits: Tensor, excluded: list[int], generator: torch.Generator)
 
 
 def _find(weights: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
-    """Which of (rows, many) weights each of the (rows, 1) points falls on: (rows,), and how far into it, (rows, 1)."""
+    """Return on which of (rows, many) weights each (rows, 1) point falls, (rows,), and how far into it, (rows, 1)."""
     ends = weights.cumsum(-1)
     found = torch.searchsorted(ends, points, right=True).clamp_(max=weights.shape[-1] - 1)
     return found.squeeze(1), points - (ends - weights).gather(1, found)
 
 
 def _never_drawn(tokenizer: Any) -> list[int]:
-    """`<s>` and padding, unless they end a text too."""
+    """Return the ids of `<s>` and padding, unless they also end a text."""
     ids = {start_token_id(tokenizer), tokenizer.bos_token_id, tokenizer.pad_token_id}
     return sorted(id_ for id_ in ids if id_ is not None and id_ != tokenizer.eos_token_id)
 
 
 def _streams(model: Any, tokenizer: Any, tokens: int, rows: int, longest: int, seed: int, bar: Any) -> list[list[int]]:
-    """Texts as ids, of a model that hands on its state: rows side by side, each one text after the other."""
+    """Draw texts as ids from a model that returns its state: rows side by side, each one text after the other."""
     start, end, excluded = start_token_id(tokenizer), tokenizer.eos_token_id, _never_drawn(tokenizer)
     generator = torch.Generator(model.device).manual_seed(seed)
     texts: list[list[int]] = []
-    begun: list[list[int] | None] = [[] for _ in range(rows)]  # None behind an end, before the next text
+    begun: list[list[int] | None] = [[] for _ in range(rows)]  # None between an end and the next text
     ids, cache, count = torch.full((rows, 1), start, device=model.device), None, 0
     while begun:
         output = model(input_ids=ids, past_key_values=cache, use_cache=True)
@@ -135,7 +135,7 @@ def _streams(model: Any, tokenizer: Any, tokens: int, rows: int, longest: int, s
 
 
 def _apart(model: Any, tokenizer: Any, tokens: int, rows: int, longest: int, seed: int, bar: Any) -> list[list[int]]:
-    """Texts as ids, each from `<s>` on, in batches of `generate()`."""
+    """Draw texts as ids, each from `<s>` on, in batches of `generate()`."""
     start, end = start_token_id(tokenizer), tokenizer.eos_token_id
     limit = input_limit(model)
     config = GenerationConfig(

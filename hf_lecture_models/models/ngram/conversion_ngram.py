@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """n-gram models from and to ARPA files: `NGramForCausalLM.from_arpa` and `.save_arpa`, bound by `__init__.py`.
 
-And to finite-state machines: `save_fst`.
+`save_fst` writes finite-state machines.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def from_arpa(
     Args:
         cls: NGramForCausalLM.
         path: the file.
-        classes: where n-grams are of classes, the file of their words (`classes/class_files.py`).
+        classes: the file of classes (`classes/class_files.py`), if the n-grams are of classes.
 
     Returns:
-        The model and a tokenizer of its words, which refuses unknown ones where the file has no ``<unk>``.
+        The model and a tokenizer of its words, which refuses unknown words if the file has no ``<unk>``.
 
     Raises:
         OSError, ValueError: as `read_arpa` and `read_classes`; ValueError: the two files do not belong together.
@@ -90,7 +90,7 @@ def _warn_of_classes(words: list[str], path: _Path) -> None:
 
 
 def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tuple[list[str], WordClasses]:
-    """The words behind the unigrams of an ARPA file, some of which name classes, in the order of `read_arpa`."""
+    """Replace names of classes among the unigrams of an ARPA file by their words; the order is that of `read_arpa`."""
     file = read_classes(classes_path)
     index = {unit: i for i, unit in enumerate(units)}
     if lacking := [name for name in file.names if name not in index]:
@@ -111,15 +111,14 @@ def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tup
 def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Path | None = None) -> None:
     """Write the model as an ARPA file: `model.save_arpa(path, tokenizer)`; gzip if the name ends in ``.gz``.
 
-    The tokenizer's beginning, end, unknown and padding tokens are written as ARPA names them, all others as they are
-    spelled in its vocabulary. Of a model of classes, the file has the n-grams of classes, and `classes` is the path of
-    a second file, with the words of each.
+    The tokenizer's beginning, end, unknown and padding tokens get the names of ARPA files; all others keep their
+    spelling. The file of a class-based model has the n-grams of classes, and `classes` is the path of a second file,
+    with the words of each class.
 
     Raises:
-        OSError: the file cannot be written; what stood there is untouched.
-        ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; the model is
-            of stupid back-off, which an ARPA file cannot hold; or `classes` is missing for a model of classes, or given
-            for another.
+        OSError: a file cannot be written; an older file of this name is untouched.
+        ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; the smoothing
+            is stupid back-off; or `classes` is missing for a model of classes, or given for another.
     """
     of_words = self.word_classes()
     if (of_words is None) != (classes is None):
@@ -140,7 +139,7 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Pat
 
 
 def classes_beside(path: _Path) -> Path:
-    """Where the words of the classes stand whose n-grams are in an ARPA file.
+    """Return the path of the file of classes that belongs to an ARPA file.
 
     >>> classes_beside("lm.arpa.gz").name
     'lm.arpa.gz.classes'
@@ -170,7 +169,7 @@ def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int,
 
 
 def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
-    """The tokens by id, of a model that a file of back-off n-grams can hold."""
+    """Return the tokens by id, or raise a ValueError if a file of back-off n-grams cannot hold the model."""
     check_tokenizer(model, tokenizer)
     config = model.config
     if not config.is_distribution:
@@ -191,7 +190,7 @@ def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
 def convert_from_arpa(path: _Path, folder: _Path) -> list[int]:
     """Write a model folder with its tokenizer from an ARPA file; return the number of n-grams of each order.
 
-    Where a file NAME.classes stands beside it, the n-grams are of these classes.
+    If there is a file NAME.classes beside it, the n-grams are of these classes.
     """
     classes = classes_beside(path)
     model, tokenizer = NGramForCausalLM.from_arpa(path, classes if classes.is_file() else None)
@@ -204,7 +203,7 @@ def convert_from_arpa(path: _Path, folder: _Path) -> list[int]:
 def convert_to_arpa(folder: _Path, path: _Path) -> list[int]:
     """Write an ARPA file from a model folder with a tokenizer; return the number of n-grams of each order.
 
-    Of a class-based model, the words of the classes are written beside it, as NAME.classes.
+    The classes of a class-based model are written beside it, as NAME.classes.
     """
     model = NGramForCausalLM.from_pretrained(folder)
     save_with_classes(model, AutoTokenizer.from_pretrained(folder), path)
@@ -212,7 +211,7 @@ def convert_to_arpa(folder: _Path, path: _Path) -> list[int]:
 
 
 def save_with_classes(model: NGramForCausalLM, tokenizer: Any, path: _Path) -> None:
-    """Write an ARPA file, with NAME.classes beside it for a model of classes; for another, an old one is deleted."""
+    """Write an ARPA file, and for a model of classes NAME.classes beside it; else an old NAME.classes is deleted."""
     classes = classes_beside(path)
     model.save_arpa(path, tokenizer, None if model.word_classes() is None else classes)
     if model.word_classes() is None:

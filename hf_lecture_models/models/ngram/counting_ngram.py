@@ -8,13 +8,33 @@ keys of `NGramTrie`): one sort per order gives the table, the counts and the num
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.tokenization.corpus import read_texts
+
+
+class FileTexts:
+    """The lines of a file as texts, read from its beginning by each iteration.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise FileNotFoundError(f"there is no file {path!r}; give texts as a list of str, or as a file's path")
+
+    def __iter__(self) -> Iterator[str]:
+        return read_texts(self.path)
 
 
 @dataclass(frozen=True)
@@ -44,7 +64,7 @@ def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> St
         config: vocabulary size and token ids.
 
     Raises:
-        ValueError: there are no texts, the lengths do not add up, or an id is a special token or not in the vocabulary.
+        ValueError: the corpus is empty, the lengths do not add up, or an id is special or not in the vocabulary.
     """
     ids, lengths = np.asarray(ids), np.asarray(lengths, np.int64)
     if len(lengths) == 0:
@@ -57,7 +77,7 @@ def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> St
         raise ValueError("NGramConfig.bos_token_id and eos_token_id are needed to mark where texts begin and end")
     for special in {config.bos_token_id, config.eos_token_id, config.pad_token_id} - {None}:
         if (ids == special).any():
-            raise ValueError(f"special token {special} stands inside a text; encode texts without special tokens")
+            raise ValueError(f"special token {special} is inside a text; encode texts without special tokens")
     before = np.cumsum(lengths + 2) - (lengths + 2)  # the place of each text's <s>
     places = np.arange(lengths.sum() + 2 * len(lengths)) - np.repeat(before, lengths + 2)
     words = np.full(len(places), config.bos_token_id, np.int64)

@@ -18,11 +18,11 @@ from hf_lecture_models.layers.ngram_classes import WordClasses
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import Stream, check_longest, count_ngrams, make_stream
+from hf_lecture_models.models.ngram.counting_ngram import FileTexts, Stream, check_longest, count_ngrams, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, fit_within
 from hf_lecture_models.models.ngram.smoothing.interpolated import smooth
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 
 Path = str | os.PathLike[str]
 Texts = Iterable[str] | Path
@@ -56,15 +56,15 @@ def fit(
         tokenizer: any tokenizer of transformers with a beginning and an end of text; its ids go into the configuration.
         order, smoothing: words in the longest n-gram; one of `SMOOTHINGS`.
         alpha, katz_k, backoff_factor: for add-alpha, Katz, stupid back-off; see `NGramConfig`.
-        held_out: for Jelinek-Mercer, whose weights are those that make these texts most probable; given as `texts` is.
+        held_out: texts for Jelinek-Mercer, whose weights make them most probable; given as `texts` is.
         prune: thresholds per order; n-grams that occur at most so often are dropped, as by `lmplz --prune`.
         classes: for n-grams of word classes: how many to find, or a file of them (`classes/class_files.py`).
         progress: show progress bars on a terminal.
-        memory: a limit, such as "2GB"; past it, n-grams are counted on disk (`out_of_core/estimation.py`).
+        memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
 
     Raises:
         ValueError: an argument is impossible or missing, no text has `order` words, or the tokenizer marks no ends.
-        OSError, ImportError: a file cannot be read; past memory, the disk is full, or there is no engine.
+        OSError, ImportError: a file cannot be read; out of core, the disk is full, or the engine is not installed.
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
@@ -139,7 +139,7 @@ def fit_ids(
     if classes is None:
         return model_class.from_tables(_estimate(stream, other, config, progress), config)
     if isinstance(classes, int):
-        classes = find_classes(stream.words, stream.places, config, classes, progress)
+        classes = find_classes(stream, config, classes, progress)
     return _fit_classes(stream, other, config, classes, progress, model_class)
 
 
@@ -181,9 +181,6 @@ def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
 
 def read_corpus(tokenizer: Any, texts: Texts, progress: bool, desc: str = "encoding") -> tuple[np.ndarray, np.ndarray]:
     """Return the ids of texts, which are given as to `fit`, and the length of each text."""
-    if isinstance(texts, str | os.PathLike):
-        if not os.path.isfile(texts):
-            raise FileNotFoundError(f"there is no file {texts!r}; give texts as a list of str, or as a file's path")
-        texts = read_texts(texts)
+    texts = FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts
     corpus = encode_corpus(tokenizer, texts, progress=progress, desc=desc)
     return corpus.ids, corpus.lengths

@@ -33,7 +33,7 @@ def interpolate(
     held_out: Iterable[str] | str | os.PathLike[str],
     progress: bool = True,
 ) -> NGramForCausalLM:
-    """One model out of several: `NGramForCausalLM.interpolate([words, classes], tokenizer, held_out)`.
+    """Mix several models into one: `NGramForCausalLM.interpolate([words, classes], tokenizer, held_out)`.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> texts = ["the cat sat", "the dog ran"]
@@ -47,12 +47,12 @@ def interpolate(
         cls: NGramForCausalLM.
         models: two or more `NGramForCausalLM` over one vocabulary; they share their tables with the new one.
         tokenizer: theirs.
-        held_out: texts to set the weights by, which none of the models was estimated from; given as to `fit`.
+        held_out: texts to set the weights by, other than those that the models were estimated from; given as to `fit`.
         progress: show a progress bar on a terminal.
 
     Raises:
-        ValueError: there are fewer than two models, they have different vocabularies, one is an interpolation itself,
-            or there are no held-out texts.
+        ValueError: fewer than two models are given, they have different vocabularies, one is an interpolation itself,
+            or `held_out` is empty.
         OSError: the file cannot be read.
     """
     _check(models)
@@ -72,12 +72,12 @@ def interpolate(
 
 
 def fit_weights(probs: np.ndarray, steps: int = 1000, tolerance: float = 1e-7) -> list[float]:
-    """Weights that make the events most probable: (models, events) probabilities -> one per model, together 1.
+    """Return one weight per model, together 1, that make the events most probable: (models, events) probabilities.
 
     >>> [round(weight, 3) for weight in fit_weights(np.array([[0.5, 0.5, 0.5], [0.9, 0.9, 0.3]]))]
     [0.0, 1.0]
     """
-    probs = probs[:, probs.any(0)]  # what no model can give counts for none
+    probs = probs[:, probs.any(0)]  # events that all models give the probability 0 do not count
     weights = np.full(len(probs), 1 / len(probs))
     for _ in range(steps):
         joint = weights[:, None] * probs

@@ -7,27 +7,27 @@ Slides Y:88-225 (equations 1-3, the art of smoothing). With h the n-1 words befo
     P_ML(w | h) = c(hw) / sum_w' c(hw')                                                  (3)
     P_+a(w | h) = (c(hw) + a) / (a |V| + c(h))                                           Laplace: a = 1
 
-The other smoothings (S. F. Chen and J. Goodman, An Empirical Study of Smoothing Techniques for Language Modeling, 1999;
-R. Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) interpolate, but Good-Turing and Katz:
+Most others (S. F. Chen and J. Goodman, An Empirical Study of Smoothing Techniques for Language Modeling, 1999; R.
+Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) interpolate, with u and gamma from
+`smoothing/interpolated.py`; Good-Turing and Katz back off (`smoothing/back_off.py`):
 
     P(w | h) = u(hw) + gamma(h) P(w | h'),    P(w | no context) = u(w) + gamma / |V|
 
-with u and gamma from `smoothing/interpolated.py` (or `smoothing/back_off.py`). All are stored as S. Katz's back-off
-(1987), the form of ARPA files: p*(hw) = P(w | h) for each stored hw, and bow(h) = gamma(h) for each stored h (1 if h is
-not stored),
+All are stored as S. Katz's back-off (1987), the form of ARPA files: p*(hw) = P(w | h) for each stored hw, and bow(h) =
+gamma(h) for each stored h (1 if h is not stored),
 
     P(w | h) = p*(hw)  if hw is stored,  else  bow(h) P(w | h')
 
-so there is one look-up, in the sorted tables of `NGramTrie`. Stupid back-off has one weight for all h, stored or not,
-and scores in place of P: it ranks, and is refused where a distribution is needed. In a class-based model (P. F. Brown
-et al., Class-Based n-gram Models of Natural Language, 1992) tables are over classes: P(w | h) = P(w | c) P(c | c_h).
+so there is one look-up, in the sorted tables of `NGramTrie`. Stupid back-off has one weight for all h, stored or not;
+its scores do not sum to one, so it can only rank. In a class-based model (P. F. Brown et al., Class-Based n-gram Models
+of Natural Language, 1992) the tables are over classes: P(w | h) = P(w | c) P(c | c_h).
 
 Deviations:
     - Slide (1) leaves the end of a text out; here `</s>` is an event, so the probabilities of all texts sum to 1.
     - Slide Y:115 draws w_1 uniformly; here it is drawn from P(. | `<s>`).
-    - The sum in (3) is over all events: all of the vocabulary but `<s>` and `<pad>`; |V| counts these.
+    - The sum in (3) is over all events: the vocabulary without `<s>` and `<pad>`; |V| is their number.
     - Distributions of tables of 8 or 16 bits (`quantise`) do not sum to one, and are not normalised again.
-    - Further ones of single smoothings stand in `smoothing/interpolated.py`.
+    - `smoothing/interpolated.py` and `smoothing/back_off.py` list those of single smoothings.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram_tables import NGramTableMethods, new_trie, tries_of
 
-# The first two are `generate()`'s, which asks for a cache where there is none.
+# `generate()` gives the first two, though the model has no cache.
 _KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})
 
 
@@ -73,12 +73,12 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
 
     @property
     def device(self) -> torch.device:
-        """Where the tables are."""
+        """The device of the tables."""
         return next(self.buffers()).device
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the probabilities, always float32."""
+        """Type of the probabilities, always float32."""
         return torch.float32
 
     @classmethod
@@ -86,8 +86,8 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         """Load as transformers does, in float32 whatever `dtype` asks for.
 
         Raises:
-            ValueError: also where a table is damaged: unsorted keys, a prefix out of range, NaN, a probability over 1;
-                or where a `quantization_config` is given.
+            ValueError: a table is damaged (unsorted keys, a prefix out of range, NaN, a probability over 1), or a
+                `quantization_config` is given.
         """
         if kwargs.get("quantization_config") is not None:
             raise ValueError(f"{cls.__name__} has tables, and no weights to quantise; leave quantization_config out")
@@ -105,8 +105,8 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
         if isinstance(module, NGramTrie):
-            of = [trie is module for trie in tries_of(self.trie)].index(True)
-            for name, value in tries_of(new_trie(self.config))[of].named_buffers():
+            which = [trie is module for trie in tries_of(self.trie)].index(True)
+            for name, value in tries_of(new_trie(self.config))[which].named_buffers():
                 init.copy_(module.get_buffer(name), value)
 
 
@@ -132,32 +132,32 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
         logits_to_keep: int | Tensor = 0,
         **kwargs: Any,
     ) -> CausalLMOutput:
-        """Distribution of the next token at each position.
+        """Return the distribution of the next token at each position.
 
         Args:
             input_ids: (batch, seq).
             attention_mask: (batch, seq), 1 = real token; others are skipped, wherever they are.
             labels: (batch, seq); the loss is the mean of -ln p(`labels[:, t + 1]` | `input_ids[:, :t + 1]`) over labels
                 other than -100 (their sum over `num_items_in_batch`, where that is given).
-            logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. The
-                loss always counts all labels, and needs no logits.
+            logits_to_keep: number of last positions, or a tensor of positions, to compute logits for; 0 for all. The
+                loss counts all labels in any case.
 
         Returns:
             `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities, normalised
-            (but of quantised tables).
+            unless the tables are quantised.
 
         Raises:
-            ValueError: ids or labels outside the vocabulary, or of another type or shape; or stupid back-off, which
-                gives no distribution.
+            ValueError: ids or labels are outside the vocabulary, or of another type or shape; or the smoothing is
+                stupid back-off, whose scores do not sum to one.
         """
         if not self.config.is_distribution:
             raise ValueError(_NO_DISTRIBUTION)
         kwargs = given_arguments(self, kwargs, _KEYWORDS)
         input_ids = self._checked(input_ids)
         real = real_token_mask(input_ids, attention_mask, None)
-        # The entry at the end stands for "no context", which index -1 finds.
+        # The last entry is "no context": index -1 finds it.
         contexts = [F.pad(c, (0, 1), value=-1) for c in self.trie.contexts(input_ids[real], _row_starts(real))]
-        # (batch, seq): the last real token up to each position, as an index into the flat words.
+        # (batch, seq): index, among the real tokens of the batch, of the last one up to each position.
         states = (real.flatten().cumsum(0).view_as(real) - 1).masked_fill(real.cumsum(1) == 0, -1)
         loss = self._loss(contexts, states, labels, **kwargs)
         kept = slice_logits_to_keep(states[..., None], logits_to_keep)[..., 0]
@@ -176,18 +176,18 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
         targets = next_token_labels(labels, shift_labels, states.shape, self.config.vocab_size)
         if targets is None:
             return None
-        # Behind padding on the left, the first real token follows nothing; it is no target in a row without padding.
+        # After padding on the left, the first real token has no context; in a row without padding it is not a target.
         counted = (targets != NOT_COUNTED) & (states >= 0)
         log_probs = self.trie.log_probs([c[states[counted]] for c in contexts], targets[counted])
         return mean_over_items(-log_probs.sum(), counted.sum(), num_items_in_batch)
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """ln p(`input_ids[:, t]` | before), (batch, seq) float32; looked up, without a row over the vocabulary.
+        """Return ln p(`input_ids[:, t]` | before), (batch, seq) float32, without a row over the vocabulary.
 
-        It is 0 at the first real token of each row, at `<s>` wherever it stands and at padding, and -inf where the
-        probability is 0. Without an `attention_mask`, everything but `pad_token_id` is real. Stupid back-off gives ln S
-        in place of ln p: good for comparing sentences, but no probability.
+        It is 0 at the first real token of each row, at every `<s>` and at padding, and -inf where the probability is 0.
+        Without an `attention_mask`, all tokens but `pad_token_id` are real. Stupid back-off gives ln S instead, which
+        compares sentences but is not a logarithm of a probability.
         """
         config, input_ids = self.config, self._checked(input_ids)
         real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
@@ -204,7 +204,7 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
 
     def _checked(self, input_ids: Tensor) -> Tensor:
         ids = token_ids(input_ids)
-        # A word outside the vocabulary would be a key of another n-gram.
+        # The key of an n-gram with a word outside the vocabulary would be that of another n-gram.
         check_token_ids(ids, self.config.vocab_size)
         return ids
 
@@ -215,10 +215,7 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
     def prepare_inputs_for_generation(  # type: ignore[override]
         self, input_ids: Any, next_sequence_length: int | None = None, attention_mask: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Keep the last order-1 words only: the model has no other state, and knows no positions.
-
-        A Transformer whose assistant the model is hands its own positions on.
-        """
+        """Keep the last order-1 words only, and drop positions, which a Transformer passes to its assistant."""
         kwargs.pop("past_key_values", None)
         kwargs.pop("position_ids", None)
         keep = max(self.config.order - 1, 1)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What goes into the tables of an n-gram model and comes out of them; `modeling_ngram.py` computes with them.
+"""Making an n-gram model from tables, and reading its tables; `modeling_ngram.py` computes with them.
 
 Deviations: none here; `modeling_ngram.py` lists those of the model.
 """
@@ -23,7 +23,7 @@ _Path = str | os.PathLike[str]
 
 
 def new_trie(config: NGramConfig) -> Any:
-    """The look-up that a configuration describes: over words, over classes of words, or of several models."""
+    """Return the look-up that a configuration describes: over words, over classes, or a mixture of several models."""
     if config.mixture_weights is not None:
         return NGramMixture([new_trie(one) for one in config.component_configs], config.mixture_weights)
     if config.num_classes is not None:
@@ -33,19 +33,19 @@ def new_trie(config: NGramConfig) -> Any:
 
 
 def tries_of(trie: Any) -> list[NGramTrie]:
-    """The tables and look-up of a model, or of each that it interpolates."""
+    """Return the tries of a model: its own, or those of the models that it interpolates."""
     return list(trie.tries) if isinstance(trie, NGramMixture) else [trie]
 
 
 class NGramTableMethods:
-    """The methods of `NGramForCausalLM` that make a model of tables, or give them out."""
+    """The methods of `NGramForCausalLM` that make a model from tables, or read its tables."""
 
     config: Any  # NGramConfig
     trie: Any  # NGramTrie, ClassNGramTrie or NGramMixture
 
     @classmethod
     def from_tables(cls, tables: NGramTables, config: NGramConfig, classes: WordClasses | None = None) -> Self:
-        """A model of these tables, whose sizes are written into `config`; with `classes`, the tables are over them.
+        """Return a model with these tables, over words or over `classes`; their sizes are written into `config`.
 
         Raises:
             ValueError: the tables are damaged, or do not fit the configuration.
@@ -67,14 +67,14 @@ class NGramTableMethods:
         return model.eval()
 
     def check_tables(self) -> None:
-        """Raise a ValueError that names the damaged table, if there is one."""
+        """Raise a ValueError that names the table if one is damaged."""
         for trie in tries_of(self.trie):
             trie.tables().check()
             if isinstance(trie, ClassNGramTrie):
                 trie.word_classes().check()
 
     def tables(self) -> NGramTables:
-        """The tables as numpy arrays; on the CPU they share memory with a model that is not quantised.
+        """Return the tables as numpy arrays; on the CPU they share memory with a model that is not quantised.
 
         Raises:
             ValueError: the model is an interpolation of several.
@@ -85,7 +85,7 @@ class NGramTableMethods:
         return self.trie.tables()
 
     def quantise(self, bits: int) -> Self:
-        """A copy whose logarithms of orders 2 and up take 8 or 16 bits each (`ngram_quantisation.py`).
+        """Return a copy whose logarithms of orders 2 and up take 8 or 16 bits each (`ngram_quantisation.py`).
 
         Its distributions no longer sum to one. Keys are shared with this model, and saved as they are.
 
@@ -96,7 +96,7 @@ class NGramTableMethods:
         return self.from_tables(self.tables(), config, self.word_classes())
 
     def word_classes(self) -> WordClasses | None:
-        """The class of each word, as numpy arrays; None in a model of words."""
+        """Return the class of each word, as numpy arrays; None for a model of words."""
         return self.trie.word_classes() if isinstance(self.trie, ClassNGramTrie) else None
 
     @classmethod

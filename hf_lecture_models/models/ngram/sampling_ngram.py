@@ -1,16 +1,16 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Texts drawn from an n-gram model, thousands at a time, from its tables alone.
 
-`generate()` computes a row over the vocabulary for each word.
-
-With ch(h) the words that are stored after h, one is drawn from P(w | h) in the form of `modeling_ngram.py` so:
+`generate()` computes a row over the vocabulary for each word. Here, with ch(h) the words that are stored after h, each
+word is drawn from P(w | h) of `modeling_ngram.py` as follows:
 
     with probability sum of P(w | h) over ch(h):   a w in ch(h), by a search in the cumulated probabilities
     else:                                          a w that is not in ch(h) from P(w | h'), in the same two steps
 
-The second line draws from bow(h) P(w | h') over the words that are not in ch(h): bow(h) is what makes all sum to 1. The
-words of ch(h) are in ch(h') too, so those of ch(h') that are left are drawn by a search for the place at which so much
-probability of them is passed. Where a file has an n-gram hw without h'w, w is drawn again while it is in ch(h).
+The second line draws from bow(h) P(w | h') over the words that are not in ch(h), since bow(h) makes all sum to 1. All
+words of ch(h) are in ch(h') too. A word of ch(h') without those is drawn by a search for the place where the cumulated
+probability of the others reaches the target. If a file has an n-gram hw without h'w, w is drawn again while it is in
+ch(h).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def sample_corpus(
     ['a b', 'a b']
 
     Args:
-        model: n-grams of words; no interpolation of models.
+        model: n-grams of words, not an interpolation of models.
         texts: how many.
         seed: the same seed gives the same texts.
-        max_length: longer texts end there.
+        max_length: longer texts are cut.
         progress: show a bar of texts on a terminal.
 
     Raises:
-        ValueError: the model is of classes, an interpolation, or no distribution, or has no `<s>` and `</s>`.
+        ValueError: the model is of classes, an interpolation or stupid back-off, or has no `<s>` and `</s>`.
     """
     sampler, generator = NGramSampler(model), np.random.default_rng(seed)
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
@@ -61,7 +61,7 @@ def sample_corpus(
 
 
 def _draw_texts(sampler: NGramSampler, generator: np.random.Generator, texts: int, max_length: int) -> EncodedCorpus:
-    """All at once, word by word; finished ones drop out."""
+    """Draw texts side by side, word by word; finished ones drop out."""
     contexts = sampler.start(texts)
     rows, drawn = np.arange(texts), []
     lengths = np.full(texts, max_length)
@@ -100,7 +100,7 @@ class NGramSampler:
         self.vocab_size, self.order = tables.vocab_size, tables.order
         self.bos, self.eos = config.bos_token_id, config.eos_token_id
         self.keys = [np.arange(self.vocab_size), *tables.keys]
-        # [n]: where the n-grams after each context of n words begin, and the probabilities of all before each n-gram.
+        # [n]: where the n-grams after each context of n words begin, and the cumulated probabilities of n-grams.
         sizes = [1, *tables.sizes]
         self.firsts = [
             np.searchsorted(keys, np.arange(contexts + 1) * self.vocab_size)
@@ -108,8 +108,8 @@ class NGramSampler:
         ]
         probs = [10.0 ** logs.astype(float) for logs in tables.log10_probs]
         self.cumulated = [_cumulated(p) for p in probs]
-        # [n]: of the n-grams hw after a context h of n words, the place of h'w among those after h'; the cumulated
-        # P(w | h'); and of each h, the probability of the words that are not stored after it.
+        # [n]: for the n-grams hw after a context h of n words, the place of h'w among those after h', and the cumulated
+        # P(w | h'); for each h, the probability of the words that are not stored after it.
         self.places, self.passed, self.left = [self.keys[0]], [np.zeros(1)], [np.zeros(1)]
         self.is_closed, suffixes = True, np.zeros(self.vocab_size, np.int64)
         for n in range(1, self.order):
@@ -121,7 +121,7 @@ class NGramSampler:
         Args:
             suffixes: (contexts,) the index of each context without its first word; -1 where that is not stored.
             probs: (shorter n-grams,) their probabilities.
-            has_backoff: (contexts,) whether other words than the stored ones are possible.
+            has_backoff: (contexts,) True if words that are not stored are possible.
 
         Returns:
             The `suffixes` of the next contexts.
@@ -138,7 +138,7 @@ class NGramSampler:
         left = np.maximum(1 - self._sums(self.cumulated[n], n, contexts), 0)
         unseen = self._sums(self.cumulated[n - 1], n - 1, suffixes) - self._sums(self.passed[n], n, contexts)
         unseen += np.where(suffixes >= 0, self.left[n - 1][suffixes], 1)
-        # Where all words are stored, or no other one is possible, rounding alone leaves something.
+        # If all words are stored, or other words are impossible, anything left is a rounding error.
         self.left.append(np.where(has_backoff & (unseen > _NOTHING), left, 0))
         return np.where(is_stored, places, -1)
 
@@ -148,16 +148,16 @@ class NGramSampler:
         return np.where(contexts >= 0, cumulated[firsts[contexts + 1]] - cumulated[firsts[contexts]], 0)
 
     def start(self, rows: int) -> list[np.ndarray]:
-        """The contexts at the beginning of so many texts."""
+        """Return the contexts at the beginning of the texts."""
         return [np.full(rows, index) for index in (0, self.bos, *[-1] * self.order)[: self.order]]
 
     def extend(self, contexts: list[np.ndarray], words: np.ndarray) -> list[np.ndarray]:
-        """The contexts after one more word in each row."""
+        """Return the contexts after one more word in each row."""
         longer = [self._find(n, context, words) for n, context in enumerate(contexts[:-1], 1)]
         return [contexts[0], *longer] if longer else contexts
 
     def draw(self, contexts: list[np.ndarray], generator: np.random.Generator) -> np.ndarray:
-        """A word after each context, (rows,)."""
+        """Draw a word after each context, (rows,)."""
         rows = np.arange(len(contexts[0]))
         words = np.full(len(rows), -1)
         tops = np.max([np.where(context >= 0, length, 0) for length, context in enumerate(contexts)], axis=0)
@@ -175,9 +175,9 @@ class NGramSampler:
         return words
 
     def _draw_stored(self, level: int, contexts: np.ndarray, longer: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-        """With its probability, a word that is stored after each context of `level` words, (rows,); else -1.
+        """Draw a word that is stored after each context of `level` words, (rows,), or -1 for one that is not.
 
-        Words that are stored after the `longer` context, of one word more, are left out; -1: there is none.
+        Words that are stored after the `longer` context, of one word more (-1: not stored), are left out.
         """
         words = np.full(len(contexts), -1)
         if not len(contexts):
@@ -197,7 +197,7 @@ class NGramSampler:
         return words
 
     def _passed_before(self, level: int, target: np.ndarray, longer: np.ndarray) -> np.ndarray:
-        """The probability of the words after each `longer` context that stand before the target without them, (rows,).
+        """Return the probability of the words after each `longer` context that a search for the target passes, (rows,).
 
         A search among those words: each one is passed if the others before it do not reach the target.
         """
@@ -215,7 +215,7 @@ class NGramSampler:
     def _refuse_stored(
         self, rows: np.ndarray, contexts: list[np.ndarray], levels: np.ndarray, tops: np.ndarray, words: np.ndarray
     ) -> None:
-        """Take back, by -1, words that are stored after a longer context; their rows ask the one below it again."""
+        """Set words that are stored after a longer context to -1, so that their rows draw again below it."""
         for level in range(1, self.order):
             at = rows[(levels[rows] < level) & (level <= tops[rows])]
             at = at[words[at] >= 0]
@@ -223,7 +223,7 @@ class NGramSampler:
             levels[stored], words[stored] = level - 1, -1
 
     def _find(self, n: int, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Index of each n-gram "context word", (rows,); -1 where it is not stored."""
+        """Return the index of each n-gram "context word", (rows,); -1 where it is not stored."""
         if n == 1:
             return words
         found, known = np.full(len(words), -1), contexts >= 0
@@ -233,5 +233,5 @@ class NGramSampler:
 
 
 def _cumulated(values: np.ndarray) -> np.ndarray:
-    """The sum of all before each value, and of all."""
+    """Return the sum of all values before each one, and of all."""
     return np.concatenate(([0.0], np.cumsum(values)))

@@ -98,7 +98,7 @@ def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
     assert not (tmp_path / "facts.json").exists()
 
 
-def test_past_memory_the_model_is_the_same(tmp_path, capsys, monkeypatch):
+def test_out_of_core_the_model_is_the_same(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)  # whatever other tests have left in memory
     (tmp_path / "texts.txt").write_text("a b c\na b\n\nc a b\n" * 5, encoding="utf-8")
     data = ["--train_texts", "[]", "--train_files", f"[{tmp_path / 'texts.txt'}]"]
@@ -111,7 +111,7 @@ def test_past_memory_the_model_is_the_same(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_past_memory_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, monkeypatch, name):
+def test_out_of_core_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, monkeypatch, name):
     """`--output_dir runs/order=3/ng` once counted "3" as a word of each n-gram, `a*` the folders beside it."""
     monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)
     texts = ["--train_texts", "[a b c, a b, c a b]", "--validation_texts", "[a b]"]
@@ -132,7 +132,7 @@ def test_past_memory_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, mon
         (["--memory", "2 apples"], "the memory limit is '2 apples'"),
         (["--memory", "1MB"], "a memory limit of 1 MB is too low"),
         (["--engine", "hadoop"], "engine must be one of '', memory, duckdb, spark, not 'hadoop'"),
-        (["--work_dir", "work"], "work_dir is for corpora past memory; give a limit, such as memory 2GB"),
+        (["--work_dir", "work"], "work_dir is for estimation out of core; give a limit, such as memory 2GB"),
         (["--arpa", "lm.txt"], "arpa is 'lm.txt'; its name must end in .arpa or .arpa.gz"),
         (["--order", "0"], "order is 0"),
         (["--smoothing", "good"], "smoothing must be one of maximum_likelihood, .*, not 'good'"),

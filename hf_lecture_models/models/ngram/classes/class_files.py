@@ -4,7 +4,8 @@
     CLASS-00001 0.25 cat
     CLASS-00001 0.75 dog
 
-class, P(word | class), word; without a probability, it is 1. Each class adds up to 1, and a word is in one class.
+class, P(word | class), word. A probability that is left out is 1. The probabilities of a class sum to 1, and each word
+is in one class.
 
 Deviations:
     - `<s>`, `</s>`, `<pad>` and `<unk>` are classes of their own, as in SRILM, unless a file puts `<unk>` elsewhere.
@@ -27,6 +28,7 @@ from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.layers.ngram_classes import TOLERANCE, WordClasses
 from hf_lecture_models.models.ngram.classes.exchange import Bigrams, exchange
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
+from hf_lecture_models.models.ngram.counting_ngram import Stream
 from hf_lecture_models.tokenization.corpus import read_texts
 
 _Path = str | os.PathLike[str]
@@ -36,27 +38,26 @@ _WHITE_SPACE = re.compile("[\t\n\v\f\r \0]")
 
 
 def special_tokens(config: NGramConfig) -> list[int]:
-    """Ids that are classes of their own."""
+    """Return the ids that are classes of their own."""
     ids = {config.bos_token_id, config.eos_token_id, config.pad_token_id, config.unk_token_id}
     return sorted(index for index in ids if index is not None)
 
 
-def find_classes(
-    words: np.ndarray, places: np.ndarray, config: NGramConfig, num_classes: int, progress: bool = False
-) -> WordClasses:
-    """Put the words of a text into classes by the exchange algorithm (`classes/exchange.py`); no chance is involved.
+def find_classes(stream: Stream, config: NGramConfig, num_classes: int, progress: bool = False) -> WordClasses:
+    """Put the words of a text into classes by the exchange algorithm (`exchange.py`), which is deterministic.
 
-    To begin with, the most frequent words are classes of their own, and the last class has all others.
+    At first the most frequent words are classes of their own, and the last class has all others.
 
     Args:
-        words: (tokens,) ids with `<s>` and `</s>` around each text; `places`, (tokens,): in their texts, from 0.
+        stream: the text.
         config: vocabulary size and special tokens.
-        num_classes: how many classes, without those of the special tokens and of the words that the text lacks.
+        num_classes: number of classes, without those of the special tokens and of the words that the text lacks.
         progress: show a progress bar on a terminal.
 
     Raises:
-        ValueError: the text has fewer different words than there are to be classes, or these are too many to find.
+        ValueError: the text has fewer different words than `num_classes`, or this is more than `LARGEST_NUMBER`.
     """
+    words, places = stream.words, stream.places
     if num_classes > LARGEST_NUMBER:
         gigabytes = 32 * num_classes**2 / 1e9  # four tables of float64
         raise ValueError(f"{num_classes} classes would take {gigabytes:.0f} GB to find; {LARGEST_NUMBER} at most")
@@ -71,13 +72,13 @@ def find_classes(
     class_of[movable] = np.minimum(np.arange(len(movable)), num_classes - 1)
     used = num_classes + bool((ordinary & (counts == 0)).any())
     class_of[~ordinary] = used + np.arange((~ordinary).sum())
-    bigrams = Bigrams.of(words, places, config.vocab_size)
+    bigrams = Bigrams.of(stream, config.vocab_size)
     class_of = exchange(bigrams, class_of, num_classes, movable, progress).class_of
     return relative_frequencies(class_of, counts, int(class_of.max()) + 1)
 
 
 def relative_frequencies(class_of: np.ndarray, counts: np.ndarray, num_classes: int) -> WordClasses:
-    """P(word | class) as its share of the class's occurrences; of a class that never occurs, all words are as probable.
+    """Set P(word | class) to the word's share of its class's occurrences; uniform in a class that never occurs.
 
     >>> relative_frequencies(np.array([0, 0, 1, 1]), np.array([3, 1, 0, 0]), 2).log10_probs.round(3).tolist()
     [-0.12..., -0.60..., -0.30..., -0.30...]
@@ -90,7 +91,7 @@ def relative_frequencies(class_of: np.ndarray, counts: np.ndarray, num_classes: 
 
 
 def config_of_classes(config: NGramConfig, classes: WordClasses) -> NGramConfig:
-    """The configuration of the n-gram whose words are the classes."""
+    """Return the configuration of the n-gram whose words are the classes."""
     ids = {name: getattr(config, name) for name in VOCABULARY_FIELDS if name != "vocab_size"}
     ids = {name: index if index is None else int(classes.class_of[index]) for name, index in ids.items()}
     return NGramConfig(vocab_size=classes.num_classes, **ids, **config.how_estimated())
@@ -98,7 +99,7 @@ def config_of_classes(config: NGramConfig, classes: WordClasses) -> NGramConfig:
 
 @dataclass(frozen=True)
 class ClassFile:
-    """What stands in a file: the names of the classes, and of each word its class and P(word | class)."""
+    """The content of a file: the names of the classes, and the class and P(word | class) of each word."""
 
     names: list[str]
     class_of: dict[str, int]
@@ -110,7 +111,7 @@ def read_classes(path: _Path) -> ClassFile:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not in the format, a word stands in it twice, or a class does not add up to 1.
+        ValueError: it is not in the format, has a word twice, or a class does not add up to 1.
     """
     numbers: dict[str, int] = {}
     class_of: dict[str, int] = {}
@@ -145,11 +146,10 @@ def _entry(columns: list[str], where: str) -> tuple[str, str, float]:
 
 
 def classes_of_tokens(path: _Path, tokenizer: Any, config: NGramConfig) -> WordClasses:
-    """Read a file of classes for the words of a tokenizer; see `read_classes`.
+    """Read a file of classes for the words of a tokenizer.
 
     Raises:
-        OSError: the file cannot be read.
-        ValueError: also where the file lacks words of the vocabulary, or has others.
+        OSError, ValueError: as `read_classes`; ValueError: the file lacks words of the vocabulary, or has others.
     """
     file, words = read_classes(path), tokenizer.convert_ids_to_tokens(list(range(config.vocab_size)))
     alone = [index for index in special_tokens(config) if words[index] not in file.class_of]
@@ -166,7 +166,7 @@ def classes_of_tokens(path: _Path, tokenizer: Any, config: NGramConfig) -> WordC
 
 
 def word_classes(words: Sequence[str], file: ClassFile, alone: dict[str, int]) -> WordClasses:
-    """Of each word the class, as in the file or `alone` in the class that is given."""
+    """Return the class of each word, from the file, or from `alone` for words that are their whole class."""
     class_of = np.array([alone[word] if word in alone else file.class_of[word] for word in words], np.int64)
     with np.errstate(divide="ignore"):
         log10_probs = np.log10([1.0 if word in alone else file.probs[word] for word in words])
@@ -174,7 +174,7 @@ def word_classes(words: Sequence[str], file: ClassFile, alone: dict[str, int]) -
 
 
 def class_names(classes: WordClasses, words: Sequence[str], special: Sequence[int]) -> list[str]:
-    """`CLASS-00001` and so on; a class that is a special token alone has its name.
+    """Name the classes `CLASS-00001` and so on; the class of a single special token has the token's name.
 
     Raises:
         ValueError: a word has the name of a class.
@@ -190,12 +190,12 @@ def class_names(classes: WordClasses, words: Sequence[str], special: Sequence[in
 
 
 def write_classes(path: _Path, classes: WordClasses, words: Sequence[str], names: Sequence[str]) -> None:
-    """Write a file of classes, class by class; words that are alone in a class of their own name are left out.
+    """Write a file of classes, class by class, without words that are alone in a class of their own name.
 
-    Read back, each number is the same float32.
+    Each number has the digits that give back the same float32.
 
     Raises:
-        OSError: the file cannot be written; what stood there is untouched.
+        OSError: the file cannot be written; an older file of this name is untouched.
         ValueError: the format cannot hold a word.
     """
     wrong = [word for word in words if not word or _WHITE_SPACE.search(word)]

@@ -12,11 +12,11 @@ With N(g, h) how often class h follows class g, N_1(g) its sum over h, N_2(h) it
 whose last term no clustering changes. A sweep takes each word out of its class, the most frequent one first, computes L
 for each class that it could join, and puts it into the best; sweeps go on until no word moves. L never decreases.
 
-What one word changes are the rows and columns of the classes beside which it occurs: with s of them, the gains of all K
+One word changes only the rows and columns of the classes next to which it occurs: with s of them, the gains of all K
 classes take s K logarithms, and rare words, which are most, have few neighbours.
 
-N_1 and N_2 differ: `<s>` is never predicted, and nothing follows `</s>`. A trigram version of the criterion, which the
-paper has too, is not built.
+N_1 and N_2 differ: `<s>` is never predicted, and nothing follows `</s>`. The paper's criterion for trigrams is not
+implemented.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
-# In nats: below it, a gain is a rounding error, and a word would go to and fro for ever.
+from hf_lecture_models.models.ngram.counting_ngram import Stream
+
+# In nats. A smaller gain may be a rounding error, by which a word would go to and fro for ever.
 LEAST_GAIN = 1e-6
 MAX_SWEEPS = 20
 
@@ -40,14 +42,14 @@ class Bigrams:
     counts: np.ndarray
 
     @classmethod
-    def of(cls, words: np.ndarray, places: np.ndarray, vocab_size: int) -> Bigrams:
-        """Count the pairs of a stream of ids, (tokens,); `places`: of the words in their texts, from 0.
+    def of(cls, stream: Stream, vocab_size: int) -> Bigrams:
+        """Count the pairs of a stream.
 
-        >>> bigrams = Bigrams.of(np.array([0, 1, 1, 2, 0, 1, 2]), np.array([0, 1, 2, 3, 0, 1, 2]), 3)
+        >>> bigrams = Bigrams.of(Stream(np.array([0, 1, 1, 2, 0, 1, 2]), np.array([0, 1, 2, 3, 0, 1, 2])), 3)
         >>> bigrams.first.tolist(), bigrams.second.tolist(), bigrams.counts.tolist()
         ([0, 1, 1], [1, 1, 2], [2, 1, 2])
         """
-        ends = np.flatnonzero(places)
+        words, ends = stream.words, np.flatnonzero(stream.places)
         keys, counts = np.unique(words[ends - 1] * vocab_size + words[ends], return_counts=True)
         return cls(keys // vocab_size, keys % vocab_size, counts)
 
@@ -57,13 +59,13 @@ class BigramClustering:
 
     Args:
         bigrams: of the text.
-        class_of: (vocab,) the class of each word to begin with.
+        class_of: (vocab,) the first class of each word.
         num_classes: how many there are.
 
     >>> bigrams = Bigrams(np.array([0, 0, 1, 2]), np.array([1, 2, 3, 3]), np.array([5, 5, 5, 5]))
     >>> clustering = BigramClustering(bigrams, np.array([0, 1, 2, 3]), 4)
     >>> clustering.remove(2)
-    >>> clustering.gains(2).round(2).tolist()  # where 1 is, which stands in the same places, nothing is lost
+    >>> clustering.gains(2).round(2).tolist()  # 0 in the class of word 1, which has the same neighbours
     [-9.55, 0.0, 0.0, -9.55]
     """
 
@@ -73,13 +75,13 @@ class BigramClustering:
         self.repeats = np.zeros(len(class_of))
         self.repeats[bigrams.first[~different]] = bigrams.counts[~different]
         pairs = [bigrams.first[different], bigrams.second[different]]
-        # Of what stands behind each word, and of what stands in front of it: where its part begins, words, counts.
+        # [0]: the words after each word, [1]: those before it; see `_grouped`.
         self.neighbours = [
             _grouped(pairs[side], pairs[1 - side], bigrams.counts[different], len(class_of)) for side in (0, 1)
         ]
         table = np.zeros((num_classes, num_classes))
         np.add.at(table, (class_of[bigrams.first], class_of[bigrams.second]), bigrams.counts)
-        # Both ways round, so that what a step reads is whole rows: [g, h] and [h, g].
+        # [g, h] and [h, g], so that each step reads whole rows.
         self.tables = [table, table.T.copy()]
         self.terms = [x_log_x(of) for of in self.tables]
         self.totals = [table.sum(1), table.sum(0)]
@@ -88,7 +90,7 @@ class BigramClustering:
         ]
 
     def log_likelihood(self) -> float:
-        """Of the text under the class bigram, in nats, with all words in their classes."""
+        """Return the log-likelihood of the text under the class bigram, in nats, with all words in their classes."""
         of_totals = sum(x_log_x(totals).sum() for totals in self.totals)
         return float(self.terms[0].sum() - of_totals + x_log_x(self.word_totals[1]).sum())
 
@@ -98,12 +100,12 @@ class BigramClustering:
         self.class_of[word] = -1
 
     def insert(self, word: int, into: int) -> None:
-        """Put a word that is in no class into one."""
+        """Put a word that was removed into a class."""
         self.class_of[word] = into
         self._add(word, into, 1)
 
     def gains(self, word: int) -> np.ndarray:
-        """By how much L grows if a word that is in no class joins each class, (num_classes,), in nats."""
+        """Return how much L grows if a word that was removed joins each class, (num_classes,), in nats."""
         own, repeats = self._neighbour_classes(word), self.repeats[word]
         gains = np.zeros(self.num_classes)
         for side in (0, 1):
@@ -113,14 +115,14 @@ class BigramClustering:
             gains += np.einsum("ij,ij->j", joined, np.log(joined)) - self.terms[1 - side][classes].sum(0)
             totals = self.totals[side]
             gains -= x_log_x(totals + self.word_totals[side][word]) - x_log_x(totals)
-        # Counted twice above, as row and as column; and a word that follows itself stands nowhere else.
+        # The diagonal is counted twice above, as row and as column; a word that follows itself is only there.
         same = self.tables[0].diagonal()
         gains += x_log_x(same + own[0] + own[1] + repeats) + x_log_x(same)
         gains -= x_log_x(same + own[0]) + x_log_x(same + own[1])
         return gains
 
     def _neighbour_classes(self, word: int) -> list[np.ndarray]:
-        """How often the classes stand behind a word, and in front of it: (num_classes,) each, without the word."""
+        """Return how often each class comes after a word, and before it: (num_classes,) each, without the word."""
         found = []
         for starts, words, counts in self.neighbours:
             part = slice(starts[word], starts[word + 1])
@@ -155,8 +157,8 @@ def exchange(
 
     Args:
         bigrams: of the text.
-        class_of: (vocab,) the class of each word to begin with.
-        num_classes: the classes that words may join; those that stay where they are may be in further ones.
+        class_of: (vocab,) the first class of each word.
+        num_classes: the classes that words may join; words that do not move may be in further classes.
         movable: (words,) the ids that may move, in the order in which they are tried.
         progress: show a progress bar on a terminal.
     """
@@ -175,7 +177,7 @@ def exchange(
 
 
 def _move_to_best(clustering: BigramClustering, word: int, num_classes: int) -> bool:
-    """Whether the word moved."""
+    """Move a word into its best class; return whether that is another one."""
     old = int(clustering.class_of[word])
     clustering.remove(word)
     gains = clustering.gains(word)[:num_classes]
@@ -189,7 +191,7 @@ def _move_to_best(clustering: BigramClustering, word: int, num_classes: int) -> 
 def _grouped(
     by: np.ndarray, words: np.ndarray, counts: np.ndarray, vocab_size: int
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Pairs in the order of one of their words: where each word's part begins, the other words, the counts."""
+    """Sort pairs by one of their words; return where each word's part begins, the other words, and the counts."""
     order = np.argsort(by, kind="stable")
     starts = np.concatenate(([0], np.bincount(by, minlength=vocab_size).cumsum()))
     return starts.tolist(), words[order], counts[order]

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""ARPA files, the common form of back-off n-gram models (SRILM, KenLM, MITLM, ...), read and written.
+"""ARPA files, the common form of back-off n-gram models (SRILM, KenLM, MITLM, ...): the format, and lines of a file.
 
     \\data\\
     ngram 1=4                 how many n-grams of each order follow
@@ -13,16 +13,16 @@
     ...
     \\end\\
 
-What is read. Columns are separated by tabs or spaces, lines end in LF or CRLF; a byte order mark, blank lines and
-lines with ``#`` may stand before ``\\data\\``; n-grams stand in any order within their section. The vocabulary is the
-unigrams; ``<s>`` and ``</s>`` must be among them (without them no text has a probability); ``<UNK>``, SRILM's other
-spelling, is ``<unk>``. A logarithm of -99 or less, ``-inf`` too, is that of 0. ``<s>`` is no event: whatever the file
-says (lmplz writes 0, SRILM -99), its probability is 0; its weight is kept. Words are UTF-8, of any characters but the
-separators of the format and NUL. The prefix of every n-gram must be an (n-1)-gram. Anything else is refused with file,
-line, rule and what to do.
+Reading. Columns are separated by tabs or spaces, lines end in LF or CRLF. A byte order mark, blank lines and lines with
+``#`` may come before ``\\data\\``; the n-grams of a section may have any order. The vocabulary is the unigrams; ``<s>``
+and ``</s>`` must be among them, as no text has a probability without them. ``<UNK>``, SRILM's other spelling, is
+``<unk>``. A logarithm of -99 or less, ``-inf`` too, means probability 0. ``<s>`` is never predicted: its probability is
+read as 0 (lmplz writes 0, SRILM -99), and its weight is kept. Words are UTF-8, of any characters but the separators of
+the format and NUL. The prefix of every n-gram must be an (n-1)-gram. Any other file is refused with an error that names
+file, line and rule, and says what to do.
 
-What is written. Each number has the fewest digits that give back the same float32, formatted as lmplz does, so a file
-from lmplz keeps its numbers digit for digit, but for p of ``<s>``: that is -99, as every p = 0. The unigrams begin with
+Writing. Each number has the fewest digits that give back the same float32, formatted as lmplz does, so a file from
+lmplz keeps its numbers digit for digit; only p of ``<s>`` becomes -99, like every p = 0. The unigrams begin with
 ``<unk>``, ``<s>``, ``</s>`` like lmplz's; longer n-grams are sorted by their prefixes, not by their last words. Reading
 back gives the same arrays, bit for bit (but a finite logarithm below -99 becomes -inf).
 """
@@ -46,7 +46,7 @@ MAX_LINE_BYTES = 1 << 20
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _LARGEST_DEFLATE_RATIO = 1032
-# Text of n-grams shrinks to a third or a tenth. Beyond this the file is made to fill the memory.
+# Text of n-grams shrinks to a third or a tenth. A file beyond these bounds is made to fill the memory.
 _CREDIBLE_RATIO, _CREDIBLE_BYTES = 200, 1 << 25
 
 
@@ -76,21 +76,21 @@ class ArpaLines:
         self._file.close()
 
     def error(self, rule: str, line: int | None = None) -> ValueError:
-        """A ValueError about a line, by default the one taken last."""
+        """Return a ValueError about a line, by default the one taken last."""
         return ValueError(f"{self.path}, line {self.number if line is None else line}: {rule}")
 
     def can_hold(self, size: int) -> bool:
-        """Whether the file is large enough for `size` bytes of text."""
+        """Return whether the file is large enough for `size` bytes of text."""
         return self.size is None or size <= self.size * (_LARGEST_DEFLATE_RATIO if self._packed else 1)
 
     def peek(self) -> bytes | None:
-        """The next line without white space around it; None at the end of the file."""
+        """Return the next line without white space around it; None at the end of the file."""
         if self._next == len(self._lines):
             self._fill()
         return self._lines[self._next].strip() if self._lines else None
 
     def take(self) -> bytes | None:
-        """The next line, taken."""
+        """Return the next line, and go on to the one after it."""
         line = self.peek()
         if line is not None:
             self.number += 1
@@ -98,7 +98,7 @@ class ArpaLines:
         return line
 
     def skip_blank(self) -> None:
-        """Take all blank lines that come next."""
+        """Skip blank lines."""
         while self.peek() == b"":
             rest = self._lines[self._next :]
             blank = next((i for i, line in enumerate(rest) if line.strip()), len(rest))
@@ -106,9 +106,9 @@ class ArpaLines:
             self._next += blank
 
     def take_columns(self, n: int) -> list[list[bytes]]:
-        """Take entries of order n as far as they go in this block: n + 2 columns, the last b"0" where there is none.
+        """Take the next entries of order n in this block as n + 2 columns, the last one b"0" where it is left out.
 
-        The columns are empty where the next line is no entry.
+        The columns are empty if the next line is not an entry.
         """
         self.peek()
         cells: list[bytes] = []
@@ -132,7 +132,7 @@ class ArpaLines:
             rule = f"the gzip data that follow are cut off or damaged ({error}); copy or download the file again"
             raise self.error(rule) from None
         self._lines, self._next = block.split(b"\n"), 0
-        if not self._lines[-1]:  # behind the last line's end; or nothing was left
+        if not self._lines[-1]:  # the block ends with a line's end, or is empty
             self._lines.pop()
         elif len(self._lines[-1]) >= MAX_LINE_BYTES:
             rule = f"the line is longer than {MAX_LINE_BYTES} bytes; this is not an ARPA file, or it is damaged"
@@ -154,6 +154,6 @@ class ArpaLines:
 
 
 def quote(text: bytes) -> str:
-    """At most 60 bytes of a line or word, as they stand in a message."""
+    """Return at most 60 bytes of a line or word for an error message."""
     shown = text[:60].decode(errors="backslashreplace")
     return repr(shown + "..." if len(text) > 60 else shown)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Reading ARPA files; `files/arpa_format.py` says what is read."""
+"""Reading ARPA files; `arpa_format.py` describes the format."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def read_arpa(path: str | os.PathLike[str]) -> tuple[list[str], NGramTables]:
         path: the file.
 
     Returns:
-        The words by id: ``<unk>`` first if there is one, then the others as the file has them, last ``<s>``, ``</s>``
-        and ``<pad>`` (which the file does not have: p = 0). And the tables of these ids.
+        The words by id: ``<unk>`` first if there is one, then the others in the order of the file, last ``<s>``,
+        ``</s>`` and ``<pad>`` (which is not in the file: p = 0). And the tables of these ids.
 
     Raises:
         OSError: the file cannot be read.
@@ -80,7 +80,7 @@ def _read_counts(lines: ArpaLines) -> list[int]:
 
 
 def _find_data(lines: ArpaLines) -> None:
-    """Take the lines to \\data\\."""
+    """Skip the lines up to \\data\\."""
     if lines.head.startswith(_KENLM_MAGIC):
         raise ValueError(
             f"{lines.path}: this is KenLM's binary format, which holds hashes in place of its words; "
@@ -110,14 +110,14 @@ def _take_heading(lines: ArpaLines, heading: str) -> None:
 
 def _read_end(lines: ArpaLines) -> None:
     _take_heading(lines, "\\end\\")
-    # To the very end: only there does gzip find out whether the data are whole.
+    # Read to the very end, where gzip checks its data.
     while (line := lines.take()) is not None:
         if line:
             raise lines.error(f"{quote(line)} follows \\end\\; remove what is no part of the model")
 
 
 def _read_unigrams(lines: ArpaLines, count: int, order: int) -> tuple[dict[bytes, int], NGramTables]:
-    """The id of each word, as spelled in the file, and tables of order 1."""
+    """Return the id of each word, as spelled in the file, and tables of order 1."""
     first = _open_section(lines, 1)
     vocabulary: dict[bytes, int] = {}
     probs, backoffs = [_EMPTY], [_EMPTY]
@@ -145,7 +145,7 @@ def _read_unigrams(lines: ArpaLines, count: int, order: int) -> tuple[dict[bytes
 
 
 def _add_words(lines: ArpaLines, first: int, block: _Block, vocabulary: dict[bytes, int]) -> None:
-    """Number the words of a block, which begins in line `block.line` of a section that begins in line `first`."""
+    """Number the words of a block in a section that begins in line `first`."""
     for line, name in enumerate(block.words[0], block.line):
         _decode(lines, line, name)
         earlier = first + vocabulary.setdefault(name, line - first)
@@ -154,7 +154,7 @@ def _add_words(lines: ArpaLines, first: int, block: _Block, vocabulary: dict[byt
 
 
 def _check_words(lines: ArpaLines, first: int, vocabulary: dict[bytes, int]) -> None:
-    """Refuse a vocabulary without the marks of sentences, or with words that mean something else to readers."""
+    """Raise a ValueError for a vocabulary that lacks a mark of sentences or has a reserved word."""
     if all(name in vocabulary for name in _UNKNOWN_SPELLINGS):
         rule = "<unk> and <UNK> are both 1-grams, but are two spellings of the unknown word"
         line = first + max(vocabulary[name] for name in _UNKNOWN_SPELLINGS)
@@ -169,7 +169,7 @@ def _check_words(lines: ArpaLines, first: int, vocabulary: dict[bytes, int]) -> 
 
 
 def _words_by_id(vocabulary: dict[bytes, int], vocab_size: int) -> list[str]:
-    """The words and ``<pad>``; empties `vocabulary`, for two copies of a large one would fill the memory."""
+    """Return the words and ``<pad>``; empties `vocabulary`, as two copies of a large one would fill the memory."""
     words = [PADDING] * vocab_size
     while vocabulary:
         name, index = vocabulary.popitem()
@@ -205,9 +205,9 @@ def _read_ngrams(
 
 
 def _keys(lines: ArpaLines, first: int, words: np.ndarray, tables: NGramTables) -> np.ndarray:
-    """Key of each n-gram, (n-grams,) int64: the index of its prefix × vocabulary + its last word.
+    """Return the key of each n-gram, (n-grams,) int64: the index of its prefix × vocabulary + its last word.
 
-    The prefix is looked up word by word, from (n, n-grams) ids; n-gram i stands in line `first + i`.
+    The prefix is looked up word by word, from (n, n-grams) ids; n-gram i is in line `first + i`.
     """
     prefix = words[0].astype(np.int64)
     for table, following in zip(tables.keys, words[1:-1], strict=True):
@@ -225,7 +225,7 @@ def _keys(lines: ArpaLines, first: int, words: np.ndarray, tables: NGramTables) 
 
 @dataclass
 class _Block:
-    """Consecutive entries of a section; the first stands in line `line`."""
+    """Consecutive entries of a section; the first is in line `line`."""
 
     line: int
     words: list[list[bytes]]  # the first words, the second words, ...
@@ -241,7 +241,7 @@ def _open_section(lines: ArpaLines, n: int) -> int:
 
 
 def _blocks(lines: ArpaLines, n: int, order: int, count: int) -> Iterator[_Block]:
-    """The entries of section n, which must be `count`, up to the blank line or heading behind it."""
+    """Yield the entries of section n, up to the blank line or heading after it; there must be `count` of them."""
     first = lines.number + 1
     while (columns := lines.take_columns(n))[0]:
         if lines.number - first >= count:
@@ -261,7 +261,7 @@ def _blocks(lines: ArpaLines, n: int, order: int, count: int) -> Iterator[_Block
 
 
 def _parse(lines: ArpaLines, line: int, columns: list[list[bytes]], highest: bool) -> _Block:
-    """Make numbers of the first and last columns."""
+    """Turn the first and the last column into numbers."""
     probs = _numbers(lines, line, columns[0], "log-probability")
     bad = np.flatnonzero(~(probs <= 0))
     if len(bad):
@@ -281,7 +281,7 @@ def _parse(lines: ArpaLines, line: int, columns: list[list[bytes]], highest: boo
 
 
 def _numbers(lines: ArpaLines, line: int, texts: Sequence[bytes], what: str) -> np.ndarray:
-    """(texts,) float32, correctly rounded; -99 and less become -inf."""
+    """Return the numbers, (texts,) float32, correctly rounded; -99 and less become -inf."""
     try:
         exact = np.array(list(map(float, texts)))
         if b"_" in b"".join(texts):  # Python's own extension of numbers
@@ -289,7 +289,7 @@ def _numbers(lines: ArpaLines, line: int, texts: Sequence[bytes], what: str) -> 
     except ValueError:
         place = next(i for i, text in enumerate(texts) if not _is_number(text))
         raise lines.error(f"the {what} {quote(texts[place])} is not a number; correct it", line + place) from None
-    # Rounded to float64 first, a decimal next to the middle of two float32 may fall on it: then its side decides.
+    # A decimal next to the middle of two float32 may become that middle in float64: then its side of it decides.
     for place in np.flatnonzero(exact.view(np.int64) & 0x1FFFFFFF == 0x10000000).tolist():
         decimal, middle = Decimal(texts[place].decode()), Decimal(exact[place])
         if decimal != middle:
@@ -309,7 +309,7 @@ def _is_number(text: bytes) -> bool:
 
 
 def _encode(lines: ArpaLines, block: _Block, vocabulary: dict[bytes, int]) -> np.ndarray:
-    """(n, entries) int32: the ids of the words of a block."""
+    """Return the ids of the words of a block, (n, entries) int32."""
     try:
         ids = [np.fromiter(map(vocabulary.__getitem__, column), np.int32) for column in block.words]
         return np.stack(ids)

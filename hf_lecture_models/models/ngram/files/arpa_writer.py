@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Writing ARPA files; `files/arpa_format.py` says what is written."""
+"""Writing ARPA files; `arpa_format.py` describes the format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEPARATORS = re.compile(r"[\t\n\v\f\r \0]")
 
 
 def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str]) -> None:
-    """Write an ARPA file, beside `path` first and then renamed; gzip if the name ends in ``.gz``.
+    """Write an ARPA file; gzip if the name ends in ``.gz``.
 
     Args:
         tables: the model.
@@ -30,7 +30,7 @@ def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLik
         path: the file.
 
     Raises:
-        OSError: the file cannot be written; what stood there is untouched.
+        OSError: the file cannot be written; an older file of this name is untouched.
         ValueError: the words are not one per id, or the format cannot hold one of them.
     """
     names = _check_names(tables.check(), words)
@@ -43,7 +43,7 @@ def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLik
 
 
 def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
-    """The words as bytes, or a ValueError that names the one that an ARPA file cannot hold."""
+    """Return the words as bytes, or raise a ValueError that names one that an ARPA file cannot hold."""
     check_size(words, tables.vocab_size)
     if len(set(words)) < len(words):
         double = next(word for index, word in enumerate(words) if word in words[:index])
@@ -71,7 +71,7 @@ def check_size(words: Sequence[str], vocab_size: int) -> None:
 
 
 def _occurs(tables: NGramTables, word: int) -> bool:
-    """Whether a word has a probability or stands in an n-gram."""
+    """Return whether a word has a probability or is part of an n-gram."""
     last = any((keys % tables.vocab_size == word).any() for keys in tables.keys)
     first = any((keys // tables.vocab_size == word).any() for keys in tables.keys[:1])
     return last or first or bool(tables.log10_probs[0][word] > -np.inf)
@@ -98,7 +98,7 @@ def _write(tables: NGramTables, names: list[bytes], file: BinaryIO) -> None:
 
 
 def _words_of(tables: NGramTables, n: int, rows: np.ndarray) -> list[np.ndarray]:
-    """The words of some n-grams of order n: n arrays (rows,) of ids, from the first word to the last."""
+    """Return the words of some n-grams of order n: n arrays (rows,) of ids, from the first word to the last."""
     backwards = []
     for keys in reversed(tables.keys[: n - 1]):
         rows, last = np.divmod(keys[rows], tables.vocab_size)
@@ -107,18 +107,18 @@ def _words_of(tables: NGramTables, n: int, rows: np.ndarray) -> list[np.ndarray]
 
 
 def _digits(values: np.ndarray) -> np.ndarray:
-    """Shortest decimals that give back each float32, formatted as by lmplz: (values,) bytes objects.
+    """Return the shortest decimal that gives back each float32, formatted as by lmplz: (values,) bytes objects.
 
     >>> _digits(np.array([-0.5, -3, 0, 1e-5, -2.5e-7, -np.inf], np.float32)).tolist()
     [b'-0.5', b'-3', b'0', b'0.00001', b'-2.5e-7', b'-99']
     """
-    # By their bits, since 0 and -0 are equal; and each number once, since most occur often.
+    # Numbers are told apart by their bits, since 0 == -0; each is formatted once, since most occur often.
     distinct, inverse = np.unique(values.view(np.int32), return_inverse=True)
     return np.array([_format(str(value)) for value in distinct.view(np.float32)], object)[inverse]
 
 
 def _format(number: str) -> bytes:
-    """From numpy's format of a float32 to lmplz's: no ".0", exponents only below 1e-6, without leading zeros."""
+    """Change numpy's format of a float32 into lmplz's: no ".0", exponents only below 1e-6, without leading zeros."""
     if number == "-inf":
         return b"%d" % ZERO
     if "e" in number:

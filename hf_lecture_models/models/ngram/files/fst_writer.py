@@ -1,19 +1,19 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """n-gram models as finite-state machines, in OpenFst's text format (slide Y:231).
 
-A state is a context, an arc a word; what is written is what OpenGrm's programs expect (its page "NGram Model Format"):
+A state is a context, an arc a word, laid out as OpenGrm's programs expect (its page "NGram Model Format"):
 
     0 <tab> 2 <tab> <epsilon> <tab> 0.7      back-off: from the state of h to that of h', weight -ln bow(h)
     0 <tab> 5 <tab> the <tab> 1.2            a stored hw: from h to the longest stored suffix of hw, weight -ln P(w | h)
     5 <tab> 2.3                              `</s>`: a final weight, -ln P(</s> | h)
 
-The first line leaves the start, the context `<s>`, which like `</s>` is no symbol. Symbols stand in a file beside it,
-"symbol <tab> number", `<epsilon>` being 0 and a token its id + 1. States are the contexts that n-grams go on from.
+The first line leaves the start, the context `<s>`; `<s>` and `</s>` are not symbols. A second file has the symbols,
+"symbol <tab> number": 0 is `<epsilon>`, and a token has its id + 1. States are the contexts that n-grams continue.
 
 Two readings. The model's own probability takes a back-off arc only where no arc (or final weight) has the word: a
 *failure* transition, as OpenFst's phi matcher reads it (`ngramapply --bo_arc_type=phi`). Read as epsilon, a back-off
-arc may always be taken, and the best path is at least as probable: now and then the way through a shorter context
-gives a stored n-gram more than its own arc does. `fstcompile --acceptor --isymbols=NAME.syms` compiles the file.
+arc may always be taken, and the best path is at least as probable: sometimes the way through a shorter context gives
+a stored n-gram more than its own arc does. `fstcompile --acceptor --isymbols=NAME.syms` compiles the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROWS_PER_WRITE = 1 << 15
 
 
 def symbols_path(path: str | os.PathLike[str]) -> Path:
-    """Where the symbols of a machine stand.
+    """Return the path of a machine's symbols.
 
     >>> symbols_path("models/trigram.fst.txt").name
     'trigram.syms'
@@ -48,13 +48,13 @@ def symbols_path(path: str | os.PathLike[str]) -> Path:
 def write_fst(
     tables: NGramTables, words: Sequence[str | None], begin: int, end: int, path: str | os.PathLike[str]
 ) -> tuple[int, int]:
-    """Write a machine and its symbols, each beside its name first and then renamed; return how many states and arcs.
+    """Write a machine and its symbols; return the numbers of states and arcs.
 
-    Memory beside the tables: two integers for each n-gram below the highest order, and blocks of lines.
+    Beside the tables, memory holds two integers for each n-gram below the highest order, and blocks of lines.
 
     Args:
         tables: the model.
-        words: by id; None for what is no symbol: `<s>`, `</s>`, `<pad>`.
+        words: by id; None for `<s>`, `</s>` and `<pad>`, which are not symbols.
         begin, end: the ids of `<s>` and `</s>`.
         path: the file, by custom NAME.fst.txt; the symbols go to NAME.syms.
 
@@ -65,7 +65,7 @@ def write_fst(
     names = [word for word in words if word is not None]
     for word in names:
         if not word or word.split() != [word] or word == EPSILON:
-            raise ValueError(f"the token {word!r} is empty, holds white space or is {EPSILON}; it can be no symbol")
+            raise ValueError(f"the token {word!r} is empty, holds white space or is {EPSILON}; it cannot be a symbol")
     if len(set(names)) < len(names):
         raise ValueError("two tokens are spelled alike, but symbols must differ; rename one of the tokens")
     machine = _Machine(tables, begin, end)
@@ -78,7 +78,7 @@ def write_fst(
 
 
 class _Machine:
-    """States and arcs. A context is a number: 0 is no word, then all n-grams, order by order, as they are stored."""
+    """States and arcs. Contexts are numbers: 0 is the empty context, then all n-grams follow, order by order."""
 
     def __init__(self, tables: NGramTables, begin: int, end: int) -> None:
         self.tables, self.begin, self.end = tables.check(), begin, end
@@ -105,7 +105,7 @@ class _Machine:
         return is_state
 
     def _number_states(self) -> np.ndarray:
-        """The state of each context, from 0, the start: its own, or that of its longest suffix with a state."""
+        """Return the state of each context (0: the start): its own, or that of its longest suffix with a state."""
         numbers = np.cumsum(self.is_state) - 1
         numbers += numbers < numbers[self.start]
         numbers[self.start] = 0
@@ -115,20 +115,20 @@ class _Machine:
         return numbers
 
     def _blocks(self, n: int) -> Iterator[np.ndarray]:
-        """The rows of an order's table, some at a time."""
+        """Return the rows of an order's table in blocks."""
         size = self.tables.sizes[n - 1]
         return (np.arange(start, min(start + ROWS_PER_WRITE, size)) for start in range(0, size, ROWS_PER_WRITE))
 
     def _words(self, n: int, rows: np.ndarray) -> np.ndarray:
-        """The last word of some n-grams."""
+        """Return the last word of some n-grams."""
         return rows if n == 1 else self.tables.keys[n - 2][rows] % self.vocab_size
 
     def _prefixes(self, n: int, rows: np.ndarray) -> np.ndarray:
-        """The context that some n-grams go on from."""
+        """Return the context of some n-grams."""
         return self.first[n - 1] + (self.tables.keys[n - 2][rows] // self.vocab_size if n > 1 else np.zeros_like(rows))
 
     def suffixes_of(self, n: int, rows: np.ndarray) -> np.ndarray:
-        """The longest stored proper suffix of some n-grams: the word after the longest suffix that it follows."""
+        """Return the longest stored proper suffix of some n-grams."""
         if n == 1:
             return np.zeros_like(rows)
         words, contexts = self._words(n, rows), self.suffixes[self._prefixes(n, rows)]
@@ -140,7 +140,7 @@ class _Machine:
         return found
 
     def _children(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """The stored n-gram "context word", as a context; -1 where there is none. Single words are all stored."""
+        """Return the number of each n-gram "context word" as a context; -1 where it is not stored."""
         found = np.where(contexts == 0, 1 + words, -1)
         for n in range(1, self.order - 1):
             here = np.flatnonzero((contexts >= self.first[n]) & (contexts < self.first[n + 1]))
@@ -163,7 +163,7 @@ class _Machine:
         return arcs
 
     def _write_back_offs(self, file: TextIO, contexts: np.ndarray, first: bool = False) -> int:
-        """An arc to the suffix; none where its weight is 0, but in the first line, which names the start."""
+        """Write an arc to each suffix; weights of 0 are left out, except in the first line, which names the start."""
         n = int(np.searchsorted(self.first, contexts[0], side="right")) - 1 if len(contexts) else 1
         backoffs = self.tables.log10_backoffs[n - 1][contexts - self.first[n]]
         some = self.is_state[contexts] & (first | (backoffs > -np.inf))
@@ -173,9 +173,9 @@ class _Machine:
         return len(targets)
 
     def _write_words(self, file: TextIO, n: int, rows: np.ndarray, symbols: np.ndarray, is_symbol: np.ndarray) -> int:
-        """The arcs of some n-grams, and the final weights of those that end in `</s>`."""
+        """Write the arcs of some n-grams, and the final weights of those that end in `</s>`."""
         words, prefixes, probs = self._words(n, rows), self._prefixes(n, rows), self.tables.log10_probs[n - 1][rows]
-        # A longer n-gram of probability 0 is kept: its arc bars the way to the shorter context.
+        # A longer n-gram of probability 0 is kept, so that its word is not found in the shorter context.
         stored = self.is_state[prefixes] & ((n > 1) | (probs > -np.inf))
         ends, goes_on = stored & (words == self.end), stored & is_symbol[words]
         finals = zip(self.numbers[prefixes[ends]].tolist(), _weights(probs[ends]), strict=True)
@@ -189,7 +189,7 @@ class _Machine:
 
 
 def _weights(log10_probs: np.ndarray) -> list[str]:
-    """-ln p in the fewest digits that give back the same float32.
+    """Return -ln p in the fewest digits that give back the same float32.
 
     >>> _weights(np.array([-1, 0, -np.inf], np.float32))
     ['2.3025851', '0.0', 'Infinity']

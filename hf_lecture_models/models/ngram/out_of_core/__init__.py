@@ -1,2 +1,2 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Estimation from a corpus that does not fit into memory."""
+"""Estimation out of core: from a corpus that does not fit into memory."""

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Arrays on disk that are longer than memory: appended to, read in parts, and looked up in order."""
+"""Arrays on disk that do not fit into memory: appended to, read in parts, and looked up in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Column:
-    """A (rows,) array in a file of its own, of nothing but its numbers. A `Column` of a file that is there opens it.
+    """A (rows,) array in a file that holds its numbers alone; the file is created if it does not exist.
 
     >>> import tempfile
     >>> column = Column(Path(tempfile.mkdtemp()) / "squares", np.int64)
@@ -28,7 +28,7 @@ class Column:
         return self.path.stat().st_size // self.dtype.itemsize
 
     def append(self, values: np.ndarray) -> None:
-        """Write values behind the last ones."""
+        """Write values after the last ones."""
         with open(self.path, "ab") as file:
             file.write(np.ascontiguousarray(values, self.dtype).data)
 
@@ -39,17 +39,17 @@ class Column:
             file.write(np.ascontiguousarray(values, self.dtype).data)
 
     def read(self, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """The values from `start` to before `stop`, or as many as there are."""
+        """Return the values from `start` to before `stop`, or as many as there are."""
         count = -1 if stop is None else max(stop - start, 0)
         return np.fromfile(self.path, self.dtype, count, offset=start * self.dtype.itemsize)
 
     def blocks(self, rows: int) -> Iterator[tuple[int, np.ndarray]]:
-        """All values, at most `rows` at a time: where each block starts, and the block."""
+        """Yield all values in blocks of at most `rows`, each with the index of its first value."""
         for start in range(0, len(self), rows):
             yield start, self.read(start, start + rows)
 
     def gather(self, indices: np.ndarray, rows: int) -> np.ndarray:
-        """The values at `indices`, in any order; `rows` are in memory at a time."""
+        """Return the values at `indices`, in any order; `rows` are in memory at a time."""
         order = np.argsort(indices)
         wanted = indices[order]
         found = np.empty(len(indices), self.dtype)
@@ -59,7 +59,7 @@ class Column:
         return found
 
     def find(self, values: np.ndarray, rows: int) -> np.ndarray:
-        """The index of each value, which must be there; the column increases. `rows` are in memory at a time."""
+        """Return the index of each value in an increasing column that has them all; `rows` are in memory at a time."""
         order = np.argsort(values)
         wanted = values[order]
         found = np.empty(len(values), np.int64)
@@ -71,7 +71,7 @@ class Column:
         return found
 
     def count(self, indices: np.ndarray, rows: int) -> None:
-        """Add one at each of the indices, as often as it stands there; `rows` are in memory at a time."""
+        """Add to each value how often its index is among `indices`; `rows` are in memory at a time."""
         wanted, times = np.unique(indices, return_counts=True)
         for start, block in self.blocks(rows):
             low, high = np.searchsorted(wanted, [start, start + len(block)])
@@ -80,12 +80,12 @@ class Column:
                 self.write(start, block)
 
     def map(self) -> np.ndarray:
-        """The whole array, whose parts come to memory when they are used; the file may be deleted meanwhile."""
+        """Map the whole array: its parts come to memory when they are used. The file may be deleted meanwhile."""
         return np.memmap(self.path, self.dtype, "c") if len(self) else np.zeros(0, self.dtype)
 
 
 def zeros(path: Path, dtype: type, rows: int) -> Column:
-    """A new column of zeros."""
+    """Create a column of zeros."""
     column = Column(path, dtype)
     with open(path, "r+b") as file:
         file.truncate(rows * column.dtype.itemsize)

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Counting as a group-by: one relational expression (ibis), on DuckDB in this process or on Spark.
 
-A table of windows has the words from each position of a text on, `w1 ... w_order`, and -1 behind the text's end. The
-windows in their order, each with its number of occurrences, are the n-grams of all orders in theirs.
+A table of windows has the words from each position of a text on, `w1 ... w_order`, and -1 after the end of the text.
+The sorted windows with their numbers of occurrences give the n-grams of all orders, sorted.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _HOW_TO_INSTALL = {
 
 
 def import_engine(engine: str) -> None:
-    """Import what an engine needs.
+    """Import the packages of an engine.
 
     Raises:
-        ImportError: it is not installed.
-        FileNotFoundError: Spark finds no Java.
+        ImportError: one is not installed.
+        FileNotFoundError: Spark does not find Java.
     """
     try:
         for module in ("ibis", "pyarrow.parquet", "duckdb" if engine == "duckdb" else "pyspark"):
@@ -46,12 +46,13 @@ def import_engine(engine: str) -> None:
 
 
 def count_windows(engine: str, windows: Path, counted: Path, scratch: Path, memory: int, bar: Any) -> None:
-    """Count the windows of a folder of Parquet files into another one, whose files by name are in the windows' order.
+    """Count equal windows: read a folder of Parquet files, and write another.
 
     Args:
-        windows: int32 columns w1 ... w_order, in any order of rows.
-        counted: an empty folder; gets the same columns, sorted, each row once, and int64 `occurrences`.
-        scratch: an empty folder for what the engine cannot hold in memory.
+        windows: folder with int32 columns w1 ... w_order, in any order of rows.
+        counted: an empty folder for the result: the same columns, each row once, and int64 `occurrences`. The rows are
+            sorted through all files, these in the order of their names.
+        scratch: an empty folder for rows that do not fit into the engine's memory.
         memory: bytes that the engine may use.
         bar: a progress bar of per cent, for DuckDB; Spark has its own.
 
@@ -70,14 +71,14 @@ def count_windows(engine: str, windows: Path, counted: Path, scratch: Path, memo
 
 
 def _read(engine: str, connection: Any, folder: Path) -> Any:
-    """The table of a folder of Parquet files, whatever its path looks like: the columns that are in them, no others."""
+    """Return the table of a folder of Parquet files, with the columns of the files, whatever the folder is called."""
     from pyarrow.parquet import read_schema
 
     files = sorted(folder.glob("*.parquet"))
     if engine == "spark":
         table = connection.read_parquet(spark_pattern(folder))
     else:
-        # Else a folder `order=3` on the way is read as a column `order`.
+        # Without the option, a folder `order=3` in the path is read as a column `order`.
         table = connection.read_parquet([literal_pattern(path) for path in files], hive_partitioning=False)
     names = read_schema(files[0]).names
     if list(table.columns) != names:
@@ -129,7 +130,7 @@ def _connect(engine: str, scratch: Path, memory: int) -> Iterator[Any]:
     if "," in str(scratch.absolute()):
         raise ValueError(f"Spark takes the comma in {scratch} for the end of a path; name a folder without one")
     running = SparkSession.getActiveSession()
-    # In a session of our own the log, with Java's stacks, is off: an error that matters is raised here.
+    # In a session of our own the log, with Java's stacks, is off: errors are raised as exceptions anyway.
     options: dict[str, Any] = {"spark.driver.memory": f"{memory // 2**20}m", "spark.local.dir": str(scratch)}
     options["spark.log.level"] = "OFF"
     session = running or SparkSession.builder.config(map=options).getOrCreate()
@@ -141,7 +142,7 @@ def _connect(engine: str, scratch: Path, memory: int) -> Iterator[Any]:
 
 
 def read_counted(counted: Path) -> Iterator[Any]:
-    """The rows that `count_windows` has written, in their order, as Arrow batches."""
+    """Yield the rows that `count_windows` has written, in their order, as Arrow batches."""
     from pyarrow.parquet import ParquetFile
 
     for path in sorted(path for path in counted.rglob("*.parquet") if path.is_file()):

@@ -1,12 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Estimating an n-gram model of a corpus that does not fit into memory, in stages on disk, with the model of `fit`.
+"""Estimating the model of `fit` from a corpus that does not fit into memory, in stages on disk.
 
     windows     the texts are encoded; the words from each position on, as Parquet files
-    counted     the windows sorted, each once with its number of occurrences: a group-by of an engine
-    numbered    the n-grams of all orders, from one pass over the sorted windows (`out_of_core/stored_counts.py`)
-    tables      smoothed, some contexts at a time (`out_of_core/stored_smoothing.py`)
+    counted     the windows sorted, each once with its number of occurrences: a group-by of an engine (`engines.py`)
+    numbered    the n-grams of all orders, from one pass over the sorted windows (`stored_counts.py`)
+    tables      smoothed, some contexts at a time (`stored_smoothing.py`)
 
-A stage that is finished is kept, and the one before it deleted: whoever starts again in the same folder goes on.
+When a stage is finished, the one before it is deleted. An estimation that starts again in the same folder goes on after
+the last finished stage.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ from tqdm.auto import tqdm
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.locks import RUN_LOCK, run_lock
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import check_longest, make_stream
+from hf_lecture_models.models.ngram.counting_ngram import FileTexts, check_longest, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES, count_windows, import_engine, read_counted
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, store_counts, windows_of
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, open_tables, smooth_stored
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
 from hf_lecture_models.tokenization.splitting import chunk_texts
 
 STAGES = ("windows", "counted", "numbered", "tables")
-NOTE = "estimation.json"  # of what is estimated in a folder
+NOTE = "estimation.json"  # says what is estimated in a folder
 ESTIMATES = ("discounts", "discount_ratios", "interpolation_weights", "strengths")
 CHUNK_CHARACTERS = 1 << 21
 BYTES_PER_ROW = 320  # of the arrays that smoothing holds for an n-gram
-SMALLEST_ROOM = {"duckdb": 300 * 10**6, "spark": 900 * 10**6}  # beside what the process holds already
+SMALLEST_BUDGET = {"duckdb": 300 * 10**6, "spark": 900 * 10**6}  # beside what the process holds already
 ENGINE_SHARE = 0.6
 _FULL_DISK = ("No space left on device", "max_temp_directory_size")
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -54,7 +55,7 @@ _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """How much memory `fit` may take, and what counts where that is too little.
+    """The memory that `fit` may take, and the engine that counts on disk where that is too little.
 
     >>> MemoryLimit("2GB").bytes, MemoryLimit("512MiB", engine="duckdb", folder="work").bytes
     (2000000000, 536870912)
@@ -63,11 +64,11 @@ class MemoryLimit:
         memory: of the whole process, as "2GB" or in bytes. The tables of the model are mapped from disk.
         engine: "duckdb", in this process; "spark", on the session that is active, or else on this machine, in a process
             of its own; "memory", whatever the limit says. None: in memory where it fits, else DuckDB.
-        folder: of the stages, for one estimation at a time; started again, it goes on there, and at the end the tables
-            stay there until `clear()`. None: a temporary one, deleted in any case.
+        folder: where the stages are kept, for one estimation at a time. An estimation that starts again goes on there,
+            and at the end the tables stay there until `clear()`. None: a temporary folder, deleted in any case.
 
     Raises:
-        ValueError: the memory is no size, or the engine is unknown.
+        ValueError: the memory cannot be read as a size, or the engine is unknown.
     """
 
     memory: str | int = "2GB"
@@ -91,9 +92,9 @@ class MemoryLimit:
             raise ValueError(f"the memory limit is {self.memory!r}; give a size such as '2GB' or '500MB'") from None
 
     def clear(self) -> None:
-        """Delete the tables in `folder`, and the folder itself where it holds nothing else.
+        """Delete the tables in `folder`, and the folder itself if it is then empty.
 
-        An estimation that is not finished stays: another one may go on there. Where one is at work, all is left to it.
+        An estimation that is not finished, or at work, is left as it is.
         """
         if self.folder is None or not Path(self.folder).is_dir():
             return
@@ -108,13 +109,13 @@ class MemoryLimit:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a first reading says of a corpus.
+    """The size of a corpus, and what its estimation will take, from a first reading.
 
     Attributes:
-        digest: of all texts.
-        texts, tokens: how many; tokens with `<s>` and `</s>`.
-        memory, disk: bytes that estimating takes in memory, and at most on disk past it, estimated by a sample.
-        seconds: about how long it takes past memory.
+        digest: hash of all texts.
+        texts, tokens: how many; `<s>` and `</s>` are tokens.
+        memory, disk: bytes needed in memory, or at most on disk out of core, estimated by a sample.
+        seconds: about how long it takes out of core.
     """
 
     digest: str
@@ -126,13 +127,13 @@ class Survey:
 
     def __str__(self) -> str:
         return (
-            f"{self.texts:,} texts, {self.tokens:,} tokens: in memory {_size(self.memory)}; past it "
+            f"{self.texts:,} texts, {self.tokens:,} tokens: in memory {_size(self.memory)}; out of core "
             f"{_size(self.disk)} of disk at most, about {max(self.seconds / 60, 0.1):.1f} minutes"
         )
 
 
 def fit_within(
-    limit: MemoryLimit | str | int | None,
+    limit: MemoryLimit | str | int,
     model_class: type[NGramForCausalLM],
     texts: Iterable[str] | str | os.PathLike[str],
     tokenizer: Any,
@@ -140,16 +141,14 @@ def fit_within(
     classes: Any,
     progress: bool,
 ) -> NGramForCausalLM | None:
-    """Estimate a model past memory; None where there is no limit, or what it takes in memory is below it.
+    """Estimate a model out of core, or return None if the limit is enough for an estimation in memory.
 
     Raises:
         ValueError: the limit is too low, the smoothing needs all counts in memory, texts can be read only once or have
             changed, or the folder holds another estimation.
-        OSError: the disk has too little room, a file cannot be read, or another process is at work in the folder.
+        OSError: the disk has too little space, a file cannot be read, or another process is at work in the folder.
         ImportError: the engine is not installed.
     """
-    if limit is None:
-        return None
     limit = limit if isinstance(limit, MemoryLimit) else MemoryLimit(limit)
     if limit.engine == "memory":
         return None
@@ -162,35 +161,35 @@ def fit_within(
     engine = limit.engine or "duckdb"
     _refuse_unsupported(config, classes, survey, limit)
     import_engine(engine)
-    room = _room(limit, engine, survey)
+    memory_budget = _memory_budget(limit, engine, survey)
     with tempfile.TemporaryDirectory(prefix="ngrams.") if limit.folder is None else nullcontext(limit.folder) as name:
         folder = Path(name)
-        _check_room(folder, survey)
+        _check_folder(folder, survey)
         with run_lock(folder):
             _check_plan(folder, survey, tokenizer, config)
-            return _Job(folder, engine, room, texts, tokenizer, config, survey, progress).run(model_class)
+            return _Job(folder, engine, memory_budget, texts, tokenizer, config, survey, progress).run(model_class)
 
 
-def _room(limit: MemoryLimit, engine: str, survey: Survey) -> int:
-    """Bytes that are left for estimating."""
-    room = limit.bytes - _resident()
-    if room < SMALLEST_ROOM[engine]:
-        least = _resident() + SMALLEST_ROOM[engine]
+def _memory_budget(limit: MemoryLimit, engine: str, survey: Survey) -> int:
+    """Return the bytes of the limit that the process does not hold yet, or raise a ValueError if they are too few."""
+    budget = limit.bytes - _resident()
+    if budget < SMALLEST_BUDGET[engine]:
+        least = _resident() + SMALLEST_BUDGET[engine]
         advice = f"at least {_advised(least)}"
         if limit.engine is None and survey.memory < least:
             advice = f"{_advised(survey.memory)}, and all is counted in memory"
         raise ValueError(
             f"a memory limit of {_size(limit.bytes)} is too low: this process holds {_size(_resident())} already, and "
-            f"{engine} needs {_size(SMALLEST_ROOM[engine])} beside it; give {advice}"
+            f"{engine} needs {_size(SMALLEST_BUDGET[engine])} beside it; give {advice}"
         )
-    return room
+    return budget
 
 
 def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, progress: bool = False) -> Survey:
-    """Read and encode all texts, and say what the estimation will take.
+    """Read and encode all texts, and estimate what the estimation will take.
 
     Raises:
-        ValueError: there is no text, or as `encode_corpus` and `make_stream`.
+        ValueError: the corpus is empty, or as `encode_corpus` and `make_stream`.
     """
     digest, count, tokens, seconds = hashlib.blake2b(), 0, 0, 0.0
     sampled, distinct = 0, np.zeros(config.order)
@@ -200,12 +199,12 @@ def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, prog
         corpus = encode_corpus(tokenizer, chunk)
         seconds += time.perf_counter() - begin
         count, tokens = count + len(chunk), tokens + len(corpus.ids) + 2 * len(chunk)
-        if number & (number - 1) == 0:  # 1, 2, 4, 8 ...: sorting windows takes longer than encoding
+        if number & (number - 1) == 0:  # 1, 2, 4, 8 ... only: sorting windows takes longer than encoding
             stream = make_stream(corpus.ids, corpus.lengths, config)
             sampled += len(stream.words)
             distinct += _distinct(windows_of(stream, config.order))
     if not count:
-        make_stream(np.zeros(0, np.int64), np.zeros(0, np.int64), config)  # refuses it
+        make_stream(np.zeros(0, np.int64), np.zeros(0, np.int64), config)  # raises the error
     distinct /= sampled
     row = 4 * config.order + 8  # of a window with its count
     stored = tokens * (56 * distinct[1:].sum() + distinct[-1] * row)
@@ -215,7 +214,7 @@ def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, prog
 
 
 def _distinct(windows: np.ndarray) -> np.ndarray:
-    """Return the number of different windows of each order, (order,); a sample has a larger share of them."""
+    """Return the number of different windows of each order, (order,)."""
     numbers, different = windows[0].astype(np.int64), []
     for n, words in enumerate(windows, 1):
         if n > 1:
@@ -229,7 +228,7 @@ def _distinct(windows: np.ndarray) -> np.ndarray:
 class _Job:
     folder: Path
     engine: str
-    room: int
+    memory_budget: int
     texts: Iterable[str]
     tokenizer: Any
     config: NGramConfig
@@ -255,7 +254,7 @@ class _Job:
 
     @contextmanager
     def _staged(self, name: str) -> Iterator[Path]:
-        """A folder that gets its name when it is finished; it outlives a killed process, not a power cut."""
+        """Yield a folder that gets its name when the stage is finished."""
         stage = self.folder / f".{name}.partial"
         stage.mkdir()
         try:
@@ -266,8 +265,8 @@ class _Job:
 
     @property
     def rows(self) -> int:
-        """How many n-grams may be in memory."""
-        return self.room // BYTES_PER_ROW
+        """Number of n-grams that may be in memory."""
+        return self.memory_budget // BYTES_PER_ROW
 
     def _bar(self, total: int, desc: str, unit: str) -> tqdm:
         return tqdm(total=total, desc=desc, unit=unit, unit_scale=True, disable=None if self.progress else True)
@@ -294,7 +293,7 @@ class _Job:
         scratch = stage / "scratch"
         scratch.mkdir()
         with self._bar(100, f"counting by {self.engine}", "%") as bar:
-            count_windows(self.engine, windows, stage, scratch, int(ENGINE_SHARE * self.room), bar)
+            count_windows(self.engine, windows, stage, scratch, int(ENGINE_SHARE * self.memory_budget), bar)
         shutil.rmtree(scratch)
 
     def _numbered(self, counted: Path, stage: Path) -> None:
@@ -310,7 +309,7 @@ class _Job:
 
     @contextmanager
     def _clear_errors(self, name: str) -> Iterator[None]:
-        """Engines have errors of their own for a full disk, and for too little memory; here they say what to do."""
+        """Raise errors that say what to do in place of each engine's own for a full disk and for too little memory."""
         try:
             yield
         except Exception as error:
@@ -321,14 +320,14 @@ class _Job:
                 raise
             failure = OSError(
                 f"the disk of {self.folder} is full, at the stage '{name}'; {_size(self.survey.disk)} are enough. "
-                "Finished stages stay in a folder that you name: make room, and start again with the same one"
+                "Finished stages stay in a folder that you name: free some space, and start again with the same one"
             )
             failure.errno = errno.ENOSPC
             raise failure from error
 
 
-def _check_room(folder: Path, survey: Survey) -> None:
-    """Refuse a file, a folder of something else, and, where nothing is finished yet, a disk with too little room."""
+def _check_folder(folder: Path, survey: Survey) -> None:
+    """Raise an error for a file, a folder with other files, and too little disk space before the first stage."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"the work folder {folder} is a file; name a folder, or move the file away")
     if _has_finished_stage(folder):
@@ -339,7 +338,7 @@ def _check_room(folder: Path, survey: Survey) -> None:
     free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
     if free < survey.disk:
         raise OSError(
-            f"the disk of {folder} has {_size(free)} free, and up to {_size(survey.disk)} are needed; make room, "
+            f"the disk of {folder} has {_size(free)} free, and up to {_size(survey.disk)} are needed; free some space, "
             "or name a work folder on another disk"
         )
 
@@ -349,15 +348,12 @@ def _has_finished_stage(folder: Path) -> bool:
 
 
 def _is_own(name: str) -> bool:
-    """Return whether an estimation may leave an entry of this name before its first stage is finished."""
+    """Return whether a file of this name can be there before the first stage is finished."""
     return name in (NOTE, RUN_LOCK) or (name.startswith(".") and ".partial" in name)
 
 
 def _check_plan(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfig) -> None:
-    """Note what is estimated in the folder, or compare it with what was begun there.
-
-    Where no stage is finished, there is nothing to go on from, and the note is written anew.
-    """
+    """Write a note of what is estimated in the folder, or, if a stage is finished there, compare with its note."""
     fields = {**config.how_estimated(), **{name: getattr(config, name) for name in VOCABULARY_FIELDS}}
     plan = {"corpus": survey.digest, "tokenizer": fingerprint_tokenizer(tokenizer)}
     plan |= {name: value for name, value in fields.items() if name not in ESTIMATES}
@@ -385,30 +381,18 @@ def _refuse_unsupported(config: NGramConfig, classes: Any, survey: Survey, limit
             need = f", and {_size(limit.bytes)} are too little for {survey.tokens:,} tokens"
             advice = f"give {_advised(survey.memory)}"
         raise ValueError(
-            f"{what} cannot be estimated past memory{need}: {advice}, or take one of {', '.join(STORED_SMOOTHINGS)} on "
+            f"{what} cannot be estimated out of core{need}: {advice}, or take one of {', '.join(STORED_SMOOTHINGS)} on "
             "words"
         )
 
 
-class _Lines:
-    """The texts of a file, read anew each time."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        if not self.path.is_file():
-            raise FileNotFoundError(f"there is no file {path!r}; give texts as a list of str, or as a file's path")
-
-    def __iter__(self) -> Iterator[str]:
-        return read_texts(self.path)
-
-
 def _readable_twice(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[str]:
     if isinstance(texts, str | os.PathLike):
-        return _Lines(texts)
+        return FileTexts(texts)
     if iter(texts) is texts:
         raise ValueError(
             "the texts are read twice under a memory limit, and an iterator or generator gives them once: give a list, "
-            "the path of a file, or an object that can be iterated anew"
+            "the path of a file, or an object that can be iterated again"
         )
     return texts
 
@@ -418,7 +402,7 @@ def _add(digest: Any, texts: list[str]) -> None:
 
 
 def _resident() -> int:
-    """Bytes of memory that this process holds now; where the system does not say, the most that it has held."""
+    """Return the bytes of memory that this process holds, or, on systems that do not tell, the most it has held."""
     statm = Path("/proc/self/statm")
     if statm.is_file():
         return int(statm.read_text().split()[1]) * resource.getpagesize()
@@ -426,7 +410,7 @@ def _resident() -> int:
 
 
 def _advised(count: float) -> str:
-    """A size that is enough when the process holds a little more, next time."""
+    """Return a limit with a margin, as the process may hold a little more next time."""
     return _size(1.05 * count)
 
 

@@ -94,7 +94,7 @@ class _Smoothing:
         return Column(self.folder / name, dtype)
 
     def _counts_used(self, n: int) -> Column:
-        """Occurrences; for Kneser-Ney below the highest order the number of different preceding words."""
+        """Return the occurrences; for Kneser-Ney below the highest order the number of different preceding words."""
         entry = self.counts[n - 1]
         if n == self.config.order or self.config.smoothing not in KNESER_NEY:
             return entry.occurrences

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Back-off (slide Y:193): a shorter context is asked only about the words that were not seen after the longer one.
+"""Back-off (slide Y:193): the shorter context is used only for words that were not seen after the longer one.
 
 With c(hw) the count of an n-gram, h' the context h without its first word, and d_r the part that a count r keeps:
 
@@ -8,24 +8,24 @@ With c(hw) the count of an n-gram, h' the context h without its first word, and 
 
 A. Turing and I. J. Good (1953) replace a count r by one made of n_r, the number of n-grams that occur r times:
 
-    r* = (r+1) n_{r+1} / n_r,           so that what was never seen gets n_1 / N of the probability
+    r* = (r+1) n_{r+1} / n_r,           so that unseen words get n_1 / N of the probability
 
-    Good-Turing   d_r = r* / r for all r. High n_r are noise: from where the difference no longer matters, the line
-                  log n_r = a + b log r serves (W. Gale and G. Sampson, Good-Turing Frequency Estimation Without
-                  Tears, 1995)
-    Katz          d_r = (r*/r - q) / (1 - q), q = (k+1) n_{k+1} / n_1, for r <= k; higher counts stay: all that they
-                  would give, the low ones give (S. Katz 1987)
+    Good-Turing   d_r = r* / r for all r. High n_r are noise: they are replaced by the line log n_r = a + b log r, from
+                  where both no longer differ (W. Gale and G. Sampson, Good-Turing Frequency Estimation Without Tears,
+                  1995)
+    Katz          d_r = (r*/r - q) / (1 - q), q = (k+1) n_{k+1} / n_1, for r <= k; higher counts stay, and the low ones
+                  give their share too (S. Katz 1987)
     stupid        d_r = 1, and alpha S(w | h') in place of the second line, alpha = 0.4: scores that do not sum to one
                   (T. Brants et al., Large Language Models in Machine Translation, 2007)
 
 Without a context P(w | h') is 1 / |V|: the unseen words share what is left.
 
 Deviations:
-    - A d_r above 1 or not above 0, which small corpora give, is 1, with a warning. The k of Katz is lowered to where
-      n_{k+1} is not 0, and nothing is discounted where n_1 is 0 (both as SRILM).
-    - Where at most 3 in a million are left at a context though words are unseen (each follower occurs more than k
-      times), C(h) is raised, by 1 and again until more is left (as SRILM, which credits Doug Paul): by 3 where C(h) is
-      900,000. Where all words were seen, P(w | h) is scaled to sum to 1.
+    - A d_r above 1 or not above 0, which small corpora give, is 1, with a warning. The k of Katz is lowered until
+      n_{k+1} is not 0, and nothing is discounted if n_1 is 0 (both as SRILM).
+    - If at most 3 in a million are left at a context though words are unseen (each follower occurs more than k times),
+      C(h) is raised by 1 until more is left (as SRILM, which credits Doug Paul): by 3 if C(h) is 900,000. If all words
+      were seen, P(w | h) is scaled to sum to 1.
     - Good-Turing at order 1 is scaled so that what is left is n_1 / N, as Gale and Sampson do; at higher orders bow(h)
       takes what r* leaves.
     - Pruned n-grams count in C(h), and are unseen.
@@ -42,7 +42,7 @@ import numpy as np
 
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
-# Shares below this are taken for nothing, as in SRILM.
+# Smaller shares count as 0, as in SRILM.
 _NOTHING = 3e-6
 
 
@@ -54,13 +54,13 @@ class DiscountRatios:
     [0.5, 0.8, 1.0]
     """
 
-    low: np.ndarray  # (r,) d_0 (of no use), d_1 ... d_{r-1}
+    low: np.ndarray  # (r,) d_0 (not used), d_1 ... d_{r-1}
     slope: float = -1.0  # b of log n_r = a + b log r for all higher counts, r*/r = (1 + 1/r)^(b+1); -1: they stay
-    scale: float = 1.0  # of all
+    scale: float = 1.0  # factor of all d_r
     usable: bool = True  # False where too few data leave a count as it is
 
     def of(self, counts: np.ndarray) -> np.ndarray:
-        """d_r for each of the counts, (counts,) float64."""
+        """Return d_r for each of the counts, (counts,) float64."""
         higher = (1 + 1 / np.maximum(counts, 1)) ** (self.slope + 1)
         return self.scale * np.where(counts < len(self.low), self.low[np.minimum(counts, len(self.low) - 1)], higher)
 
@@ -71,11 +71,11 @@ CONSTANT = DiscountRatios(np.ones(1))  # of stupid back-off: all counts stay
 def back_off(
     numerators: np.ndarray, totals: np.ndarray, prefixes: np.ndarray, lower: np.ndarray, events: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """P of each n-gram, and bow of each context: (n-grams,), (contexts,) float64.
+    """Return P of each n-gram, and bow of each context: (n-grams,), (contexts,) float64.
 
     Args:
         numerators: (n-grams,) counts times the part that they keep; 0 where the n-gram was not seen.
-        totals: (contexts,) C(h); 0 where h was followed by nothing.
+        totals: (contexts,) C(h); 0 where nothing followed h.
         prefixes: (n-grams,) index of each n-gram's context.
         lower: (n-grams,) P(w | h').
         events: |V|, how many words can follow.
@@ -83,7 +83,7 @@ def back_off(
     seen, contexts = numerators > 0, len(totals)
     unseen = events - np.bincount(prefixes[seen], minlength=contexts)
     given = np.bincount(prefixes, numerators, minlength=contexts)
-    least = np.ceil(given / (1 - _NOTHING) - totals)  # by which C(h) is raised, until more than nothing is left
+    least = np.ceil(given / (1 - _NOTHING) - totals)  # C(h) is raised by this, so that more than `_NOTHING` is left
     totals = np.where(unseen > 0, totals + np.maximum(least, 0), given)
     known = totals > 0
     left = np.divide(totals - given, totals, out=np.ones(contexts), where=known)
@@ -108,7 +108,7 @@ def fit_all_ratios(used: list[np.ndarray], config: NGramConfig) -> list[Discount
 
 
 def _fit_ratios(occurrences: np.ndarray, n: int, config: NGramConfig) -> DiscountRatios:
-    """Estimate d_r for the n-grams of order n, which occur so often; (n-grams,), 0 being no n-gram."""
+    """Estimate d_r for order n from the counts of its n-grams, (n-grams,); counts of 0 are left out."""
     ratios = _katz(occurrences, config.katz_k) if config.smoothing == "katz" else _good_turing(occurrences, n)
     if not ratios.usable:
         numbers = ", ".join(map(str, np.bincount(np.minimum(occurrences, 6), minlength=7)[1:6]))
@@ -139,7 +139,7 @@ def _good_turing(occurrences: np.ndarray, n: int) -> DiscountRatios:
     counts, numbers = np.unique(occurrences[occurrences > 0], return_counts=True)
     if len(counts) < 2 or counts[0] > 1:
         return DiscountRatios(np.ones(1), usable=False)
-    # Each n_r is spread over the counts around r that no n-gram has: else all high counts would have n_r = 1.
+    # Each n_r is spread over the empty counts around r; without that, all high counts would have n_r = 1.
     gaps = np.diff(counts, prepend=0, append=2 * counts[-1] - counts[-2])
     slope = float(np.polyfit(np.log(counts), np.log(2 * numbers / (gaps[1:] + gaps[:-1])), 1)[0])
     if slope >= -1:

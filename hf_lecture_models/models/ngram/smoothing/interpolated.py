@@ -84,14 +84,14 @@ def smooth(
 
 
 def uniform(config: NGramConfig) -> np.ndarray:
-    """P(w) before anything is known, (vocab,) float64: what order 1 is interpolated with."""
+    """Return 1 / |V| for each event, (vocab,) float64: order 1 is interpolated with it."""
     probs = np.full(config.vocab_size, 1 / config.num_events)
     probs[config.non_events] = 0
     return probs
 
 
 def log10(values: np.ndarray) -> np.ndarray:
-    """Logarithms for the tables, float32; -inf of 0."""
+    """Return logarithms for the tables, float32; -inf for 0."""
     with np.errstate(divide="ignore"):
         return np.log10(values).astype(np.float32)
 
@@ -106,7 +106,7 @@ def smooth_order(
     config: NGramConfig,
     ratios: DiscountRatios | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """P of each n-gram of order n, and gamma (or bow) of each of its contexts: (n-grams,), (contexts,) float64.
+    """Return P of each n-gram of order n, and gamma (or bow) of each context: (n-grams,), (contexts,) float64.
 
     Args:
         entry: the n-grams of all contexts, or of neighbouring ones that are numbered from 0.
@@ -133,7 +133,7 @@ def smooth_order(
 def interpolate(
     numerators: np.ndarray, totals: np.ndarray, prefixes: np.ndarray, lower: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """P of each n-gram and gamma of each context, (n-grams,) and (contexts,); the first and last argument are reused.
+    """Return P of each n-gram and gamma of each context, (n-grams,), (contexts,); overwrites `numerators` and `lower`.
 
     >>> interpolate(np.array([2.5, 1.5]), np.array([5.0]), np.array([0, 0]), np.array([0.25, 0.75]))
     (array([0.55, 0.45]), array([0.2]))
@@ -161,7 +161,7 @@ def _first_term(
     config: NGramConfig,
     ratios: DiscountRatios | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """c(hw) - D(hw) of each n-gram, (n-grams,), and C(h) of each context, (contexts,); float64."""
+    """Return c(hw) - D(hw) of each n-gram, (n-grams,), and C(h) of each context, (contexts,); float64."""
     if config.smoothing == "pitman_yor":
         return used.copy(), np.ones(len(starts))
     totals = np.bincount(prefixes, used, minlength=len(starts))
@@ -181,7 +181,7 @@ def _first_term(
 
 
 def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.ndarray:
-    """Occurrences; for Kneser-Ney below the highest order the number of different preceding words."""
+    """Return the occurrences; for Kneser-Ney below the highest order the number of different preceding words."""
     entry = counts[n - 1]
     if n == config.order or config.smoothing not in KNESER_NEY:
         return entry.occurrences
@@ -190,12 +190,12 @@ def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.n
 
 
 def small_counts(used: np.ndarray) -> np.ndarray:
-    """How many n-grams have a count of 0, 1, 2, 3, 4, and of more: (6,)."""
+    """Return how many n-grams have a count of 0, 1, 2, 3, 4, and of more: (6,)."""
     return np.bincount(np.minimum(used, 5), minlength=6)
 
 
 def fit_discounts(small: np.ndarray, n: int, config: NGramConfig) -> list[float]:
-    """One discount, or three, of the n-grams of order n, from their `small_counts`."""
+    """Return one discount, or three, for the n-grams of order n, from their `small_counts`."""
     of = small.astype(float)
     wanted = 3 if config.smoothing == "modified_kneser_ney" else 1
     if of[1 : max(wanted, 2) + 1].all():
@@ -213,13 +213,13 @@ def fit_discounts(small: np.ndarray, n: int, config: NGramConfig) -> list[float]
 
 
 def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray | slice:
-    """Index of the n-grams of order n that are not pruned: a mask, or a slice of all."""
+    """Return an index of the n-grams of order n that are not pruned: a mask, or a slice of all."""
     threshold = 0 if not config.prune else config.prune[min(n, len(config.prune)) - 1]
     return entry.occurrences > threshold if threshold else slice(None)
 
 
 def _renumbered(counts: list[NGramCounts], kept: list[np.ndarray | slice], vocab_size: int) -> list[np.ndarray]:
-    """Keys of the kept n-grams, with prefixes numbered among the kept (n-1)-grams."""
+    """Return the keys of the kept n-grams, with prefixes numbered among the kept (n-1)-grams."""
     keys = []
     for entry, kept_shorter, kept_entry in zip(counts[1:], kept, kept[1:], strict=False):
         selected = entry.keys[kept_entry]

@@ -49,16 +49,16 @@ def held_out_events(counts: list[NGramCounts], held_out: Stream, config: NGramCo
 
 
 def fit_weights(held_out: HeldOutEvents, events: int, steps: int = 2000, tolerance: float = 1e-7) -> list[float]:
-    """Weights lambda_1 .. lambda_order that make the held-out events most probable.
+    """Return the weights lambda_1 .. lambda_order that make the held-out events most probable.
 
-    An event is drawn by the longest known context with probability lambda, else handed down to the next shorter one.
+    The longest known context draws an event with probability lambda, else it leaves the event to the next shorter one.
     E: how much of each event each order drew; M: lambda = what the order drew / what reached it.
 
     Args:
         held_out: the estimates of each order.
         events: |V|, of the uniform distribution below order 1.
-        steps: at most so many; fewer where no weight changes by more than `tolerance`.
-        tolerance: see `steps`.
+        steps: the largest number of steps.
+        tolerance: the weights are final when none changes by more.
     """
     weights = np.full(len(held_out.known), 0.5)
     for _ in range(steps):

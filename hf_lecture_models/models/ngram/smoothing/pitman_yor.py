@@ -3,7 +3,7 @@
 Pitman-Yor Processes, 2006): discounts that are sampled instead of counted.
 
 Each context h is a restaurant, each of its events w a customer. A customer sits down at a table where its word is
-served, or opens a new one; the new table is a customer of the shorter context h', and so on to the uniform 1 / |V|:
+served, or opens a new table, which sends a customer to the shorter context h', and so on to the uniform 1 / |V|:
 
     an old table k with c_k customers      in proportion to  c_k - d
     a new table                            in proportion to  (strength + d t(h)) P(w | h')
@@ -20,10 +20,11 @@ strength of each order are sampled given the seating, by Teh's auxiliary variabl
 Gamma(1, 1) for the strength.
 
 The first term and gamma are averaged over the samples, order by order, which gives one interpolated model for the
-tables. (The mean of the samples' own P(w | h) has no such form; it differs by how gamma and P(w | h') vary together.)
+tables. (The mean of the samples' own P(w | h) does not have this form; it differs by the covariance of gamma and
+P(w | h').)
 
-Deviation: as under Kneser-Ney, n-grams that begin with `<s>` are seated as they were counted: no longer context sends
-them customers.
+Deviation: as under Kneser-Ney, n-grams that begin with `<s>` have as many customers as occurrences, since longer
+contexts cannot send them any.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from hf_lecture_models.models.ngram.counting_ngram import NGramCounts
 
 SWEEPS = 40
 BURN_IN = 20
-"""Sweeps before the first sample; on a tenth of WikiText-2 the perplexity does not change any more from there on."""
+"""Sweeps before the first sample; on a tenth of WikiText-2 the perplexity no longer changes after them."""
 
 
 class Level:
-    """The restaurants of all contexts of one length. Lists, since they are read and written one number at a time.
+    """The restaurants of all contexts of one length, in lists: they are read and written one number at a time.
 
     Args:
         contexts: (n-grams,) the restaurant of each n-gram.
         parents: (n-grams,) the n-gram without its first word, by its index in the next shorter level.
-        customers: (n-grams,) how many sit there, one table for each n-gram to begin with.
+        customers: (n-grams,) how many sit there, at first at one table for each n-gram.
         num_contexts: restaurants.
     """
 
@@ -61,7 +62,7 @@ class Level:
         self.discount, self.strength = 0.5, 1.0
 
     def shares(self) -> np.ndarray:
-        """First term of P(w | h) for each n-gram, (n-grams,)."""
+        """Return the first term of P(w | h) for each n-gram, (n-grams,)."""
         customers = np.array(self.customers, float)
         tables = np.fromiter(map(len, self.tables), float, len(self.tables))
         totals = np.array(self.customers_of, float) + self.strength
@@ -76,7 +77,7 @@ class Restaurants:
         counts: the n-grams of each order.
         vocab_size: of their keys.
         events: |V| of the uniform distribution.
-        seed: of all that is sampled.
+        seed: of the samples.
     """
 
     def __init__(self, counts: list[NGramCounts], vocab_size: int, events: int, seed: int = 0) -> None:
@@ -140,7 +141,7 @@ class Restaurants:
             n -= 1
 
     def sample_parameters(self) -> None:
-        """Sample discount and strength of each order given who sits where (Teh's auxiliary variables)."""
+        """Sample discount and strength of each order given the seating (Teh's auxiliary variables)."""
         for level in self.levels:
             d, strength, draw = level.discount, level.strength, self.generator
             customers = np.array(level.customers_of)
@@ -151,7 +152,7 @@ class Restaurants:
             sizes = _how_many_exceed(np.fromiter(chain.from_iterable(level.tables), int))
             j = np.arange(1, len(sizes) + 1)
             by_size = draw.binomial(sizes, (j - 1) / (j - d))
-            # Above 0 and below 1, however many were drawn: at either end, the next draw divides by 0.
+            # Strictly between 0 and 1: at either end, the next draw divides by 0.
             found = draw.beta(1 + (beyond - by_strength).sum(), 1 + (sizes - by_size).sum())
             level.discount = float(np.clip(found, 1e-6, 1 - 1e-6))
             level.strength = float(max(draw.gamma(1 + by_strength.sum()) / (1 - logs.sum()), 1e-6))
@@ -160,7 +161,9 @@ class Restaurants:
 def sample(
     counts: list[NGramCounts], config: NGramConfig, bar: tqdm | None = None
 ) -> tuple[list[np.ndarray], list[list[float]], list[float]]:
-    """Average over the samples, with a fixed seed: the first term of P(w | h), discount and strength of each order.
+    """Return means over the samples, for each order: the first term of P(w | h), the discount, and the strength.
+
+    The seed is fixed.
 
     Args:
         counts: the n-grams of each order.
@@ -186,7 +189,7 @@ def sample(
 
 
 def _choose(tables: list[int], drawn: float, discount: float) -> int:
-    """Which table a number falls on, if each is as long as it has customers, less the discount."""
+    """Return the table that a number falls on, if each is as long as its customers less the discount."""
     for at, size in enumerate(tables):
         drawn -= size - discount
         if drawn < 0:
@@ -195,7 +198,7 @@ def _choose(tables: list[int], drawn: float, discount: float) -> int:
 
 
 def _how_many_exceed(numbers: np.ndarray) -> np.ndarray:
-    """How many are larger than 1, than 2, and so on.
+    """Count the numbers that are larger than 1, than 2, and so on.
 
     >>> _how_many_exceed(np.array([1, 2, 4, 0])).tolist()
     [2, 1, 1]

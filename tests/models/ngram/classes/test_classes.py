@@ -19,7 +19,7 @@ from hf_lecture_models.models.ngram.classes.class_files import find_classes, rea
 from hf_lecture_models.models.ngram.classes.exchange import BigramClustering, Bigrams, exchange
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa, save_fst
-from hf_lecture_models.models.ngram.counting_ngram import make_stream
+from hf_lecture_models.models.ngram.counting_ngram import Stream, make_stream
 from hf_lecture_models.models.ngram.estimation_ngram import config_for, fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -147,7 +147,7 @@ def test_words_that_the_text_lacks_share_a_class(tokenizer):
 def random_bigrams(seed, vocab_size=12, tokens=150):
     words = np.random.default_rng(seed).integers(1, vocab_size, tokens)
     words[0] = 0
-    return Bigrams.of(words, np.arange(tokens), vocab_size)
+    return Bigrams.of(Stream(words, np.arange(tokens)), vocab_size)
 
 
 def brute_force(bigrams, class_of):
@@ -213,10 +213,10 @@ def test_exchange_finds_what_browns_merging_finds_or_better():
     config = config_for(tokenizer, order=2)
     ids = [tokenizer(text, add_special_tokens=False).input_ids for text in TEXTS]
     stream = make_stream(np.concatenate(ids), np.array([len(row) for row in ids]), config)
-    bigrams = Bigrams.of(stream.words, stream.places, config.vocab_size)
+    bigrams = Bigrams.of(stream, config.vocab_size)
     movable = [word for word in sorted(set(np.concatenate(ids).tolist())) if word != tokenizer.unk_token_id]
     merged = brown(bigrams, np.arange(config.vocab_size), movable, 4)
-    exchanged = find_classes(stream.words, stream.places, config, 4).class_of
+    exchanged = find_classes(stream, config, 4).class_of
     assert brute_force(bigrams, exchanged) >= brute_force(bigrams, merged) - 1e-6
 
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Estimation past memory: the model of `fit`, bit for bit, in stages that can be killed."""
+"""Estimation out of core: the model of `fit`, bit for bit, in stages that can be killed."""
 
 from __future__ import annotations
 
@@ -298,11 +298,11 @@ def test_the_limit_that_is_advised_is_enough():
     [
         (
             {"smoothing": "pitman_yor"},
-            "smoothing='pitman_yor' cannot be estimated past memory: leave .* duckdb out, or take one of maximum",
+            "smoothing='pitman_yor' cannot be estimated out of core: leave .* duckdb out, or take one of maximum",
         ),
         ({"smoothing": "jelinek_mercer", "held_out": TEXTS}, "smoothing='jelinek_mercer' cannot"),
         ({"smoothing": "katz"}, "smoothing='katz' cannot"),
-        ({"classes": 3}, "classes of words cannot be estimated past memory"),
+        ({"classes": 3}, "classes of words cannot be estimated out of core"),
     ],
 )
 def test_what_needs_all_counts_in_memory_is_refused(options, message):
