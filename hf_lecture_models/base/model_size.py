@@ -11,13 +11,11 @@ LARGEST_MODEL = 2**35
 
 
 def refuse_absurd_size(build: Callable[[], Any]) -> None:
-    """Build a model without memory, to count what it would hold. On the meta device already, nothing is asked.
+    """Build a model without memory, to count what it would hold.
 
     Raises:
         ValueError: it is more than `LARGEST_MODEL`.
     """
-    if torch.get_default_device().type == "meta":
-        return
     with torch.device("meta"):
         model = build()
     count = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))

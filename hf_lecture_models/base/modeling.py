@@ -99,7 +99,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """As `object`'s; a copy, whose state comes afterwards, is made without arguments."""
-        if args or kwargs:
+        if (args or kwargs) and torch.get_default_device().type != "meta":
             # Of a configuration of its own: building a model takes `gradient_checkpointing` out of it.
             given = {name: _own_config(value) for name, value in kwargs.items()}
             refuse_absurd_size(partial(cls, *map(_own_config, args), **given))

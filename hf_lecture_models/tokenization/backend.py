@@ -266,6 +266,9 @@ class LectureTokenizer(TokenizersBackend):
         Raises:
             ValueError: one of them is True, but the tokenizer has a template.
         """
+        if self.backend_tokenizer.post_processor is None:
+            super().update_post_processor()
+            return
         written = read_pieces(self.backend_tokenizer.post_processor)
         if not _has_template(written, self.special_tokens_map):
             super().update_post_processor()

@@ -190,7 +190,8 @@ class WordTokenizer(LectureTokenizer):
         """How unknown words are encoded: "token", "classes" or "spelled", as for `train`, or "refused"."""
         if _spells(self.backend_tokenizer.model):
             return "spelled"
-        if is_class_normalizer(self.backend_tokenizer.normalizer):
+        normalizer = self.backend_tokenizer.normalizer
+        if normalizer is not None and is_class_normalizer(normalizer):
             return "classes"
         return "refused" if self.unk_token is None else "token"
 

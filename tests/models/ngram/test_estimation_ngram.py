@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -301,6 +304,32 @@ def test_a_configuration_used_again_keeps_nothing():
     fresh = fit_ids(ids, lengths, config(2, "maximum_likelihood"))
     assert again.config.discounts is None
     assert all(torch.equal(a, b) for a, b in zip(again.buffers(), fresh.buffers(), strict=True))
+
+
+def test_a_plain_fit_reads_these_files_only():
+    """Other smoothings, classes, files and out-of-core estimation are entered where they are asked for."""
+    tokenizer, entered = WordTokenizer.train(TEXTS, progress=False), set()
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_name != "<module>":
+            entered.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        NGramForCausalLM.fit(TEXTS, tokenizer, order=2, smoothing="kneser_ney", progress=False)
+    finally:
+        sys.setprofile(before)
+    folder = Path(inspect.getfile(NGramForCausalLM)).parent
+    files = [Path(name).relative_to(folder).as_posix() for name in entered if Path(name).is_relative_to(folder)]
+    assert sorted(files) == [
+        "configuration_ngram.py",
+        "counting_ngram.py",
+        "estimation_ngram.py",
+        "modeling_ngram.py",
+        "modeling_ngram_tables.py",
+        "smoothing/interpolated.py",
+    ]
 
 
 def test_stream_puts_marks_around_each_text():
