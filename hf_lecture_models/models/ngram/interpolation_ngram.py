@@ -21,7 +21,7 @@ from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.models.ngram.estimation_ngram import read_corpus
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.modeling_ngram_tables import tries_of
+from hf_lecture_models.models.ngram.pretrained_ngram import tries_of
 
 MIN_WEIGHT = 1e-4
 

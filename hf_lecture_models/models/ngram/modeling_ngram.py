@@ -49,7 +49,7 @@ from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, to
 from hf_lecture_models.layers.ngram_search import where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.modeling_ngram_tables import NGramTableMethods, new_trie, tries_of
+from hf_lecture_models.models.ngram.pretrained_ngram import NGramTableMethods, new_trie, tries_of
 
 # `generate()` gives the first two, though the model has no cache.
 _KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})

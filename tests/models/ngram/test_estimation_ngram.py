@@ -327,7 +327,7 @@ def test_a_plain_fit_reads_these_files_only():
         "counting_ngram.py",
         "estimation_ngram.py",
         "modeling_ngram.py",
-        "modeling_ngram_tables.py",
+        "pretrained_ngram.py",
         "smoothing/interpolated.py",
     ]
 
