@@ -36,20 +36,19 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import CausalLMOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
-from hf_lecture_models.io.compat import init, slice_logits_to_keep
+from hf_lecture_models.base.modeling import given_arguments
+from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
 from hf_lecture_models.layers.ngram_search import where_true
-from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.pretrained_ngram import NGramTableMethods, new_trie, tries_of
+from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel, new_trie
 
 # `generate()` gives the first two, though the model has no cache.
 _KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})
@@ -61,56 +60,7 @@ _NO_DISTRIBUTION = (
 )
 
 
-class NGramPreTrainedModel(LecturePreTrainedModel):
-    """A model of count tables: buffers only, no parameters."""
-
-    config: NGramConfig
-    config_class = NGramConfig
-    base_model_prefix = "ngram"
-    _no_split_modules = ["NGramTrie", "ClassNGramTrie"]
-    # Float buffers alone: transformers would cast the integer keys of a named module too.
-    _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the tables."""
-        return next(self.buffers()).device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Type of the probabilities, always float32."""
-        return torch.float32
-
-    @classmethod
-    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load as transformers does, in float32 whatever `dtype` asks for.
-
-        Raises:
-            ValueError: a table is damaged (unsorted keys, a prefix out of range, NaN, a probability over 1), or a
-                `quantization_config` is given.
-        """
-        if kwargs.get("quantization_config") is not None:
-            raise ValueError(f"{cls.__name__} has tables, and no weights to quantise; leave quantization_config out")
-        kwargs.pop("torch_dtype", None)
-        kwargs["dtype"] = torch.float32
-        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
-        model = loaded[0] if isinstance(loaded, tuple) else loaded
-        try:
-            model.check_tables()
-        except ValueError as error:
-            raise ValueError(f"the checkpoint {pretrained_model_name_or_path}: {error}") from error
-        return loaded
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        if isinstance(module, NGramTrie):
-            which = [trie is module for trie in tries_of(self.trie)].index(True)
-            for name, value in tries_of(new_trie(self.config))[which].named_buffers():
-                init.copy_(module.get_buffer(name), value)
-
-
-class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin):
+class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[misc]
     """An n-gram language model. `NGramForCausalLM.fit` estimates one; a new one is uniform over the events.
 
     >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))  # not estimated yet: every word is as probable
@@ -207,32 +157,6 @@ class NGramForCausalLM(NGramTableMethods, NGramPreTrainedModel, GenerationMixin)
         # The key of an n-gram with a word outside the vocabulary would be that of another n-gram.
         check_token_ids(ids, self.config.vocab_size)
         return ids
-
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False
-
-    def prepare_inputs_for_generation(  # type: ignore[override]
-        self, input_ids: Any, next_sequence_length: int | None = None, attention_mask: Any = None, **kwargs: Any
-    ) -> dict[str, Any]:
-        """Keep the last order-1 words only, and drop positions, which a Transformer passes to its assistant."""
-        kwargs.pop("past_key_values", None)
-        kwargs.pop("position_ids", None)
-        keep = max(self.config.order - 1, 1)
-        if attention_mask is not None:
-            # Columns from the end until every row has its order-1 real words.
-            keep = int((attention_mask.flip(1).cumsum(1) < keep).any(0).sum()) + 1
-            attention_mask = attention_mask[:, -keep:]
-        inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
-        return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
-
-    def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
-        if generation_config.guidance_scale not in (None, 1):
-            raise ValueError(
-                f"{type(self).__name__} takes no guidance_scale: guidance subtracts logarithms of probabilities, and "
-                "an n-gram model has words of probability 0"
-            )
-        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
 
 
 def _row_starts(real: Tensor) -> Tensor:

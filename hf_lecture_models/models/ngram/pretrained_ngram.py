@@ -1,8 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Making an n-gram model from tables, and reading its tables; `modeling_ngram.py` computes with them.
-
-Deviations: none here; `modeling_ngram.py` lists those of the model.
-"""
+"""The base of the n-gram model: made from tables, saved, loaded, generating; `modeling_ngram.py` has the equations."""
 
 from __future__ import annotations
 
@@ -11,7 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import torch
+from torch import nn
 
+from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
 from hf_lecture_models.layers.ngram_tables import NGramTables
@@ -37,11 +37,54 @@ def tries_of(trie: Any) -> list[NGramTrie]:
     return list(trie.tries) if isinstance(trie, NGramMixture) else [trie]
 
 
-class NGramTableMethods:
-    """The methods of `NGramForCausalLM` that make a model from tables, or read its tables."""
+class NGramPreTrainedModel(LecturePreTrainedModel):
+    """A model of count tables: buffers only, no parameters."""
 
-    config: Any  # NGramConfig
+    config: NGramConfig
+    config_class = NGramConfig
+    base_model_prefix = "ngram"
     trie: Any  # NGramTrie, ClassNGramTrie or NGramMixture
+    _no_split_modules = ["NGramTrie", "ClassNGramTrie"]
+    # Float buffers alone: transformers would cast the integer keys of a named module too.
+    _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the tables."""
+        return next(self.buffers()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the probabilities, always float32."""
+        return torch.float32
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Load as transformers does, in float32 whatever `dtype` asks for.
+
+        Raises:
+            ValueError: a table is damaged (unsorted keys, a prefix out of range, NaN, a probability over 1), or a
+                `quantization_config` is given.
+        """
+        if kwargs.get("quantization_config") is not None:
+            raise ValueError(f"{cls.__name__} has tables, and no weights to quantise; leave quantization_config out")
+        kwargs.pop("torch_dtype", None)
+        kwargs["dtype"] = torch.float32
+        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+        model = loaded[0] if isinstance(loaded, tuple) else loaded
+        try:
+            model.check_tables()
+        except ValueError as error:
+            raise ValueError(f"the checkpoint {pretrained_model_name_or_path}: {error}") from error
+        return loaded
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, NGramTrie):
+            which = [trie is module for trie in tries_of(self.trie)].index(True)
+            for name, value in tries_of(new_trie(self.config))[which].named_buffers():
+                init.copy_(module.get_buffer(name), value)
 
     @classmethod
     def from_tables(cls, tables: NGramTables, config: NGramConfig, classes: WordClasses | None = None) -> Self:
@@ -60,7 +103,7 @@ class NGramTableMethods:
             )
         config.table_sizes = tables.sizes
         with torch.device("meta"):
-            model: Any = cls(config)  # type: ignore[call-arg]
+            model: Any = cls(config)
         model.trie.load_tables(tables)
         if classes is not None:
             model.trie.load_classes(classes)
@@ -98,6 +141,32 @@ class NGramTableMethods:
     def word_classes(self) -> WordClasses | None:
         """Return the class of each word, as numpy arrays; None for a model of words."""
         return self.trie.word_classes() if isinstance(self.trie, ClassNGramTrie) else None
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False
+
+    def prepare_inputs_for_generation(
+        self, input_ids: Any, next_sequence_length: int | None = None, attention_mask: Any = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Keep the last order-1 words only, and drop positions, which a Transformer passes to its assistant."""
+        kwargs.pop("past_key_values", None)
+        kwargs.pop("position_ids", None)
+        keep = max(self.config.order - 1, 1)
+        if attention_mask is not None:
+            # Columns from the end until every row has its order-1 real words.
+            keep = int((attention_mask.flip(1).cumsum(1) < keep).any(0).sum()) + 1
+            attention_mask = attention_mask[:, -keep:]
+        inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
+        return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
+
+    def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        if generation_config.guidance_scale not in (None, 1):
+            raise ValueError(
+                f"{type(self).__name__} takes no guidance_scale: guidance subtracts logarithms of probabilities, and "
+                "an n-gram model has words of probability 0"
+            )
+        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
 
     @classmethod
     def fit(
