@@ -81,7 +81,7 @@ def _headers(files: list[str], weights_only: bool) -> Iterator[tuple[str, Tensor
         yield from contents.items()
 
 
-def refuse_torn_ties(model: Any, device_map: dict[str, Any] | None) -> None:
+def check_tied_weights(model: Any, device_map: dict[str, Any] | None) -> None:
     """Raise a ValueError where a device map keeps one of two tied weights on the disk, but not the other.
 
     accelerate then looks for the second one in vain.

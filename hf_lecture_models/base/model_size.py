@@ -10,7 +10,7 @@ LARGEST_MODEL = 2**35
 """Numbers that a model may hold: 137 GB in float32, and a thousand times more than the lectures' models have."""
 
 
-def refuse_absurd_size(build: Callable[[], Any]) -> None:
+def check_model_size(build: Callable[[], Any]) -> None:
     """Build a model without memory, to count what it would hold.
 
     Raises:

@@ -18,23 +18,23 @@ from transformers.modeling_utils import PreTrainedModel
 
 from hf_lecture_models.base.checkpoint import (
     align,
+    check_tied_weights,
     compare_with_files,
     refuse_missing,
     refuse_non_finite,
     refuse_other_shapes,
     refuse_other_types,
-    refuse_torn_ties,
     refuse_unexpected,
     refuse_unloadable,
 )
-from hf_lecture_models.base.model_size import refuse_absurd_size
+from hf_lecture_models.base.model_size import check_model_size
 from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import PreTrainedConfig, capture_outputs, merge_with_config_defaults
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files
 from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patterns
 from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS
-from hf_lecture_models.layers.growing_cache import let_grow
+from hf_lecture_models.layers.growing_cache import use_growing_cache
 
 # Programs pass these to any model, also to one without a cache or attention weights; `generate()`, its own tokenizer.
 _PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache"})
@@ -102,7 +102,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         if (args or kwargs) and torch.get_default_device().type != "meta":
             # Of a configuration of its own: building a model takes `gradient_checkpointing` out of it.
             given = {name: _own_config(value) for name, value in kwargs.items()}
-            refuse_absurd_size(partial(cls, *map(_own_config, args), **given))
+            check_model_size(partial(cls, *map(_own_config, args), **given))
         return super().__new__(cls)
 
     def __init__(self, config: Any, *args: Any, **kwargs: Any) -> None:
@@ -166,7 +166,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
         cache = model_kwargs.get("past_key_values")
         if given is None and cache is not None:
-            let_grow(cache, generation_config.num_beams or 1)
+            use_growing_cache(cache, generation_config.num_beams or 1)
 
     def _prepare_position_ids_for_generation(self, inputs_tensor: torch.Tensor, model_kwargs: dict[str, Any]) -> Any:
         # transformers gives padding the position 0, so that what is generated behind padding would begin anew at 1.
@@ -292,7 +292,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     ) -> Any:
         if options:  # an adapter's, into a model that is there
             return super()._load_pretrained_model(model, state_dict, checkpoint_files, load_config, **options)
-        refuse_torn_ties(model, load_config.device_map)
+        check_tied_weights(model, load_config.device_map)
         # transformers makes room for whatever the files lack, and says so afterwards. Quantised weights have other
         # names and shapes in the files.
         quantizer = load_config.hf_quantizer

@@ -94,7 +94,7 @@ class SourceLayer(DynamicLayer):
         return beam_idx.device.type == "cpu" and torch.equal(beam_idx // self.beams, rows)
 
 
-def let_grow(cache: Cache, beams: int = 1) -> None:
+def use_growing_cache(cache: Cache, beams: int = 1) -> None:
     """Make the layers of a new cache `GrowingLayer`s where they are transformers' `DynamicLayer`s.
 
     Of an encoder-decoder's, those of the target; those of the source, which does not grow, become `SourceLayer`s. A

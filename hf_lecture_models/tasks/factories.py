@@ -279,7 +279,7 @@ def add_template(tokenizer: Any, name: str) -> bool:
     return True
 
 
-def take_up_tokenizer(model: Any, tokenizer: Any, seed: int) -> None:
+def adopt_special_tokens(model: Any, tokenizer: Any, seed: int) -> None:
     """Tell a model whose texts need a template of the tokenizer's ids; new tokens get word vectors.
 
     These are drawn as the model's first weights are, the same ones for the same seed.

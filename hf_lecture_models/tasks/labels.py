@@ -10,7 +10,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model, take_up_tokenizer, tell
+from hf_lecture_models.tasks.factories import adopt_special_tokens, load_checkpoint, make_model, tell
 from hf_lecture_models.tasks.frozen import freeze_backbone
 from hf_lecture_models.tasks.task import HeadRecipe
 
@@ -104,7 +104,7 @@ def _take_up(model: Any, tokenizer: Any, seed: int) -> bool:
     """Tell a checkpoint's model of its tokenizer's ids; whether there are tokens that it has not known."""
     known_tokens = model.config.vocab_size
     if getattr(model, "text_template", None):
-        take_up_tokenizer(model, tokenizer, seed)
+        adopt_special_tokens(model, tokenizer, seed)
     if model.config.pad_token_id is None:
         model.config.pad_token_id = tokenizer.pad_token_id
     return model.config.vocab_size > known_tokens

@@ -7,13 +7,13 @@ import pytest
 import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
-from hf_lecture_models.layers.growing_cache import GrowingLayer, SourceLayer, let_grow
+from hf_lecture_models.layers.growing_cache import GrowingLayer, SourceLayer, use_growing_cache
 
 
 def caches() -> tuple[DynamicCache, DynamicCache]:
     theirs, ours = DynamicCache(), DynamicCache()
     theirs.layers, ours.layers = [DynamicLayer(), DynamicLayer()], [DynamicLayer(), DynamicLayer()]
-    let_grow(ours)
+    use_growing_cache(ours)
     assert all(type(layer) is GrowingLayer for layer in ours.layers)
     return theirs, ours
 
@@ -180,5 +180,5 @@ def test_a_cache_that_offloads_keeps_its_layers():
             self.layers = [DynamicLayer()]
 
     cache = Offloading()
-    let_grow(cache)
+    use_growing_cache(cache)
     assert type(cache.layers[0]) is DynamicLayer
