@@ -84,6 +84,11 @@ class LectureConfig(PreTrainedConfig):
         """Width of `last_hidden_state` of the model without a head."""
         return self.hidden_size
 
+    @property
+    def head_dropout(self) -> float:
+        """Dropout probability in what a classifier reads."""
+        return getattr(self, "dropout", 0.0)
+
     def check_fields(self) -> None:
         """Raise a ValueError where fields contradict each other; called at construction, after each field's checks."""
 

@@ -58,6 +58,10 @@ class LargeVocabularyLM:
     config: Any
     lm_head: nn.Module
 
+    def add_layers(self, config: Any) -> None:
+        """Build the `lm_head` that `config.output_layer` names."""
+        self.lm_head = OUTPUT_LAYERS[config.output_layer](config)
+
     @property
     def needs_token_counts(self) -> bool:
         """Whether `set_token_counts` should be called before training: the output layer wants counts and has none."""

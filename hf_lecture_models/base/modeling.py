@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 from torch.utils.checkpoint import checkpoint
+from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import PreTrainedModel
 
 from hf_lecture_models.base.checkpoint import (
@@ -85,14 +86,15 @@ def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[s
 
 
 class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
-    """`PreTrainedModel` with atomic saves and checked loads; what the models of one architecture share is a subclass.
+    """`PreTrainedModel` with atomic saves and checked loads; the models of one architecture share a subclass.
 
     class XPreTrainedModel(LecturePreTrainedModel):
-        config: XConfig
-        config_class = XConfig
-        base_model_prefix = "model"  # the heads call their base model so
+        config: XConfig  # the class itself: no `from __future__ import annotations` in its file
+
+    A layer that has a method `draw_weights` draws its own initial weights, through `io.compat.init`.
     """
 
+    base_model_prefix = "model"
     _skip_keys_device_placement = ["past_key_values"]
     _may_start_anew: ClassVar[tuple[str, ...]] = ()
     """Modules of the base model that a checkpoint may lack, because some heads do without them."""
@@ -123,6 +125,13 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         if self._asked_to_recompute:
             self.config.gradient_checkpointing = True  # which the first part has taken out
         super().post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        draw_weights: Any = getattr(module, "draw_weights", None)
+        if draw_weights is not None:
+            draw_weights()
 
     @property
     def longest_input(self) -> int | None:
@@ -310,6 +319,24 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         # The shapes of what was converted while it was loaded, `from_pretrained` compares.
         load_config = replace(load_config, ignore_mismatched_sizes=True)
         return super()._finalize_model_loading(model, load_config, loading_info)
+
+
+class LayeredPreTrainedModel(LecturePreTrainedModel):
+    """A model with a stack of layers, each a `GradientCheckpointingLayer`, which returns its output first.
+
+    Gradient checkpointing recomputes a layer in the backward pass, `hidden_states` hold the input of the first layer
+    and each layer's output, and a layer is never split over devices.
+    """
+
+    supports_gradient_checkpointing = True
+    gradient_checkpointing = False
+    _can_record_outputs = {"hidden_states": GradientCheckpointingLayer}
+
+    def post_init(self) -> None:
+        """Build the model; the classes of its layers become `_no_split_modules`."""
+        layers = {type(module).__name__ for module in self.modules() if isinstance(module, GradientCheckpointingLayer)}
+        self._no_split_modules = layers | set(self._no_split_modules or ())
+        super().post_init()
 
 
 def _own_config(value: Any) -> Any:

@@ -16,7 +16,7 @@ from hf_lecture_models.layers.text_vectors import real_tokens
 
 @dataclass
 class BidirectionalLMOutput(ModelOutput):
-    """What `BidirectionalLMHead` returns; the logits are (batch, seq, num_words), the losses scalars in nats."""
+    """The outputs of `BidirectionalLMHead`; the logits are (batch, seq, num_words), the losses scalars in nats."""
 
     loss: Tensor | None = None
     forward_loss: Tensor | None = None
@@ -30,16 +30,7 @@ class BidirectionalLMOutput(ModelOutput):
 class BidirectionalLMHead(ModelHead):
     """forward_logits, backward_logits = lm_head(h→), lm_head(h←) of the base model's last hidden state [h→; h←].
 
-    A model with this head has these modules, and a configuration with `num_words`, how many words are predicted:
-
-        class XForPreTraining(BidirectionalLMHead, XPreTrainedModel):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.lm_head = nn.Linear(config.output_size // 2, config.num_words)
-                self.post_init()
+    The configuration of a model with this head has `num_words`: how many words are predicted.
 
     transformers' Trainer counts labels and not predictions: it sends no `num_items_in_batch` here, and gives the
     micro-batches of a step equal weights.
@@ -47,6 +38,10 @@ class BidirectionalLMHead(ModelHead):
 
     accepts_loss_kwargs = False
     lm_head: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `lm_head`, one for both directions."""
+        self.lm_head = nn.Linear(config.output_size // 2, config.num_words)
 
     @can_return_tuple
     def forward(
@@ -57,7 +52,7 @@ class BidirectionalLMHead(ModelHead):
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
     ) -> BidirectionalLMOutput:
-        """Predict each word from those before it, and from those behind it.
+        """Predict each word from those before it, and from those after it.
 
         Args:
             input_ids: (batch, seq, ...), what the base model reads.

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
 from transformers.modeling_outputs import CausalLMOutputWithPast
@@ -22,19 +22,11 @@ from hf_lecture_models.layers.masks import is_prepared
 class CausalLMHead(ModelHead):
     """A language model whose output layer `lm_head` reads the last hidden state of the base model.
 
-    A model with this head is these two modules and nothing else:
-
-        class XForCausalLM(CausalLMHead, XPreTrainedModel, GenerationMixin):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
-                self.post_init()
+    A model with this head has `GenerationMixin` as its last base class. With `tie_word_embeddings`, the matrix of
+    `lm_head` is the base model's `embed_tokens`.
 
     The base model takes `past_key_values` and `use_cache`, and returns `past_key_values`: all that it must know of the
-    text so far. Where that is a `RecurrentCache`, XPreTrainedModel says so to `generate()` by `_is_stateful = True`.
+    text so far. Where that is a `RecurrentCache`, `_is_stateful = True` tells `generate()`.
 
     Arguments of `forward`, beside those of the base model, to which it hands them on:
 
@@ -55,6 +47,11 @@ class CausalLMHead(ModelHead):
     config: Any
     model: Any
     lm_head: Any
+    _tied_weights_keys: Any = {"lm_head.weight": "model.embed_tokens.weight"}
+
+    def add_layers(self, config: Any) -> None:
+        """Build `lm_head`."""
+        self.lm_head = nn.Linear(config.output_size, config.vocab_size)
 
     @can_return_tuple
     def forward(

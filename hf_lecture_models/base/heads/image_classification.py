@@ -14,22 +14,14 @@ from hf_lecture_models.base.heads.sequence_classification import sequence_classi
 class ImageClassificationHead(ModelHead):
     """logits = classifier(pool(outputs of the base model)).
 
-    A model with this head is these modules, and how an image becomes a vector:
-
-        class XForImageClassification(ImageClassificationHead, XPreTrainedModel):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-                self.post_init()
-
-            def pool(self, outputs):
-                return outputs.pooler_output
+    A model with this head defines `pool`: how an image becomes a vector.
     """
 
     classifier: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `classifier`."""
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
 
     def pool(self, outputs: Any) -> Tensor:
         """The vector of each image, (batch, width), from what the base model returned; each architecture has its own.
@@ -52,12 +44,10 @@ class ImageClassificationHead(ModelHead):
         Args:
             pixel_values: (batch, channels, height, width), from the image processor.
             labels: see `sequence_classification_loss`.
-            num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+            num_items_in_batch, kwargs: see `ModelHead`.
 
         Returns:
-            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the
-            `hidden_states` and `attentions` of the base model.
+            `loss` and `logits` (batch, num_labels).
 
         Raises:
             ValueError: images that the base model refuses; labels of another shape, or that are no classes.

@@ -36,13 +36,10 @@ class MaskedImageModelingHead(ModelHead):
             pixel_values: (batch, channels, height, width), the whole images.
             bool_masked_pos: (batch, patches), True where the model sees the mask and is to predict the pixels; None:
                 nothing is masked, and there is no loss.
-            num_items_in_batch: the masked patches of the whole training step; the loss is then the sum over this
-                batch's divided by this.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+            num_items_in_batch, kwargs: see `ModelHead`; the masked patches count.
 
         Returns:
-            `loss` (scalar, float32; the mean distance of a number in a masked patch), `reconstruction` in the shape of
-            `pixel_values`, and on request the `hidden_states` and `attentions` of the base model.
+            `loss` (the mean distance of a number in a masked patch), and `reconstruction`, shaped like `pixel_values`.
 
         Raises:
             ValueError: images or masks that the base model refuses.
@@ -84,13 +81,10 @@ class MaskedPatchPredictionHead(ModelHead):
             pixel_values: (batch, channels, height, width), in which some patches may be replaced by others.
             bool_masked_pos: (batch, patches), True where the model sees the mask; None: nowhere.
             labels: (batch, patches), the colors that were there; -100 where none is to be predicted.
-            num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
-                this batch's divided by this.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+            num_items_in_batch, kwargs: see `ModelHead`.
 
         Returns:
-            `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`
-            (batch, patches, colors), and on request the `hidden_states` and `attentions` of the base model.
+            `loss` and `logits` (batch, patches, colors).
 
         Raises:
             ValueError: images or masks that the base model refuses; labels of another shape, or that are no colors.

@@ -34,19 +34,8 @@ def tuple_with_logits(forward: Callable[..., Any]) -> Callable[..., Any]:
 class MaskedLMHead(ModelHead):
     """logits = lm_head(word_states(last hidden state)); nothing is shifted, position t predicts its own token.
 
-    A model with this head is these modules and nothing else:
-
-        class XForMaskedLM(MaskedLMHead, XPreTrainedModel):
-            base_model_class = XModel
-            _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
-                self.post_init()
-
-    A model with layers of its own between states and `lm_head` defines `word_states`.
+    A model with layers of its own between states and `lm_head` defines `word_states`. With `tie_word_embeddings`, the
+    matrix of `lm_head` is the base model's `embed_tokens`.
 
     Few positions are masked, and only they have a loss. So in training the logits of all others are not computed
     (`logits_to_keep`).
@@ -57,6 +46,11 @@ class MaskedLMHead(ModelHead):
     config: Any
     lm_head: nn.Module
     training: bool
+    _tied_weights_keys: Any = {"lm_head.weight": "model.embed_tokens.weight"}
+
+    def add_layers(self, config: Any) -> None:
+        """Build `lm_head`."""
+        self.lm_head = nn.Linear(config.output_size, config.vocab_size)
 
     @tuple_with_logits
     @can_return_tuple
@@ -75,16 +69,12 @@ class MaskedLMHead(ModelHead):
             input_ids: (batch, seq), with masked tokens.
             attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
-            num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
-                this batch's divided by this.
+            num_items_in_batch, kwargs: see `ModelHead`.
             logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. Left
                 out: all, but in training with labels none, unless a tuple is asked for. The loss is the same.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
 
         Returns:
-            `loss` (scalar, nats, float32; the mean over the labels that are not -100; None without labels), `logits`
-            (batch, positions kept, vocab_size; None where none are), and on request the `hidden_states` and
-            `attentions` of the base model.
+            `loss`, and `logits` (batch, positions kept, vocab_size; None where none are).
 
         Raises:
             ValueError: labels of another shape, or outside the vocabulary.

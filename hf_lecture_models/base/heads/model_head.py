@@ -13,25 +13,52 @@ from hf_lecture_models.base.heads.losses import mean_over_items
 
 
 class ModelHead:
-    """What all heads share. A head stands before the pre-trained base class and has its base model as `model`.
+    """The base of all heads: a base model, `model`, and layers that read its outputs.
 
-    A head's `forward` passes keyword arguments that it does not know on to the base model, which refuses those that it
-    does not know either. The signature of `forward` lists them all (`position_ids`, `token_type_ids`, ...), because
-    `generate()`, `Trainer` and pipelines read it.
+    A model is declared by its head, the pre-trained base class of its architecture, and its base model:
+
+        class XForTokenClassification(TokenClassificationHead, XPreTrainedModel):
+            base_model_class = XModel
+
+    The head then builds everything: the base model, and its own layers in `add_layers`, which an architecture overrides
+    where it has others. A class that defines `__init__` builds all of it there, and calls `post_init()` at the end.
+
+    `forward` passes keyword arguments that the head does not know on to the base model, which refuses those that it
+    does not know either. Its signature lists them all (`position_ids`, `token_type_ids`, ...), because `generate()`,
+    `Trainer` and pipelines read it. In all heads that take them,
+
+    - `num_items_in_batch` is the number of labels of the whole training step that are not -100; the loss is then the
+      sum over this batch's divided by this, and else the mean over this batch's;
+    - `output_hidden_states` and `output_attentions` add the `hidden_states` and `attentions` of the base model;
+    - `loss` is a scalar in nats, float32, and None without labels.
     """
 
     base_model_class: ClassVar[type[PreTrainedModel]]
-    """The model that the head reads; a class with a head sets it."""
+    """The model that the head reads; a class with a head, or a base class of it, sets it."""
+    base_model_options: ClassVar[dict[str, Any]] = {}
+    """Arguments of `base_model_class` beside the configuration."""
     config: Any
     model: Any
+    _keeps_cache: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "base_model_class" in vars(cls):
-            cls.forward = _with_arguments_of(cls.base_model_class.forward, cls.forward)  # type: ignore[attr-defined]
-            cls._keeps_cache = "use_cache" in signature(cls.base_model_class.forward).parameters
+        if issubclass(cls, PreTrainedModel) and hasattr(cls, "base_model_class"):
+            inner: Any = cls.base_model_class.forward
+            if getattr(cls.forward, "passes_on_to", None) is not inner:
+                cls.forward = _with_arguments_of(inner, cls.forward)
+            cls._keeps_cache = "use_cache" in signature(inner).parameters
 
-    _keeps_cache: ClassVar[bool] = False
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)  # type: ignore[call-arg]
+        if isinstance(self, PreTrainedModel) and type(self).__init__ is ModelHead.__init__:
+            self.model = self.base_model_class(config, **self.base_model_options)
+            self.add_layers(config)
+            self.post_init()
+
+    def add_layers(self, config: Any) -> None:
+        """Build the layers of the head, after the base model."""
+        raise NotImplementedError(f"{type(self).__name__} must define add_layers: what it has beside its base model")
 
     def base_model_outputs(self, **inputs: Any) -> Any:
         """The outputs of the base model, without a cache of what it read: most heads go on from none.
@@ -54,16 +81,20 @@ class TextVectorHead(ModelHead):
     """The template of special tokens that its texts need, a key of `tokenization.templates.TEMPLATES`."""
 
     def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
-        """The vector of each text; there is no default, because none is right for all models.
+        """Return the vector of each text, (batch, width): the `pooler_output` of a base model that has one.
 
         Args:
-            outputs: what the base model returned.
+            outputs: of the base model.
             attention_mask: (batch, seq), 1 = real token, as the base model got it; None where it got none.
 
-        Returns:
-            (batch, width), what `classifier` reads.
+        Raises:
+            NotImplementedError: the base model has no such output: no other rule is right for all architectures.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define pool: how its outputs become one vector per text")
+        if outputs.get("pooler_output") is None:
+            raise NotImplementedError(
+                f"{type(self).__name__} must define pool: how its outputs become one vector per text"
+            )
+        return outputs.pooler_output
 
     def read_texts(self, inputs: dict[str, Any]) -> tuple[Any, Tensor]:
         """The outputs of the base model for `inputs`, and the vector of each text, (batch, width).
@@ -110,5 +141,6 @@ def _with_arguments_of(inner: Callable[..., Any], forward: Callable[..., Any]) -
     def named_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         return forward(self, *args, **kwargs)
 
+    named_forward.passes_on_to = inner  # type: ignore[attr-defined]
     named_forward.__signature__ = signature(forward).replace(parameters=[*own, *handed_on, keywords])  # type: ignore
     return named_forward

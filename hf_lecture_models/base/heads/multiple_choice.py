@@ -14,24 +14,16 @@ from hf_lecture_models.base.heads.model_head import TextVectorHead
 class MultipleChoiceHead(TextVectorHead):
     """The score of a choice is classifier(dropout(pool(outputs of the base model for it))), one number.
 
-    A model with this head is these modules, and how a text becomes a vector:
-
-        class XForMultipleChoice(MultipleChoiceHead, XPreTrainedModel):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.dropout = nn.Dropout(config.dropout)
-                self.classifier = nn.Linear(config.hidden_size, 1)
-                self.post_init()
-
-            def pool(self, outputs, attention_mask):
-                return outputs.pooler_output
+    A model whose base model has no `pooler_output` says in `pool` how a text becomes a vector.
     """
 
     dropout: nn.Module
     classifier: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `dropout` and `classifier`."""
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.classifier = nn.Linear(config.output_size, 1)
 
     @can_return_tuple
     def forward(
@@ -45,17 +37,13 @@ class MultipleChoiceHead(TextVectorHead):
         """Score the choices of each example.
 
         Args:
-            input_ids: (batch, choices, seq), each choice behind what it continues.
+            input_ids: (batch, choices, seq), each choice after the text that it continues.
             attention_mask: (batch, choices, seq), 1 = real token.
             labels: (batch,), the right choices, from 0; -100 is not counted.
-            num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
-                this batch's divided by this.
-            kwargs: the other arguments of the base model, tensors with an axis of choices too, which it must know;
-                `output_hidden_states`, `output_attentions`.
+            num_items_in_batch, kwargs: see `ModelHead`; all tensors have an axis of choices too.
 
         Returns:
-            `loss` (scalar, nats, float32; the mean over examples; None without labels), `logits` (batch, choices), and
-            on request the `hidden_states` and `attentions` of the base model, whose first axis is batch * choices.
+            `loss` and `logits` (batch, choices). The first axis of `hidden_states` and `attentions` is batch * choices.
 
         Raises:
             ValueError: inputs without the axis of choices, labels of another shape, or that are no choices.

@@ -12,24 +12,13 @@ from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
 class NextSentenceHead(TextVectorHead):
-    """logits = seq_relationship(pool(outputs of the base model)); class 0: it follows, class 1: it does not.
-
-    A model with this head is these modules, and how a pair of texts becomes a vector:
-
-        class XForNextSentencePrediction(NextSentenceHead, XPreTrainedModel):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.seq_relationship = nn.Linear(config.hidden_size, 2)
-                self.post_init()
-
-            def pool(self, outputs, attention_mask):
-                return outputs.pooler_output
-    """
+    """logits = seq_relationship(pool(outputs of the base model)); class 0: it follows, class 1: it does not."""
 
     seq_relationship: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `seq_relationship`."""
+        self.seq_relationship = nn.Linear(config.output_size, 2)
 
     @can_return_tuple
     def forward(
@@ -43,16 +32,13 @@ class NextSentenceHead(TextVectorHead):
         """Classify pairs of texts.
 
         Args:
-            input_ids: (batch, seq), both texts of a pair; which is which, `token_type_ids` say.
+            input_ids: (batch, seq), both texts of a pair; `token_type_ids` tell them apart.
             attention_mask: (batch, seq), 1 = real token.
             labels: (batch,), 0 where the second text follows the first, 1 where it does not; -100 is not counted.
-            num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
-                this batch's divided by this.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+            num_items_in_batch, kwargs: see `ModelHead`.
 
         Returns:
-            `loss` (scalar, nats, float32; the mean over pairs; None without labels), `logits` (batch, 2), and on
-            request the `hidden_states` and `attentions` of the base model.
+            `loss` and `logits` (batch, 2).
 
         Raises:
             ValueError: labels of another shape, or that are neither 0 nor 1.

@@ -14,7 +14,7 @@ from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 @dataclass
 class PreTrainingOutput(ModelOutput):
-    """What `PreTrainingHead` returns; the names are those of transformers' `BertForPreTraining`."""
+    """The outputs of `PreTrainingHead`; the names are those of transformers' `BertForPreTraining`."""
 
     loss: Tensor | None = None
     prediction_logits: Tensor | None = None
@@ -26,15 +26,19 @@ class PreTrainingOutput(ModelOutput):
 class PreTrainingHead(MaskedLMHead, TextVectorHead):
     """loss = mean loss of the masked words + mean loss of the pairs.
 
-    A model with this head has the modules of `MaskedLMHead` and those of `NextSentenceHead`.
-
-    The two means are over different numbers, so no one number of items divides the sum: `num_items_in_batch` is not
-    taken, and trainers weigh the micro-batches of a step as they weigh means.
+    It has the layers of `MaskedLMHead` and those of `NextSentenceHead`. The two means are over different numbers of
+    labels, so no one number divides their sum: `num_items_in_batch` is not taken, and trainers weigh the micro-batches
+    of a step as they weigh means.
     """
 
     accepts_loss_kwargs = False
     """Tells transformers' Trainer to send no `num_items_in_batch`."""
     seq_relationship: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build the layers of `MaskedLMHead`, and `seq_relationship`."""
+        super().add_layers(config)
+        self.seq_relationship = nn.Linear(config.output_size, 2)
 
     @tuple_with_logits
     @can_return_tuple
@@ -55,13 +59,12 @@ class PreTrainingHead(MaskedLMHead, TextVectorHead):
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
             next_sentence_label: (batch,), 0 where the second text follows the first, 1 where it does not; -100 is not
                 counted.
-            logits_to_keep: as in `MaskedLMHead`, of `prediction_logits`.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+            logits_to_keep: see `MaskedLMHead`, for `prediction_logits`.
+            kwargs: see `ModelHead`.
 
         Returns:
-            `loss` (scalar, nats, float32; the sum of the means whose labels are given; None without labels),
-            `prediction_logits` (batch, positions kept, vocab_size; None where none are), `seq_relationship_logits`
-            (batch, 2), and on request the `hidden_states` and `attentions` of the base model.
+            `loss` (the sum of the means whose labels are given), `prediction_logits` (batch, positions kept,
+            vocab_size; None where none are), and `seq_relationship_logits` (batch, 2).
 
         Raises:
             ValueError: labels of another shape, or that name no token or class.

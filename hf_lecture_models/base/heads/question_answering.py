@@ -16,22 +16,15 @@ from hf_lecture_models.base.heads.model_head import ModelHead
 class QuestionAnsweringHead(ModelHead):
     """start_logits, end_logits = the two columns of qa_outputs(last hidden state of the base model).
 
-    A model with this head is these modules and nothing else:
-
-        class XForQuestionAnswering(QuestionAnsweringHead, XPreTrainedModel):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.qa_outputs = nn.Linear(config.hidden_size, 2)
-                self.post_init()
-
     transformers' Trainer counts `labels` only, so it sends no `num_items_in_batch` here, and gives the micro-batches of
     a step equal weights: right where all examples count.
     """
 
     qa_outputs: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `qa_outputs`."""
+        self.qa_outputs = nn.Linear(config.output_size, 2)
 
     @can_return_tuple
     def forward(
@@ -49,13 +42,10 @@ class QuestionAnsweringHead(ModelHead):
             input_ids: (batch, seq), question and text.
             attention_mask: (batch, seq), 1 = real token.
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
-            num_items_in_batch: the examples of the whole training step that count; the loss is then the sum over this
-                batch's divided by this.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+            num_items_in_batch, kwargs: see `ModelHead`; the examples count, not their labels.
 
         Returns:
-            `loss` (scalar, nats, float32; None without positions), `start_logits` and `end_logits` (batch, seq), and on
-            request the `hidden_states` and `attentions` of the base model.
+            `loss`, `start_logits` and `end_logits` (batch, seq).
 
         Raises:
             ValueError: one of the positions without the other, of another shape, or negative but not -100.

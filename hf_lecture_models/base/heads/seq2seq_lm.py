@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
@@ -21,20 +21,12 @@ from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_c
 class Seq2SeqLMHead(ModelHead):
     """P(y_t | source, y_1 ... y_{t-1}) = softmax(lm_head(last hidden state of the decoder at t)).
 
-    A model with this head is these two modules and nothing else:
-
-        class XForConditionalGeneration(Seq2SeqLMHead, XPreTrainedModel, GenerationMixin):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
-                self.post_init()
+    A model with this head has `GenerationMixin` as its last base class. With `tie_word_embeddings`, the matrix of
+    `lm_head` is that of the target's word vectors; with one vocabulary, these are the source's.
 
     The base model holds `encoder` and `decoder`, takes the arguments below that are not the head's own (`labels`,
     `num_items_in_batch`, `logits_to_keep`), and returns a `Seq2SeqModelOutput`. `generate()` runs its encoder once, and
-    hands the result on as `encoder_outputs`. The configuration says `is_encoder_decoder=True`.
+    gives the result as `encoder_outputs`. The configuration has `is_encoder_decoder=True`.
 
     Arguments of `forward`, beside those of the base model, to which it hands them on:
 
@@ -54,6 +46,12 @@ class Seq2SeqLMHead(ModelHead):
     """The loss does not need the logits; keeping 1 of them makes training faster and smaller."""
     config: Any
     lm_head: Any
+
+    def add_layers(self, config: Any) -> None:
+        """Build `lm_head`."""
+        self.lm_head = nn.Linear(config.output_size, self.target_vocab_size)
+        words = "encoder" if getattr(config, "decoder_vocab_size", None) is None else "decoder"
+        self._tied_weights_keys = {"lm_head.weight": f"model.{words}.embed_tokens.weight"}
 
     @can_return_tuple
     def forward(

@@ -17,24 +17,16 @@ from hf_lecture_models.base.heads.model_head import TextVectorHead
 class SequenceClassificationHead(TextVectorHead):
     """logits = classifier(dropout(pool(outputs of the base model))).
 
-    A model with this head is these modules, and how a text becomes a vector:
-
-        class XForSequenceClassification(SequenceClassificationHead, XPreTrainedModel):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.dropout = nn.Dropout(config.dropout)
-                self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-                self.post_init()
-
-            def pool(self, outputs, attention_mask):
-                return outputs.pooler_output
+    A model whose base model has no `pooler_output` says in `pool` how a text becomes a vector.
     """
 
     dropout: nn.Module
     classifier: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `dropout` and `classifier`."""
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
 
     @can_return_tuple
     def forward(
@@ -51,12 +43,10 @@ class SequenceClassificationHead(TextVectorHead):
             input_ids: (batch, seq).
             attention_mask: (batch, seq), 1 = real token.
             labels: see `sequence_classification_loss`.
-            num_items_in_batch: the labels of the whole training step; the loss is then the sum divided by this.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+            num_items_in_batch, kwargs: see `ModelHead`.
 
         Returns:
-            `loss` (scalar, float32; None without labels), `logits` (batch, num_labels), and on request the
-            `hidden_states` and `attentions` of the base model.
+            `loss` and `logits` (batch, num_labels).
 
         Raises:
             ValueError: labels of another shape, or that are no classes, no truth values.

@@ -12,23 +12,15 @@ from hf_lecture_models.base.heads.model_head import ModelHead
 
 
 class TokenClassificationHead(ModelHead):
-    """logits = classifier(dropout(last hidden state of the base model)).
-
-    A model with this head is these modules and nothing else:
-
-        class XForTokenClassification(TokenClassificationHead, XPreTrainedModel):
-            base_model_class = XModel
-
-            def __init__(self, config):
-                super().__init__(config)
-                self.model = XModel(config)
-                self.dropout = nn.Dropout(config.dropout)
-                self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-                self.post_init()
-    """
+    """logits = classifier(dropout(last hidden state of the base model))."""
 
     dropout: nn.Module
     classifier: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `dropout` and `classifier`."""
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
 
     @can_return_tuple
     def forward(
@@ -44,15 +36,12 @@ class TokenClassificationHead(ModelHead):
         Args:
             input_ids: (batch, seq).
             attention_mask: (batch, seq), 1 = real token.
-            labels: (batch, seq), classes from 0 to num_labels - 1; -100 where none counts, as at padding and behind the
+            labels: (batch, seq), classes from 0 to num_labels - 1; -100 where none counts: at padding, and after the
                 first piece of a word.
-            num_items_in_batch: the labels of the whole training step that are not -100; the loss is then the sum over
-                this batch's divided by this.
-            kwargs: the other arguments of the base model; `output_hidden_states`, `output_attentions`.
+            num_items_in_batch, kwargs: see `ModelHead`.
 
         Returns:
-            `loss` (scalar, float32; the mean over the labels that are not -100; None without labels), `logits` (batch,
-            seq, num_labels), and on request the `hidden_states` and `attentions` of the base model.
+            `loss` and `logits` (batch, seq, num_labels).
 
         Raises:
             ValueError: labels of another shape, or that are no classes.

@@ -201,7 +201,7 @@ class Gpt1TextHead(TextVectorHead):
     dropout: nn.Module
 
     def __init__(self, config: Gpt1Config):
-        super().__init__(config)  # type: ignore[call-arg]
+        super().__init__(config)
         self.model = Gpt1Model(config)
         self.dropout = nn.Dropout(config.classifier_dropout)
         if config.auxiliary_lm_weight:

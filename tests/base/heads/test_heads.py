@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import AutoModel, PreTrainedModel
 
-from hf_lecture_models.base.heads.model_head import TextVectorHead
+from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentPreTrainedModel
@@ -36,6 +37,7 @@ from tests.stand_in import (
     EncoderModel,
     encoder_tokenizer,
 )
+from tests.stand_in.modeling_encoder import EncoderPreTrainedModel
 
 
 def states(model: PreTrainedModel, ids: Tensor) -> Tensor:
@@ -135,13 +137,43 @@ class RecurrentTagger(TokenClassificationHead, RecurrentPreTrainedModel):
         self.post_init()
 
 
-class Pools(TextVectorHead):
-    """A head whose author forgot to say how a text becomes a vector."""
+class Pools(SequenceClassificationHead, EncoderPreTrainedModel):
+    """A classifier whose author forgot to say how a text becomes a vector."""
+
+    base_model_class = EncoderModel
+
+
+class Tagger(TokenClassificationHead, EncoderPreTrainedModel):
+    base_model_class = EncoderModel
+
+
+class DoubleTagger(Tagger):
+    def add_layers(self, config: EncoderConfig) -> None:
+        super().add_layers(config)
+        self.classifier = nn.Linear(config.hidden_size, 2 * config.num_labels)
 
 
 def test_no_way_of_pooling_is_assumed() -> None:
     with pytest.raises(NotImplementedError, match="Pools must define pool"):
-        Pools().pool(None, None)
+        Pools(EncoderConfig())(**token_inputs(EncoderConfig(), (6, 6)))
+
+
+def test_a_head_builds_the_base_model_and_its_own_layers() -> None:
+    torch.manual_seed(0)
+    built = Tagger(EncoderConfig(dropout=0.25))
+    assert [name for name, _ in built.named_children()] == ["model", "dropout", "classifier"]
+    assert built.dropout.p == 0.25
+    torch.manual_seed(0)
+    spelled_out = EncoderForTokenClassification(EncoderConfig())  # it has an `__init__` of its own
+    for name, weight in spelled_out.state_dict().items():
+        assert torch.equal(weight, built.state_dict()[name]), name
+
+
+def test_an_architecture_may_have_other_layers_in_its_head() -> None:
+    logits = DoubleTagger(EncoderConfig())(**token_inputs(EncoderConfig(), (6, 6))).logits
+    assert logits.shape[-1] == 2 * EncoderConfig().num_labels
+    parameters = inspect.signature(DoubleTagger.forward).parameters
+    assert list(parameters).count("token_type_ids") == 1
 
 
 def test_dropout_acts_in_front_of_the_classifier() -> None:
