@@ -44,12 +44,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor, nn
-from transformers.cache_utils import EncoderDecoderCache
+from torch import Tensor
 from transformers.generation import GenerationMixin
-from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
-from transformers.utils.generic import can_return_tuple
 
+from hf_lecture_models.base.encoder_decoder import EncoderDecoderModel
 from hf_lecture_models.base.heads.seq2seq_lm import Seq2SeqLMHead
 from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
 from hf_lecture_models.models.transformer.modeling_transformer_stacks import (
@@ -59,17 +57,11 @@ from hf_lecture_models.models.transformer.modeling_transformer_stacks import (
 )
 
 
-class LectureTransformerModel(LectureTransformerPreTrainedModel):
+class LectureTransformerModel(EncoderDecoderModel, LectureTransformerPreTrainedModel):
     """Encoder and decoder.
 
-    `forward` reads sources, ids (batch, source) or `inputs_embeds`, with `attention_mask`, 1 = real token; or
-    `encoder_outputs` in their place. Of the targets it reads `decoder_input_ids` (batch, target), which begin with
-    the start token, or `decoder_inputs_embeds`, with `decoder_attention_mask` (batch, seen + target); and goes on from
-    `past_key_values`, an `EncoderDecoderCache` of the target's keys and values and of the source's.
-
-    It returns a `Seq2SeqModelOutput`: `last_hidden_state` (batch, target, hidden_size), `past_key_values`,
-    `encoder_last_hidden_state`, and on request `encoder_hidden_states`, `encoder_attentions`, `decoder_hidden_states`,
-    `decoder_attentions` and `cross_attentions`.
+    `EncoderDecoderModel` says what `forward` reads and returns; `past_key_values` is an `EncoderDecoderCache` of the
+    target's keys and values and of the source's.
 
     >>> import torch
     >>> shape = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -86,56 +78,10 @@ class LectureTransformerModel(LectureTransformerPreTrainedModel):
             self._tied_weights_keys = {"decoder.embed_tokens.weight": "encoder.embed_tokens.weight"}
         self.post_init()
 
-    def get_input_embeddings(self) -> nn.Module:
-        """The source's word vectors, which in a shared vocabulary are the target's too."""
-        return self.encoder.embed_tokens
-
-    def set_input_embeddings(self, value: Any) -> None:
-        """Take other word vectors for the source; in a shared vocabulary, for both."""
-        self.encoder.embed_tokens = value
-        if self.config.decoder_vocab_size is None:
-            self.decoder.embed_tokens = value
-
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
-        inputs_embeds: Tensor | None = None,
-        decoder_inputs_embeds: Tensor | None = None,
-        use_cache: bool | None = None,
-        **kwargs: bool,
-    ) -> Seq2SeqModelOutput:
-        """Read the sources, unless what the encoder made of them is given, and the targets."""
-        read: Any = encoder_outputs
-        if read is None:
-            read = self.encoder(input_ids, attention_mask, inputs_embeds, **kwargs)
-        elif isinstance(read, tuple):
-            read = BaseModelOutput(*read)
-        outputs = self.decoder(
-            decoder_input_ids,
-            decoder_attention_mask,
-            read.last_hidden_state,
-            attention_mask,
-            past_key_values,
-            decoder_inputs_embeds,
-            use_cache=use_cache,
-            **kwargs,
-        )
-        return Seq2SeqModelOutput(
-            last_hidden_state=outputs.last_hidden_state,
-            past_key_values=outputs.past_key_values,
-            decoder_hidden_states=outputs.hidden_states,
-            decoder_attentions=outputs.attentions,
-            cross_attentions=outputs.cross_attentions,
-            encoder_last_hidden_state=read.last_hidden_state,
-            encoder_hidden_states=read.hidden_states,
-            encoder_attentions=read.attentions,
-        )
+    def decode(self, encoded: Any, source_mask: Tensor | None, **target: Any) -> Any:
+        """Return the decoder's outputs for targets whose sources are e, `encoded`."""
+        e = encoded.last_hidden_state
+        return self.decoder(encoder_hidden_states=e, encoder_attention_mask=source_mask, **target)
 
 
 class LectureTransformerForConditionalGeneration(Seq2SeqLMHead, LectureTransformerPreTrainedModel, GenerationMixin):
@@ -150,13 +96,9 @@ class LectureTransformerForConditionalGeneration(Seq2SeqLMHead, LectureTransform
     """
 
     base_model_class = LectureTransformerModel
-    _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
 
-    def __init__(self, config: LectureTransformerConfig):
-        super().__init__(config)
-        self.model = LectureTransformerModel(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size or config.vocab_size)
+    def add_layers(self, config: LectureTransformerConfig) -> None:
+        """Build W and b; with one vocabulary, W is also the word vectors of source and target."""
+        super().add_layers(config)
         if config.decoder_vocab_size is None:
-            shared = "model.encoder.embed_tokens.weight"
-            self._tied_weights_keys = {"lm_head.weight": shared, "model.decoder.embed_tokens.weight": shared}
-        self.post_init()
+            self._tied_weights_keys["model.decoder.embed_tokens.weight"] = "model.encoder.embed_tokens.weight"

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPastAndCrossAttentions
 
+from hf_lecture_models.base.encoder_decoder import checked_source
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import Swish
@@ -205,16 +206,12 @@ class TransformerDecoder(TransformerStack):
         past_key_values = self._cache(past_key_values, use_cache)
         seen = target_cache(past_key_values)
         hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask, seen)
-        sources = 0 if encoder_hidden_states is None else encoder_hidden_states.shape[0]
-        if encoder_hidden_states is None or sources != hidden.shape[0]:
-            raise ValueError(
-                f"decoder_input_ids has {hidden.shape[0]} row(s), but the source {sources}: give each a target"
-            )
+        source = checked_source(encoder_hidden_states, hidden)
         implementation = self.attention_implementation(output_attentions)
         dropout = self.weights_dropout()
         masked = causal_attention(implementation, hidden, attention_mask, seen, bias, dropout)
         # Nguyen's attention has the same mask; the distances' b is of self-attention alone.
-        source, cross = encoder_hidden_states, masked._replace(position_bias=None)
+        cross = masked._replace(position_bias=None)
         if self.length_transform is None:
             cross = bidirectional_attention(implementation, hidden, encoder_attention_mask, source, dropout=dropout)
         else:

@@ -1,0 +1,106 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The forward pass that encoder-decoders share: the source is read once, then the target."""
+
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.cache_utils import Cache
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
+
+from hf_lecture_models.base.modeling import model_forward
+
+
+class EncoderDecoderModel:
+    """The base model of an encoder-decoder; it stands before the pre-trained base class.
+
+    An architecture builds `encoder` and `decoder` and defines `decode`.
+
+    `forward` reads sources, ids (batch, source) or `inputs_embeds`, with `attention_mask`, 1 = real token; or
+    `encoder_outputs` in their place. Of the targets it reads `decoder_input_ids` (batch, target), which begin with
+    the start token, or `decoder_inputs_embeds`, with `decoder_attention_mask` (batch, seen + target), and continues
+    from `past_key_values`.
+
+    It returns a `Seq2SeqModelOutput`: `last_hidden_state` (batch, target, size), `past_key_values`,
+    `encoder_last_hidden_state`, and on request `encoder_hidden_states`, `encoder_attentions`, `decoder_hidden_states`,
+    `decoder_attentions` and `cross_attentions`.
+    """
+
+    config: Any
+    encoder: Any
+    decoder: Any
+    _can_record_outputs: Any = {}  # encoder and decoder record their own
+
+    def decode(self, encoded: Any, source_mask: Tensor | None, **target: Any) -> Any:
+        """Return the decoder's outputs.
+
+        Args:
+            encoded: the encoder's outputs.
+            source_mask: (batch, source), 1 = real token.
+            target: `input_ids`, `inputs_embeds`, `attention_mask`, `past_key_values` and `use_cache` of the decoder,
+                and options that both parts take.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define decode: what its decoder reads of the source")
+
+    def as_encoded(self, encoder_outputs: Any) -> Any:
+        """Return `encoder_outputs` as a caller gave them, a tuple too, in the form that `decode` reads."""
+        return BaseModelOutput(*encoder_outputs) if isinstance(encoder_outputs, tuple) else encoder_outputs
+
+    @model_forward
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        past_key_values: Cache | None = None,
+        inputs_embeds: Tensor | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Any,
+    ) -> Seq2SeqModelOutput:
+        """Read the sources, unless the encoder's outputs for them are given, and the targets."""
+        kwargs["return_dict"] = True
+        if encoder_outputs is None:
+            encoded = self.encoder(input_ids, attention_mask, inputs_embeds, **kwargs)
+        else:
+            encoded = self.as_encoded(encoder_outputs)
+        target = {"input_ids": decoder_input_ids, "inputs_embeds": decoder_inputs_embeds}
+        state = {"past_key_values": past_key_values, "use_cache": use_cache}
+        decoded = self.decode(
+            encoded, attention_mask, attention_mask=decoder_attention_mask, **target, **state, **kwargs
+        )
+        return Seq2SeqModelOutput(
+            last_hidden_state=decoded.last_hidden_state,
+            past_key_values=decoded.past_key_values,
+            decoder_hidden_states=decoded.hidden_states,
+            decoder_attentions=decoded.attentions,
+            cross_attentions=decoded.cross_attentions,
+            encoder_last_hidden_state=encoded.last_hidden_state,
+            encoder_hidden_states=encoded.hidden_states,
+            encoder_attentions=encoded.get("attentions"),
+        )
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Return the source's word vectors; with one vocabulary, they are the target's too."""
+        return self.encoder.embed_tokens
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replace the source's word vectors; with one vocabulary, the target's too."""
+        self.encoder.embed_tokens = value
+        if self.config.decoder_vocab_size is None and hasattr(self.decoder, "embed_tokens"):
+            self.decoder.embed_tokens = value
+
+
+def checked_source(source: Tensor | None, target: Tensor) -> Tensor:
+    """Return `source` (batch, source, size), which has as many rows as `target` (batch, target, size).
+
+    Raises:
+        ValueError: it has more or fewer, or there is none.
+    """
+    sources = 0 if source is None else source.shape[0]
+    if source is None or target.shape[0] != sources:
+        raise ValueError(
+            f"decoder_input_ids has {target.shape[0]} row(s), but the source {sources}: give each a target"
+        )
+    return source
