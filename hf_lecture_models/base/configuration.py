@@ -85,6 +85,11 @@ class LectureConfig(PreTrainedConfig):
         return self.hidden_size
 
     @property
+    def longest_input(self) -> int | None:
+        """Tokens that the model can read at once; None where it has no bound."""
+        return None
+
+    @property
     def head_dropout(self) -> float:
         """Dropout probability in what a classifier reads."""
         return getattr(self, "dropout", 0.0)

@@ -34,11 +34,10 @@ from hf_lecture_models.io.compat import PreTrainedConfig, capture_outputs, merge
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files
 from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patterns
-from hf_lecture_models.layers.attention_kernels import ATTENTION_OPTIONS
 from hf_lecture_models.layers.growing_cache import use_growing_cache
 
 # Programs pass these to any model, also to one without a cache or attention weights; `generate()`, its own tokenizer.
-_PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache"})
+PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache"})
 
 
 def model_forward(
@@ -53,7 +52,7 @@ def model_forward(
         tie_last_hidden_states: the last of `hidden_states` is `last_hidden_state`; False: what the last block returns.
 
     Raises:
-        TypeError: at a call, for an argument that `forward` does not name.
+        TypeError: at a call, for an argument that `forward` does not name and nothing in the model reads.
     """
     if forward is None:
         return partial(model_forward, tie_last_hidden_states=tie_last_hidden_states)
@@ -68,16 +67,17 @@ def model_forward(
     return checked_forward
 
 
-def given_arguments(model: nn.Module, kwargs: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def given_arguments(model: Any, kwargs: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The keyword arguments of a call that are not None.
 
     Raises:
-        TypeError: for one that is not in `known`; what programs pass to any model is let through.
+        TypeError: for one that neither is in `known` nor `model` reads; those that programs pass to any model are
+            let through.
     """
     given = {name: value for name, value in kwargs.items() if value is not None}
-    if getattr(model, "_supports_attention_backend", False):
-        known = known | ATTENTION_OPTIONS
-    if unknown := sorted(given.keys() - known - _PASSED_TO_ALL):
+    shown = given.get("output_attentions")
+    unknown = [name for name in sorted(given.keys() - known - PASSED_TO_ALL) if not model.reads_keyword(name, shown)]
+    if unknown:
         raise TypeError(
             f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}; leave it out of the inputs "
             "(what a tokenizer returns, its model_input_names say)"
@@ -128,15 +128,23 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
+        self._init_standard_layer(module)
         draw_weights: Any = getattr(module, "draw_weights", None)
         if draw_weights is not None:
             draw_weights()
 
+    def _init_standard_layer(self, module: nn.Module) -> None:
+        """Draw the initial weights of a layer of torch's own by transformers' rule."""
+        super()._init_weights(module)
+
     @property
     def longest_input(self) -> int | None:
         """Tokens that the model can read at once; None where it has no bound."""
-        return None
+        return self.config.longest_input
+
+    def reads_keyword(self, name: str, output_attentions: bool | None = None) -> bool:
+        """Return whether something in the model reads a keyword argument that its `forward` does not name."""
+        return False
 
     def attention_implementation(self, output_attentions: bool | None = None) -> str:
         """The name of what computes attention in a call: "eager" where the weights are to be shown."""

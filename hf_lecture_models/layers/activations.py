@@ -9,6 +9,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.io.compat import init
+
 
 class Swish(nn.Module):
     """Swish_β(x) = x σ(βx), β a trained number that starts at 1 (Ramachandran, Zoph & Le, 2017; slide R:882)."""
@@ -16,6 +18,10 @@ class Swish(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.beta = nn.Parameter(torch.ones(()))
+
+    def draw_weights(self) -> None:
+        """Set β to its initial value."""
+        init.ones_(self.beta)
 
     def forward(self, x: Tensor) -> Tensor:
         """Elementwise, any shape."""

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, signature
 from typing import Any
 
 import torch
@@ -24,12 +25,13 @@ from hf_lecture_models.io.compat import ALL_ATTENTION_FUNCTIONS
 from hf_lecture_models.layers.attention import AttentionKernel
 from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask, is_prepared
 
-ATTENTION_OPTIONS = frozenset(
+# Arguments that transformers itself hands to attention functions through a causal model: of packed batches, and of
+# continuous batching. Its own functions ignore those that they have no use for.
+_FROM_TRANSFORMERS = frozenset(
     {"cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k", "seq_idx", "is_causal"}
     | {"cache", "read_index", "write_index", "block_table", "logits_indices", "logits_processor_args"}
 )
-"""What transformers hands to the attention functions through a model: of packed batches and of continuous batching."""
-
+_GIVEN_BY_THE_LAYER = frozenset({"dropout", "scaling", "position_bias"})
 _TEXT_BOUNDS = frozenset({"cu_seq_lens_q", "seq_idx"})
 _PAGED_EAGER = "paged|eager"
 # Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
@@ -50,7 +52,7 @@ def causal_attention(
 
     Args:
         position_ids: (batch or 1, seq), as the caller gave them; they keep packed texts apart (`layers.masks`).
-        options: what the caller gave beside these (`ATTENTION_OPTIONS`), for the attention function.
+        options: further arguments for the attention function.
 
     Raises:
         ValueError: a mask that cannot be read; bounds of packed texts without their positions; `is_causal` of False; a
@@ -83,11 +85,13 @@ def bidirectional_attention(
     position_bias: Tensor | None = None,
     dropout: float = 0.0,
     position_ids: Tensor | None = None,
+    options: dict[str, Any] | None = None,
 ) -> AttentionKernel:
     """For `BidirectionalSelfAttention`: to all real positions; or `CrossAttention`: to a source (batch, keys, hidden).
 
     Args:
         position_ids: (batch or 1, seq), as the caller gave them; they keep packed texts apart (`layers.masks`).
+        options: further arguments for the attention function.
 
     Raises:
         ValueError: a mask that cannot be read; a position bias for a function that reads none.
@@ -98,7 +102,7 @@ def bidirectional_attention(
     """
     implementation = select_attention_kernel(implementation, hidden, _materializes_scores(position_bias, dropout))
     mask = bidirectional_mask(implementation, hidden, attention_mask, source, position_ids)
-    return _kernel(implementation, hidden, mask, False, position_bias)
+    return _kernel(implementation, hidden, mask, False, position_bias, options)
 
 
 def _kernel(
@@ -109,19 +113,37 @@ def _kernel(
     position_bias: Tensor | None,
     options: dict[str, Any] | None = None,
 ) -> AttentionKernel:
+    function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
     if position_bias is not None:
         if implementation == "flex_attention":
             # It reads the bias row by row, and one row serves all only where the others broadcast.
             position_bias = position_bias.expand(hidden.shape[0], -1, -1, -1)
         elif implementation == _PAGED_EAGER:
             mask, position_bias = mask + position_bias, None  # it adds nothing but the mask
-        elif implementation not in ("eager", "sdpa"):
+        elif implementation not in ("eager", "sdpa") and "position_bias" not in signature(function).parameters:
             raise ValueError(
-                f"{implementation!r} attention is not known to add a position bias, as relative and ALiBi positions "
-                "need; set attn_implementation to 'sdpa', 'eager' or 'flex_attention'"
+                f"{implementation!r} attention has no parameter position_bias, which relative and ALiBi positions add "
+                "to the scores; set attn_implementation to 'sdpa', 'eager' or 'flex_attention'"
             )
-    function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
     return AttentionKernel(function, mask, is_causal, position_bias, options)
+
+
+def reads_keyword(implementation: str, name: str, is_causal: bool) -> bool:
+    """Return whether an attention function reads the keyword argument `name`, beside those that its layer gives.
+
+    A function that a program has registered reads the parameters that it names, or with `**kwargs` any. transformers'
+    own take `**kwargs` too, but read only what they name, and in causal models what transformers itself gives.
+
+    >>> reads_keyword("eager", "attention_maks", is_causal=True), reads_keyword("sdpa", "seq_idx", is_causal=True)
+    (False, True)
+    """
+    function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
+    parameters = signature(function).parameters
+    if name in _GIVEN_BY_THE_LAYER or name in list(parameters)[:5]:  # the first five are given by their places
+        return False
+    if function is eager_attention or function.__module__.startswith("transformers."):
+        return is_causal if name in _FROM_TRANSFORMERS else name in parameters
+    return name in parameters or any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
 
 
 def _materializes_scores(position_bias: Tensor | None, dropout: float) -> bool:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from transformers.cache_utils import EncoderDecoderCache
 
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.attention import AttentionKernel, MultiHeadAttention
 
 
@@ -101,6 +102,10 @@ class LengthTransform(nn.Module):
     def __init__(self, num_positions: int):
         super().__init__()
         self.weight = nn.Parameter(torch.eye(num_positions))
+
+    def draw_weights(self) -> None:
+        """Set T to its initial value."""
+        init.eye_(self.weight)
 
     def forward(self, source: Tensor, real: Tensor | None, source_positions: Tensor, positions: Tensor) -> Tensor:
         """(batch, seq, hidden).

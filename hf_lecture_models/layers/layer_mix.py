@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.io.compat import init
+
 
 class LayerMix(nn.Module):
     """Σ_u θ_u I_u[t] over the layers u, θ free: it may be negative and need not add to one.
@@ -26,6 +28,10 @@ class LayerMix(nn.Module):
     def initial_theta(num_layers: int) -> Tensor:
         """(num_layers,): zeros and a one."""
         return torch.arange(num_layers).eq(num_layers - 1).float()
+
+    def draw_weights(self) -> None:
+        """Set θ to its initial value."""
+        init.copy_(self.theta, self.initial_theta(len(self.theta)))
 
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
         """As many tensors of one shape as there are layers, to their sum weighted by θ."""
@@ -52,6 +58,11 @@ class SoftmaxLayerMix(nn.Module):
         super().__init__()
         self.w = nn.Parameter(torch.zeros(num_layers))
         self.gamma = nn.Parameter(torch.ones(()))
+
+    def draw_weights(self) -> None:
+        """Set w and γ to their initial values."""
+        init.zeros_(self.w)
+        init.ones_(self.gamma)
 
     @property
     def shares(self) -> Tensor:

@@ -88,6 +88,11 @@ class LectureBertConfig(LectureConfig):
         super().__post_init__(**kwargs)
 
     @property
+    def longest_input(self) -> int:
+        """Tokens that the model can read: it has vectors for so many positions."""
+        return self.max_position_embeddings
+
+    @property
     def head_dropout(self) -> float:
         """Dropout probability in what a classifier reads."""
         return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout

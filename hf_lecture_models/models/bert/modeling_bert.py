@@ -33,8 +33,6 @@ Deviations:
 - With padding on the left, h_1 is that of the first real token, and positions are counted from there.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from typing import Any, ClassVar
 
@@ -43,18 +41,18 @@ from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel
 from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
+from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
 from hf_lecture_models.base.heads.next_sentence import NextSentenceHead
 from hf_lecture_models.base.heads.pretraining import PreTrainingHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
-from hf_lecture_models.io.compat import init
+from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.text_pairs import first_token, type_vectors
@@ -81,33 +79,13 @@ class BertBlock(GradientCheckpointingLayer):
         return self.ffn_norm(n + self.dropout(self.ffn(n)))
 
 
-class LectureBertPreTrainedModel(LecturePreTrainedModel):
-    """What all BERT models share."""
+class LectureBertPreTrainedModel(BidirectionalPreTrainedModel):
+    """The base class of all BERT models."""
 
     config: LectureBertConfig
-    config_class = LectureBertConfig
-    base_model_prefix = "model"
-    supports_gradient_checkpointing = True
-    _supports_sdpa = True
-    _supports_flex_attn = True
-    _can_compile_fullgraph = True
-    _no_split_modules = ["BertBlock"]
-    _can_record_outputs = {"hidden_states": BertBlock, "attentions": BidirectionalSelfAttention}
     # What `bert` checkpoints hold beside the weights: the positions, and a second name of the output layer's bias.
     _keys_to_ignore_on_load_unexpected = [r"(^|\.)position_ids$", r"^cls\.predictions\.decoder\.bias$"]
     _may_start_anew = ("pooler",)
-
-    @property
-    def longest_input(self) -> int:
-        """Tokens that the model can read: it has vectors for so many positions."""
-        return self.config.max_position_embeddings
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        if isinstance(module, nn.Linear | nn.Embedding):
-            std = self.config.initializer_range
-            init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
 
 
 class LectureBertModel(LectureBertPreTrainedModel):
@@ -139,7 +117,6 @@ class LectureBertModel(LectureBertPreTrainedModel):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.layers = nn.ModuleList(BertBlock(config) for _ in range(config.num_hidden_layers))
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if add_pooling_layer else None
-        self.gradient_checkpointing = False
         self.post_init()
 
     @model_forward
@@ -150,50 +127,44 @@ class LectureBertModel(LectureBertPreTrainedModel):
         token_type_ids: Tensor | None = None,
         position_ids: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
-        output_attentions: bool | None = None,
-        **kwargs: bool,
+        **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
-        """Read the sequences; to show attention weights, this call computes attention the eager way."""
+        """Read the sequences."""
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         types = type_vectors(self.embed_types, token_type_ids, words)
         counted = attention_mask if position_ids is None else None
-        positions = bounded_positions(words, counted, self.config.max_position_embeddings, position_ids)
+        positions = bounded_positions(words, counted, self.longest_input, position_ids)
         hidden = self.dropout(self.embedding_norm(words + types + self.embed_positions(positions)))
-        block: Any = self.layers[0]
-        attention = bidirectional_attention(
-            self.attention_implementation(output_attentions),
-            hidden,
-            attention_mask,
-            dropout=block.self_attn.dropout.p if self.training else 0.0,
-            position_ids=position_ids,
-        )
+        attention = self.bidirectional_attention(hidden, None, attention_mask, position_ids=position_ids, **kwargs)
         for layer in self.layers:
             hidden = layer(hidden, attention)
         pooled = None if self.pooler is None else torch.tanh(self.pooler(first_token(hidden, attention_mask)))
         return BaseModelOutputWithPooling(last_hidden_state=hidden, pooler_output=pooled)
 
 
-class BertHead:
-    """What the heads read: c of texts "[CLS] a [SEP] b [SEP]", and of each state what the output layer sees."""
+class BertHead(ModelHead):
+    """A head that reads c of texts "[CLS] a [SEP] b [SEP]"."""
 
     text_template: ClassVar[str | None] = "bert"
+    base_model_class = LectureBertModel
 
-    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
-        """c, (batch, hidden_size)."""
-        return outputs.pooler_output
+
+class BertWordHead(BertHead):
+    """A head that predicts words, from LN(GELU(W_m h_t + b_m))."""
+
+    def add_layers(self, config: LectureBertConfig) -> None:
+        """Build W_m, b_m and the norm, then the output layer W_e^T, b."""
+        dense, norm = nn.Linear(width := config.hidden_size, width), nn.LayerNorm(width, config.layer_norm_eps)
+        activation = ACTIVATIONS[config.hidden_act]()
+        self.transform = nn.Sequential(OrderedDict(dense=dense, activation=activation, norm=norm))
+        super().add_layers(config)
 
     def word_states(self, hidden: Tensor) -> Tensor:
         """LN(GELU(W_m h + b_m)), in the shape of `hidden` (..., hidden_size)."""
-        return self.transform(hidden)  # type: ignore[attr-defined]
+        return self.transform(hidden)
 
 
-def word_transform(config: LectureBertConfig) -> nn.Sequential:
-    """The layers of `BertHead.word_states`."""
-    dense, norm = nn.Linear(width := config.hidden_size, width), nn.LayerNorm(width, config.layer_norm_eps)
-    return nn.Sequential(OrderedDict(dense=dense, activation=ACTIVATIONS[config.hidden_act](), norm=norm))
-
-
-class LectureBertForPreTraining(BertHead, PreTrainingHead, LectureBertPreTrainedModel):
+class LectureBertForPreTraining(BertWordHead, PreTrainingHead, LectureBertPreTrainedModel):
     """Masked words, and whether the second text follows the first.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
@@ -202,19 +173,8 @@ class LectureBertForPreTraining(BertHead, PreTrainingHead, LectureBertPreTrained
     (torch.Size([1, 3, 9]), torch.Size([1, 2]))
     """
 
-    base_model_class = LectureBertModel
-    _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
-    def __init__(self, config: LectureBertConfig):
-        super().__init__(config)
-        self.model = LectureBertModel(config)
-        self.transform = word_transform(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
-        self.seq_relationship = nn.Linear(config.hidden_size, 2)
-        self.post_init()
-
-
-class LectureBertForMaskedLM(BertHead, MaskedLMHead, LectureBertPreTrainedModel):
+class LectureBertForMaskedLM(BertWordHead, MaskedLMHead, LectureBertPreTrainedModel):
     """Masked words.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
@@ -222,15 +182,7 @@ class LectureBertForMaskedLM(BertHead, MaskedLMHead, LectureBertPreTrainedModel)
     torch.Size([1, 3, 9])
     """
 
-    base_model_class = LectureBertModel
-    _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
-
-    def __init__(self, config: LectureBertConfig):
-        super().__init__(config)
-        self.model = LectureBertModel(config, add_pooling_layer=False)
-        self.transform = word_transform(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
-        self.post_init()
+    base_model_options: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}
 
 
 class LectureBertForNextSentencePrediction(BertHead, NextSentenceHead, LectureBertPreTrainedModel):
@@ -241,14 +193,6 @@ class LectureBertForNextSentencePrediction(BertHead, NextSentenceHead, LectureBe
     torch.Size([1, 2])
     """
 
-    base_model_class = LectureBertModel
-
-    def __init__(self, config: LectureBertConfig):
-        super().__init__(config)
-        self.model = LectureBertModel(config)
-        self.seq_relationship = nn.Linear(config.hidden_size, 2)
-        self.post_init()
-
 
 class LectureBertForSequenceClassification(BertHead, SequenceClassificationHead, LectureBertPreTrainedModel):
     """Classes of texts or pairs, or numbers, from c.
@@ -257,15 +201,6 @@ class LectureBertForSequenceClassification(BertHead, SequenceClassificationHead,
     >>> LectureBertForSequenceClassification(config)(torch.tensor([[3, 1, 4]])).logits.shape
     torch.Size([1, 3])
     """
-
-    base_model_class = LectureBertModel
-
-    def __init__(self, config: LectureBertConfig):
-        super().__init__(config)
-        self.model = LectureBertModel(config)
-        self.dropout = nn.Dropout(config.head_dropout)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-        self.post_init()
 
 
 class LectureBertForMultipleChoice(BertHead, MultipleChoiceHead, LectureBertPreTrainedModel):
@@ -276,15 +211,6 @@ class LectureBertForMultipleChoice(BertHead, MultipleChoiceHead, LectureBertPreT
     torch.Size([1, 2])
     """
 
-    base_model_class = LectureBertModel
-
-    def __init__(self, config: LectureBertConfig):
-        super().__init__(config)
-        self.model = LectureBertModel(config)
-        self.dropout = nn.Dropout(config.head_dropout)
-        self.classifier = nn.Linear(config.hidden_size, 1)
-        self.post_init()
-
 
 class LectureBertForTokenClassification(BertHead, TokenClassificationHead, LectureBertPreTrainedModel):
     """The class of each token, from its h_t.
@@ -294,14 +220,7 @@ class LectureBertForTokenClassification(BertHead, TokenClassificationHead, Lectu
     torch.Size([1, 3, 3])
     """
 
-    base_model_class = LectureBertModel
-
-    def __init__(self, config: LectureBertConfig):
-        super().__init__(config)
-        self.model = LectureBertModel(config, add_pooling_layer=False)
-        self.dropout = nn.Dropout(config.head_dropout)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-        self.post_init()
+    base_model_options: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}
 
 
 class LectureBertForQuestionAnswering(BertHead, QuestionAnsweringHead, LectureBertPreTrainedModel):
@@ -312,10 +231,4 @@ class LectureBertForQuestionAnswering(BertHead, QuestionAnsweringHead, LectureBe
     torch.Size([1, 3])
     """
 
-    base_model_class = LectureBertModel
-
-    def __init__(self, config: LectureBertConfig):
-        super().__init__(config)
-        self.model = LectureBertModel(config, add_pooling_layer=False)
-        self.qa_outputs = nn.Linear(config.hidden_size, 2)
-        self.post_init()
+    base_model_options: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}

@@ -104,6 +104,16 @@ class Gpt1Config(LectureConfig):
             kwargs["afn"] = _OFFICIAL_ACTIVATIONS.get(kwargs["afn"], kwargs["afn"])
         super().__post_init__(**kwargs)
 
+    @property
+    def longest_input(self) -> int:
+        """Tokens that the model can read: it has vectors for so many positions."""
+        return self.max_position_embeddings
+
+    @property
+    def head_dropout(self) -> float:
+        """Dropout probability in what a classifier, or multiple choice, reads."""
+        return self.classifier_dropout
+
     def check_fields(self) -> None:
         """Refuse heads that do not divide the width."""
         if self.hidden_size % self.num_attention_heads:

@@ -37,32 +37,27 @@ Deviations:
   transformers' own; any other works.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers.cache_utils import Cache, DynamicCache
+from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_outputs import BaseModelOutputWithPast
 
+from hf_lecture_models.base.attention_models import CausalPreTrainedModel, CausalText
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead, gather_predicting_states
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.model_head import TextVectorHead
 from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
-from hf_lecture_models.layers.attention_kernels import causal_attention
-from hf_lecture_models.layers.inputs import input_vectors, padding_mask, real_token_mask, token_ids
+from hf_lecture_models.layers.inputs import padding_mask, real_token_mask, token_ids
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.task_tokens import extract_index, last_index, other_order
-from hf_lecture_models.layers.token_positions import bounded_positions
 from hf_lecture_models.models.gpt1.configuration_gpt1 import Gpt1Config
 
 
@@ -85,40 +80,18 @@ class Gpt1Block(GradientCheckpointingLayer):
         return self.ffn_norm(n + self.dropout(self.ffn(n)))
 
 
-class Gpt1PreTrainedModel(LecturePreTrainedModel):
-    """What all GPT-1 models share."""
+class Gpt1PreTrainedModel(CausalPreTrainedModel):
+    """The base class of all GPT-1 models."""
 
     config: Gpt1Config
-    config_class = Gpt1Config
-    base_model_prefix = "model"
-    supports_gradient_checkpointing = True
-    _supports_sdpa = True
-    _supports_flex_attn = True
-    _supports_attention_backend = True
-    _can_compile_fullgraph = True
-    _no_split_modules = ["Gpt1Block"]
-    _can_record_outputs = {"hidden_states": Gpt1Block, "attentions": CausalSelfAttention}
     # The causal mask and the positions, which openai-gpt checkpoints hold beside the weights.
     _keys_to_ignore_on_load_unexpected = [r"\.attn\.bias$", r"(^|\.)position_ids$"]
-
-    @property
-    def longest_input(self) -> int:
-        """Tokens that the model can read: it has vectors for so many positions."""
-        return self.config.max_position_embeddings
 
 
 class Gpt1Model(Gpt1PreTrainedModel):
     """Word and position vectors and a stack of blocks.
 
-    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
-    of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token; one of four axes says for each
-    position what it may attend to (`layers/masks.py`). `position_ids` (batch, seq) count the real tokens of each row
-    from 0 unless given; one beyond `max_position_embeddings` is a ValueError. Without a mask, positions that begin anew
-    begin another text, which attends to none before it. `past_key_values` holds keys and values of the tokens seen
-    before; those of this call are added to it.
-
-    It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (the
-    input of the first block, each block's output) and `attentions` (batch, heads, seq, seen + seq) of each block.
+    `CausalPreTrainedModel` says what `forward` reads and returns.
 
     >>> import torch
     >>> config = Gpt1Config(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
@@ -133,41 +106,15 @@ class Gpt1Model(Gpt1PreTrainedModel):
         self.embed_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
         self.dropout = nn.Dropout(config.embedding_dropout)
         self.layers = nn.ModuleList(Gpt1Block(config, index) for index in range(config.num_hidden_layers))
-        self.gradient_checkpointing = False
         self.post_init()
 
-    @model_forward
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        past_key_values: Cache | None = None,
-        inputs_embeds: Tensor | None = None,
-        use_cache: bool | None = None,
-        output_attentions: bool | None = None,
-        **kwargs: Any,
-    ) -> BaseModelOutputWithPast:
-        """Read the sequences; to show attention weights, this call computes attention the eager way."""
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
-        words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
-        limit = self.config.max_position_embeddings
-        positions = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)
-        hidden = self.dropout(words + self.embed_positions(positions))
-        block: Any = self.layers[0]
-        attention = causal_attention(
-            self.attention_implementation(output_attentions),
-            hidden,
-            attention_mask,
-            past_key_values,
-            dropout=block.self_attn.dropout.p if self.training else 0.0,
-            position_ids=position_ids,
-            options=kwargs,
-        )
+    def read(self, text: CausalText) -> Tensor:
+        """h of each token after the last block, (batch, seq, hidden)."""
+        hidden = self.dropout(text.words + self.embed_positions(text.positions))
+        attention = text.attention(hidden)
         for layer in self.layers:
-            hidden = layer(hidden, attention, past_key_values=past_key_values)
-        return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None)
+            hidden = layer(hidden, attention, past_key_values=text.cache)
+        return hidden
 
 
 class Gpt1ForCausalLM(CausalLMHead, Gpt1PreTrainedModel, GenerationMixin):
@@ -181,13 +128,10 @@ class Gpt1ForCausalLM(CausalLMHead, Gpt1PreTrainedModel, GenerationMixin):
     """
 
     base_model_class = Gpt1Model
-    _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
 
-    def __init__(self, config: Gpt1Config):
-        super().__init__(config)
-        self.model = Gpt1Model(config)
+    def add_layers(self, config: Gpt1Config) -> None:
+        """Build W_e^T, the matrix of the word vectors."""
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
-        self.post_init()
 
 
 class Gpt1TextHead(TextVectorHead):
@@ -198,15 +142,15 @@ class Gpt1TextHead(TextVectorHead):
     """
 
     text_template = "gpt1"
+    base_model_class = Gpt1Model
     dropout: nn.Module
 
-    def __init__(self, config: Gpt1Config):
-        super().__init__(config)
-        self.model = Gpt1Model(config)
-        self.dropout = nn.Dropout(config.classifier_dropout)
+    def add_layers(self, config: Gpt1Config) -> None:
+        """Build dropout, A and b, and where λ is not 0 also W_e^T."""
         if config.auxiliary_lm_weight:
             self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
             self._tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
+        super().add_layers(config)
 
     def read_texts(self, inputs: dict[str, Any]) -> tuple[Any, Tensor]:
         """What the base model returns, in which the pairs in the other order are further rows, and the vectors."""
@@ -277,13 +221,6 @@ class Gpt1ForSequenceClassification(Gpt1TextHead, SequenceClassificationHead, Gp
     torch.Size([1, 3])
     """
 
-    base_model_class = Gpt1Model
-
-    def __init__(self, config: Gpt1Config):
-        super().__init__(config)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-        self.post_init()
-
 
 class Gpt1ForMultipleChoice(Gpt1TextHead, MultipleChoiceHead, Gpt1PreTrainedModel):
     """Which continuation of a text is right: softmax over the choices k of A w_L^k + b, one number each.
@@ -294,10 +231,3 @@ class Gpt1ForMultipleChoice(Gpt1TextHead, MultipleChoiceHead, Gpt1PreTrainedMode
     >>> model(torch.tensor([[[6, 3, 7, 1, 8], [6, 3, 7, 2, 8]]])).logits.shape
     torch.Size([1, 2])
     """
-
-    base_model_class = Gpt1Model
-
-    def __init__(self, config: Gpt1Config):
-        super().__init__(config)
-        self.classifier = nn.Linear(config.hidden_size, 1)
-        self.post_init()

@@ -81,6 +81,11 @@ class SelfAttentionConfig(LectureConfig):
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
 
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens that the model can read: only learned positions end."""
+        return self.max_position_embeddings if self.position_encoding == "learned" else None
+
     def check_fields(self) -> None:
         """Refuse heads that do not divide the width, a sinusoid without its cosine, buckets beyond their distance."""
         if self.hidden_size % self.num_attention_heads:

@@ -33,25 +33,17 @@ Deviations:
 - With pre-LN, the mix is of the normalised I_u, so that θ compares layers of one scale.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
-import torch
 from torch import Tensor, nn
-from transformers.cache_utils import Cache, DynamicCache
+from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_outputs import BaseModelOutputWithPast
 
+from hf_lecture_models.base.attention_models import CausalPreTrainedModel, CausalText
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
-from hf_lecture_models.io.compat import init
-from hf_lecture_models.layers.activations import ACTIVATIONS, Swish
+from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
-from hf_lecture_models.layers.attention_kernels import causal_attention
-from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.layer_mix import LayerMix
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import (
@@ -60,7 +52,6 @@ from hf_lecture_models.layers.positions import (
     RelativePositions,
     SinusoidalPositions,
 )
-from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
 from hf_lecture_models.models.self_attention.configuration_self_attention import SelfAttentionConfig
 
 POSITION_ENCODINGS: dict[str, Callable[[SelfAttentionConfig], nn.Module]] = {
@@ -109,46 +100,16 @@ class PostNormBlock(Block):
 BLOCKS: dict[str, type[Block]] = {"pre": PreNormBlock, "post": PostNormBlock}
 
 
-class SelfAttentionPreTrainedModel(LecturePreTrainedModel):
-    """What all self-attention models share."""
+class SelfAttentionPreTrainedModel(CausalPreTrainedModel):
+    """The base class of all self-attention models."""
 
     config: SelfAttentionConfig
-    config_class = SelfAttentionConfig
-    base_model_prefix = "model"
-    supports_gradient_checkpointing = True
-    _supports_sdpa = True
-    _supports_flex_attn = True
-    _supports_attention_backend = True
-    _can_compile_fullgraph = True
-    _no_split_modules = ["PreNormBlock", "PostNormBlock"]
-    _can_record_outputs = {"hidden_states": Block, "attentions": CausalSelfAttention}
-
-    @property
-    def longest_input(self) -> int | None:
-        """Tokens that the model can read: only learned positions end."""
-        return self.config.max_position_embeddings if self.config.position_encoding == "learned" else None
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        if isinstance(module, LayerMix):
-            init.copy_(module.theta, module.initial_theta(len(module.theta)))
-        elif isinstance(module, Swish):
-            init.ones_(module.beta)
 
 
 class SelfAttentionModel(SelfAttentionPreTrainedModel):
     """Word vectors with positions, a stack of blocks, and what prediction reads: the last layer, or a mix of all.
 
-    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
-    of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token; one of four axes says for each
-    position what it may attend to (`layers/masks.py`). `position_ids` (batch, seq) count the real tokens of each row
-    from 0 unless given; one without a trained vector ("learned") is a ValueError. Without a mask, positions that begin
-    anew begin another text, which attends to none before it. `past_key_values` holds keys and
-    values of the tokens seen before; those of this call are added to it.
-
-    It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (I_0 and
-    each block's output, but last `last_hidden_state`) and `attentions`, each (batch, heads, seq, seen + seq).
+    `CausalPreTrainedModel` says what `forward` reads and returns.
 
     >>> config = SelfAttentionConfig(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
     >>> len(SelfAttentionModel(config)(torch.tensor([[3, 1, 4]]), output_hidden_states=True).hidden_states)
@@ -166,47 +127,18 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         if config.norm_position == "pre":
             self.final_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.layer_mix = LayerMix(config.num_hidden_layers + 1) if config.layer_mix else None
-        self.gradient_checkpointing = False
         self.post_init()
 
-    @model_forward
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        past_key_values: Cache | None = None,
-        inputs_embeds: Tensor | None = None,
-        use_cache: bool | None = None,
-        output_attentions: bool | None = None,
-        **kwargs: Any,
-    ) -> BaseModelOutputWithPast:
-        """Read the sequences; to show attention weights, this call computes attention the eager way."""
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
-        words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
-        positions = bounded_positions(words, attention_mask, self.longest_input, position_ids, past_key_values)
-        keys = key_positions(words, positions, attention_mask, past_key_values)
-        hidden, bias = self.position_encoding(words, positions, keys)
+    def read(self, text: CausalText) -> Tensor:
+        """LN(I_K), or the mix Σ_u θ_u LN(I_u), of each token: (batch, seq, hidden)."""
+        hidden, bias = self.position_encoding(text.words, text.positions, text.key_positions())
         hidden = self.dropout(hidden)
-        attention = causal_attention(
-            self.attention_implementation(output_attentions),
-            hidden,
-            attention_mask,
-            past_key_values,
-            bias,
-            position_ids=position_ids,
-            options=kwargs,
-        )
+        attention = text.attention(hidden, bias)
         states = [hidden]
         for layer in self.layers:
-            hidden = layer(hidden, attention, past_key_values=past_key_values)
+            hidden = layer(hidden, attention, past_key_values=text.cache)
             # Without a mix, only the last one is read.
             states = [*states, hidden] if self.layer_mix else [hidden]
-        return BaseModelOutputWithPast(self._output_state(states), past_key_values if use_cache else None)
-
-    def _output_state(self, states: list[Tensor]) -> Tensor:
-        """LN(I_K), or Σ_u θ_u LN(I_u): (batch, seq, hidden)."""
         if self.layer_mix is None:
             return self.final_norm(states[-1])
         return self.layer_mix([self.final_norm(state) for state in states])
@@ -222,10 +154,3 @@ class SelfAttentionForCausalLM(CausalLMHead, SelfAttentionPreTrainedModel, Gener
     """
 
     base_model_class = SelfAttentionModel
-    _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
-
-    def __init__(self, config: SelfAttentionConfig):
-        super().__init__(config)
-        self.model = SelfAttentionModel(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
-        self.post_init()

@@ -1,0 +1,164 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The flags, the choice of a kernel and the inputs that Transformers share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.cache_utils import Cache, DynamicCache
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import BaseModelOutputWithPast
+
+from hf_lecture_models.base.modeling import PASSED_TO_ALL, LayeredPreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
+from hf_lecture_models.layers.attention import AttentionKernel, SelfAttention
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention, reads_keyword
+from hf_lecture_models.layers.inputs import input_vectors
+from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
+
+
+class AttentionPreTrainedModel(LayeredPreTrainedModel):
+    """A stack of blocks with attention, which any attention function of transformers may compute.
+
+    A keyword argument of `forward` that the model does not know goes to the attention function, if that reads it
+    (`layers.attention_kernels.reads_keyword`). To show attention weights, a call computes attention the eager way.
+    """
+
+    _supports_sdpa = True
+    _supports_flex_attn = True
+    _can_compile_fullgraph = True
+    _can_record_outputs = {"hidden_states": GradientCheckpointingLayer, "attentions": SelfAttention}
+    layers: nn.ModuleList
+
+    def reads_keyword(self, name: str, output_attentions: bool | None = None) -> bool:
+        """Return whether the attention function of a call reads this keyword argument."""
+        implementation = self.attention_implementation(output_attentions)
+        return reads_keyword(implementation, name, self._supports_attention_backend)
+
+    def causal_attention(
+        self,
+        hidden: Tensor,
+        position_bias: Tensor | None = None,
+        attention_mask: Any = None,
+        cache: Cache | None = None,
+        position_ids: Tensor | None = None,
+        **kwargs: Any,
+    ) -> AttentionKernel:
+        """Return the kernel by which `hidden` (batch, seq, hidden) attend to themselves and to what is before them.
+
+        Args: see `layers.attention_kernels`.
+            kwargs: the arguments of `forward` that the model does not know.
+        """
+        implementation, dropout, options = self._choice(**kwargs)
+        return causal_attention(
+            implementation, hidden, attention_mask, cache, position_bias, dropout, position_ids, options
+        )
+
+    def bidirectional_attention(
+        self,
+        hidden: Tensor,
+        position_bias: Tensor | None = None,
+        attention_mask: Any = None,
+        source: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        **kwargs: Any,
+    ) -> AttentionKernel:
+        """Return the kernel by which `hidden` (batch, seq, hidden) attend to themselves, or to a source.
+
+        Args: see `layers.attention_kernels`.
+            kwargs: the arguments of `forward` that the model does not know.
+        """
+        implementation, dropout, options = self._choice(**kwargs)
+        return bidirectional_attention(
+            implementation, hidden, attention_mask, source, position_bias, dropout, position_ids, options
+        )
+
+    def _choice(self, output_attentions: bool | None = None, **kwargs: Any) -> tuple[str, float, dict[str, Any]]:
+        block: Any = self.layers[0]
+        dropout = block.self_attn.dropout.p if self.training else 0.0
+        options = {name: value for name, value in kwargs.items() if name not in PASSED_TO_ALL}
+        return self.attention_implementation(output_attentions), dropout, options
+
+
+class BidirectionalPreTrainedModel(AttentionPreTrainedModel):
+    """A Transformer like BERT: weights start normal, and are drawn again beyond two standard deviations."""
+
+    def _init_standard_layer(self, module: nn.Module) -> None:
+        super()._init_standard_layer(module)
+        if isinstance(module, nn.Linear | nn.Embedding | nn.Conv2d):
+            truncated_normal(module.weight, self.config.initializer_range)
+
+
+def truncated_normal(weight: Tensor, std: float) -> None:
+    """Draw a normal distribution of standard deviation `std`, again where a number is beyond 2 `std`."""
+    init.trunc_normal_(weight, std=std, a=-2 * std, b=2 * std)
+
+
+@dataclass
+class CausalText:
+    """The tokens of one call, and how they attend to each other and to those before."""
+
+    words: Tensor
+    """(batch, seq, hidden), the vectors of the words."""
+    positions: Tensor
+    """(batch or 1, seq), the position of each in its text."""
+    cache: Cache | None
+    """Keys and values of the tokens before; those of this call are added to it."""
+    attention_mask: Any
+    attention: Callable[..., AttentionKernel]
+    """From the states (batch, seq, hidden) before the first block, and the position bias if there is one."""
+
+    def key_positions(self) -> Tensor:
+        """Return the position of each token attended to; see `layers.token_positions.key_positions`."""
+        return key_positions(self.words, self.positions, self.attention_mask, self.cache)
+
+
+class CausalPreTrainedModel(AttentionPreTrainedModel):
+    """A causal Transformer; the base model of an architecture defines `read`.
+
+    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
+    of the word vectors. In `attention_mask` (batch, seen + seq) 1 is a real token; one of four axes says for each
+    position what it may attend to (`layers/masks.py`). `position_ids` (batch, seq) count the real tokens of each row
+    from 0 unless given; one that is not below `longest_input` is a ValueError. Without a mask, positions that begin
+    again at 0 begin another text, which attends to none before it. `past_key_values` holds keys and values of the
+    tokens seen before; those of this call are added to it.
+
+    It returns `last_hidden_state` (batch, seq, hidden_size), `past_key_values`, and on request `hidden_states` (the
+    input of the first block, each block's output, but last `last_hidden_state`) and `attentions` (batch, heads, seq,
+    seen + seq) of each block.
+    """
+
+    _supports_attention_backend = True
+    embed_tokens: nn.Module
+
+    def read(self, text: CausalText) -> Tensor:
+        """Return the last hidden state, (batch, seq, hidden)."""
+        raise NotImplementedError(f"{type(self).__name__} must define read: from word vectors to the last hidden state")
+
+    @model_forward
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        past_key_values: Cache | None = None,
+        inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutputWithPast:
+        """Read the sequences."""
+        if use_cache and past_key_values is None:
+            past_key_values = DynamicCache(config=self.config)
+        words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
+        positions = bounded_positions(words, attention_mask, self.longest_input, position_ids, past_key_values)
+        attention = partial(
+            self.causal_attention,
+            attention_mask=attention_mask,
+            cache=past_key_values,
+            position_ids=position_ids,
+            **kwargs,
+        )
+        hidden = self.read(CausalText(words, positions, past_key_values, attention_mask, attention))
+        return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None)
