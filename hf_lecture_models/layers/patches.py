@@ -11,12 +11,15 @@ COLOR_LEVELS = 8
 """Of each channel of a mean color: three bits."""
 
 
-def check_images(pixel_values: Tensor, num_channels: int, patch_size: int) -> None:
-    """Refuse what is no batch of images that can be cut into patches.
+def check_images(pixel_values: Tensor, num_channels: int, patch_size: int, image_size: int | None = None) -> None:
+    """Check that a batch of images can be cut into patches that have positions.
+
+    Args:
+        image_size: height and width that the images must have; None for any.
 
     Raises:
-        ValueError: `pixel_values` is no float tensor (batch, num_channels, height, width), or its height or width is no
-            multiple of `patch_size`.
+        ValueError: `pixel_values` is not a float tensor (batch, num_channels, height, width), its height or width is
+            not a multiple of `patch_size`, or they are not `image_size`.
     """
     if not isinstance(pixel_values, Tensor) or pixel_values.dim() != 4:
         shape = tuple(pixel_values.shape) if isinstance(pixel_values, Tensor) else type(pixel_values).__name__
@@ -40,6 +43,47 @@ def check_images(pixel_values: Tensor, num_channels: int, patch_size: int) -> No
             f"images of {height} x {width} pixels cannot be cut into patches of {patch_size} x {patch_size}; resize "
             "them to multiples of that"
         )
+    if image_size is not None and not height == width == image_size:
+        raise ValueError(
+            f"images of {height} x {width} pixels: the model has positions for {image_size} x {image_size}; resize "
+            "them (its image processor does), or give interpolate_pos_encoding=True, which without fine-tuning costs "
+            "accuracy"
+        )
+
+
+def masked_patches(patches: Tensor, masked: Tensor, mask_token: Tensor | None) -> Tensor:
+    """Return `patches` (batch, patches, hidden), `mask_token` (1, 1, hidden) in the place of those that are `masked`.
+
+    Args:
+        masked: (batch, patches), True where a patch is masked.
+
+    Raises:
+        ValueError: there is no mask token, or `masked` has another shape.
+    """
+    if mask_token is None:
+        raise ValueError("bool_masked_pos: this model was built without a mask; use_mask_token=True gives it one")
+    if masked.shape != patches.shape[:2]:
+        raise ValueError(
+            f"bool_masked_pos has shape {tuple(masked.shape)}; {tuple(patches.shape[:2])} is needed, one for each patch"
+        )
+    return torch.where(masked.to(patches.device).bool()[..., None], mask_token.to(patches.dtype), patches)
+
+
+def number_of_colors(num_channels: int) -> int:
+    """Return the number of mean colors of patches with so many channels.
+
+    >>> number_of_colors(1), number_of_colors(3)
+    (8, 512)
+
+    Raises:
+        ValueError: there are more than 3 channels.
+    """
+    if num_channels > 3:
+        raise ValueError(
+            f"num_channels is {num_channels}; mean colors are predicted of images of up to 3 channels, for "
+            f"{COLOR_LEVELS} levels of each make {COLOR_LEVELS}^channels classes"
+        )
+    return COLOR_LEVELS**num_channels
 
 
 def interpolate_positions(positions: Tensor, rows: int, columns: int) -> Tensor:

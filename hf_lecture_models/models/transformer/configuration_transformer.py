@@ -152,6 +152,12 @@ class LectureTransformerConfig(LectureConfig):
             kwargs["activation_function"] = "silu"
         super().__post_init__(**kwargs)
 
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens of a source, or of a target, that the model can read: learned positions end, and so does T."""
+        ends = self.position_encoding == "learned" or self.cross_attention == "source_query_key"
+        return self.max_position_embeddings if ends else None
+
     def check_fields(self) -> None:
         """Refuse heads that do not divide the width, a sinusoid without its cosine, buckets beyond their distance."""
         for name in ("num_attention_heads", "decoder_attention_heads"):

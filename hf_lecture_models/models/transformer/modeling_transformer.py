@@ -40,8 +40,6 @@ Deviations:
 - Padding takes no position, on either side.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor

@@ -6,8 +6,6 @@ Deviations, which the list of `modeling_transformer` has too:
 - From N s44-46: one T for all blocks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -17,12 +15,10 @@ from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPastAndCrossAttentions
 
+from hf_lecture_models.base.attention_models import AttentionPreTrainedModel
 from hf_lecture_models.base.encoder_decoder import checked_source
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.io.compat import init
-from hf_lecture_models.layers.activations import Swish
-from hf_lecture_models.layers.attention import BidirectionalSelfAttention, CausalSelfAttention
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
 from hf_lecture_models.layers.cross_attention import CrossAttention, LengthTransform
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.positions import (
@@ -37,8 +33,6 @@ from hf_lecture_models.models.transformer.configuration_transformer import Lectu
 from hf_lecture_models.models.transformer.modeling_transformer_blocks import (
     DECODER_BLOCKS,
     ENCODER_BLOCKS,
-    DecoderBlock,
-    EncoderBlock,
     target_cache,
 )
 
@@ -50,25 +44,12 @@ ABSOLUTE_POSITIONS: dict[str, Callable[[LectureTransformerConfig], nn.Module]] =
 }
 
 
-class LectureTransformerPreTrainedModel(LecturePreTrainedModel):
-    """What encoder, decoder, and the models of both share."""
+class LectureTransformerPreTrainedModel(AttentionPreTrainedModel):
+    """The base class of encoder, decoder, and the models of both."""
 
     config: LectureTransformerConfig
-    config_class = LectureTransformerConfig
-    base_model_prefix = "model"
-    supports_gradient_checkpointing = True
-    _supports_sdpa = True
-    _supports_flex_attn = True
-    _can_compile_fullgraph = True
-    _no_split_modules = [cls.__name__ for cls in (*ENCODER_BLOCKS.values(), *DECODER_BLOCKS.values())]
     # Marian's sinusoids, which are computed here.
     _keys_to_ignore_on_load_unexpected = [r"(^|\.)(en|de)coder\.embed_positions\.weight$"]
-
-    @property
-    def longest_input(self) -> int | None:
-        """Tokens of a source, or of a target, that the model can read: learned positions end, and so does T."""
-        ends = self.config.position_encoding == "learned" or self.config.cross_attention == "source_query_key"
-        return self.config.max_position_embeddings if ends else None
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -82,10 +63,6 @@ class LectureTransformerPreTrainedModel(LecturePreTrainedModel):
                 init.copy_(module.weight, weight)
         elif isinstance(module, nn.Embedding):
             init.normal_(module.weight, std=self.config.hidden_size**-0.5)
-        elif isinstance(module, Swish):
-            init.ones_(module.beta)
-        elif isinstance(module, LengthTransform):
-            init.eye_(module.weight)
 
 
 class TransformerStack(LectureTransformerPreTrainedModel):
@@ -106,7 +83,6 @@ class TransformerStack(LectureTransformerPreTrainedModel):
         self.final_norm: nn.Module = nn.Identity()
         if config.norm_position == "pre":
             self.final_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
-        self.gradient_checkpointing = False
         self.post_init()
 
     def _make_positions(self, config: LectureTransformerConfig, block: Any) -> nn.Module:
@@ -127,11 +103,6 @@ class TransformerStack(LectureTransformerPreTrainedModel):
         hidden, bias = self.position_encoding(words, positions, keys)
         return self.dropout(hidden), bias
 
-    def weights_dropout(self) -> float:
-        """Dropout probability of the attention weights in this call."""
-        block: Any = self.layers[0]
-        return block.self_attn.dropout.p if self.training else 0.0
-
 
 class TransformerEncoder(TransformerStack):
     """Reads the source: ids or `inputs_embeds` (batch, source), and `attention_mask`, 1 = real token.
@@ -140,7 +111,6 @@ class TransformerEncoder(TransformerStack):
     """
 
     relative_positions = BidirectionalRelativePositions
-    _can_record_outputs = {"hidden_states": EncoderBlock, "attentions": BidirectionalSelfAttention}
 
     def __init__(self, config: LectureTransformerConfig):
         block = ENCODER_BLOCKS[config.norm_position]
@@ -152,14 +122,11 @@ class TransformerEncoder(TransformerStack):
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
-        output_attentions: bool | None = None,
-        **kwargs: bool,
+        **kwargs: Any,
     ) -> BaseModelOutput:
-        """Read the sources; to show attention weights, this call computes attention the eager way."""
+        """Read the sources."""
         hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask)
-        implementation = self.attention_implementation(output_attentions)
-        dropout = self.weights_dropout()
-        attention = bidirectional_attention(implementation, hidden, attention_mask, None, bias, dropout)
+        attention = self.bidirectional_attention(hidden, bias, attention_mask, **kwargs)
         for layer in self.layers:
             hidden = layer(hidden, attention)
         return BaseModelOutput(last_hidden_state=self.final_norm(hidden))
@@ -175,11 +142,7 @@ class TransformerDecoder(TransformerStack):
 
     relative_positions = RelativePositions
     input_prefix = "decoder_"
-    _can_record_outputs = {
-        "hidden_states": DecoderBlock,
-        "attentions": CausalSelfAttention,
-        "cross_attentions": CrossAttention,
-    }
+    _can_record_outputs = AttentionPreTrainedModel._can_record_outputs | {"cross_attentions": CrossAttention}
 
     def __init__(self, config: LectureTransformerConfig):
         block, count = DECODER_BLOCKS[config.norm_position], config.decoder_layers or config.num_hidden_layers
@@ -199,21 +162,18 @@ class TransformerDecoder(TransformerStack):
         past_key_values: EncoderDecoderCache | None = None,
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
-        output_attentions: bool | None = None,
-        **kwargs: bool,
+        **kwargs: Any,
     ) -> BaseModelOutputWithPastAndCrossAttentions:
-        """Read the targets; to show attention weights, this call computes attention the eager way."""
+        """Read the targets."""
         past_key_values = self._cache(past_key_values, use_cache)
         seen = target_cache(past_key_values)
         hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask, seen)
         source = checked_source(encoder_hidden_states, hidden)
-        implementation = self.attention_implementation(output_attentions)
-        dropout = self.weights_dropout()
-        masked = causal_attention(implementation, hidden, attention_mask, seen, bias, dropout)
+        masked = self.causal_attention(hidden, bias, attention_mask, seen, **kwargs)
         # Nguyen's attention has the same mask; the distances' b is of self-attention alone.
         cross = masked._replace(position_bias=None)
         if self.length_transform is None:
-            cross = bidirectional_attention(implementation, hidden, encoder_attention_mask, source, dropout=dropout)
+            cross = self.bidirectional_attention(hidden, None, encoder_attention_mask, source, **kwargs)
         else:
             source_positions = bounded_positions(source, encoder_attention_mask, self.longest_input)
             positions = bounded_positions(hidden, attention_mask, self.longest_input, cache=seen)

@@ -39,23 +39,21 @@ Deviations:
   at 0. Interpolation is bicubic, as in transformers, where the authors' code is bilinear.
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel, truncated_normal
 from hf_lecture_models.base.heads.image_classification import ImageClassificationHead
 from hf_lecture_models.base.heads.masked_images import MaskedImageModelingHead, MaskedPatchPredictionHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention
-from hf_lecture_models.layers.patches import COLOR_LEVELS, check_images, interpolate_positions
+from hf_lecture_models.layers.patches import check_images, interpolate_positions, masked_patches, number_of_colors
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.models.vit.configuration_vit import LectureViTConfig
 
@@ -66,43 +64,37 @@ class ViTEmbeddings(nn.Module):
     def __init__(self, config: LectureViTConfig, use_mask_token: bool):
         super().__init__()
         width, size = config.hidden_size, config.patch_size
-        self.image_size, self.use_mask_token = config.image_size, use_mask_token
+        self.grid = torch.Size([config.image_size // size] * 2)
         self.embed_patches = nn.Conv2d(config.num_channels, width, kernel_size=size, stride=size)
         self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
         self.mask_token = nn.Parameter(torch.zeros(1, 1, width)) if use_mask_token else None
         self.position_embeddings = nn.Parameter(torch.zeros(1, config.num_patches + 1, width))
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.initializer_range = config.initializer_range
 
-    def forward(self, pixel_values: Tensor, masked: Tensor | None, interpolate: bool) -> Tensor:
+    def draw_weights(self) -> None:
+        """Draw x_class and E_pos; m starts at 0."""
+        for parameter in (self.cls_token, self.position_embeddings):
+            truncated_normal(parameter, self.initializer_range)
+        if self.mask_token is not None:
+            init.zeros_(self.mask_token)
+
+    def forward(self, pixel_values: Tensor, masked: Tensor | None) -> Tensor:
         """(batch, 1 + patches, hidden)."""
         x = self.embed_patches(pixel_values.to(self.embed_patches.weight.dtype))  # (batch, hidden, rows, columns)
-        positions = self._positions(pixel_values.shape[2], pixel_values.shape[3], x.shape[2:], interpolate)
+        positions = self._positions(x.shape[2:])
         x = x.flatten(2).transpose(1, 2)
         if masked is not None:
-            x = torch.where(self._checked(masked, x)[..., None], self.mask_token.to(x.dtype), x)  # type: ignore[union-attr]
+            x = masked_patches(x, masked, self.mask_token)
         h = torch.cat((self.cls_token.to(x.dtype).expand(x.shape[0], -1, -1), x), dim=1)
         return self.dropout(h + positions)
 
-    def _positions(self, height: int, width: int, grid: torch.Size, interpolate: bool) -> Tensor:
-        if height == width == self.image_size:
+    def _positions(self, grid: torch.Size) -> Tensor:
+        """E_pos of a grid of patches."""
+        if grid == self.grid:
             return self.position_embeddings
-        if not interpolate:
-            raise ValueError(
-                f"images of {height} x {width} pixels: the model has positions for {self.image_size} x "
-                f"{self.image_size}; resize them (its image processor does), or give interpolate_pos_encoding=True, "
-                "which without fine-tuning costs accuracy"
-            )
-        of_class, of_patches = self.position_embeddings.split((1, self.position_embeddings.shape[1] - 1), dim=1)
+        of_class, of_patches = self.position_embeddings.tensor_split((1,), dim=1)
         return torch.cat((of_class, interpolate_positions(of_patches, *grid)), dim=1)
-
-    def _checked(self, masked: Tensor, x: Tensor) -> Tensor:
-        if self.mask_token is None:
-            raise ValueError("bool_masked_pos: this model was built without a mask; use_mask_token=True gives it one")
-        if masked.shape != x.shape[:2]:
-            raise ValueError(
-                f"bool_masked_pos has shape {tuple(masked.shape)}; {tuple(x.shape[:2])} is needed, one for each patch"
-            )
-        return masked.to(x.device).bool()
 
 
 class ViTBlock(GradientCheckpointingLayer):
@@ -124,36 +116,17 @@ class ViTBlock(GradientCheckpointingLayer):
         return h + self.dropout(self.ffn(self.ffn_norm(h)))
 
 
-class LectureViTPreTrainedModel(LecturePreTrainedModel):
-    """What all Vision Transformers share."""
+class LectureViTPreTrainedModel(BidirectionalPreTrainedModel):
+    """The base class of all Vision Transformers."""
 
     config: LectureViTConfig
-    config_class = LectureViTConfig
-    base_model_prefix = "model"
     main_input_name = "pixel_values"
     input_modalities = ["image"]
-    supports_gradient_checkpointing = True
-    _supports_sdpa = True
-    _supports_flex_attn = True
-    _can_compile_fullgraph = True
-    _no_split_modules = ["ViTEmbeddings", "ViTBlock"]
-    _can_record_outputs = {"hidden_states": ViTBlock, "attentions": BidirectionalSelfAttention}
+    _no_split_modules = ["ViTEmbeddings"]
     _input_embed_layer = "embed_patches"
     _may_start_anew = ("pooler", "embeddings.mask_token")
     # Of a checkpoint of masked images, which only such heads read.
     _keys_to_ignore_on_load_unexpected = [r"(^|\.)embeddings\.mask_token$"]
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        std = self.config.initializer_range
-        if isinstance(module, nn.Linear | nn.Conv2d):
-            init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
-        elif isinstance(module, ViTEmbeddings):
-            for parameter in (module.cls_token, module.position_embeddings):
-                init.trunc_normal_(parameter, std=std, a=-2 * std, b=2 * std)
-            if module.mask_token is not None:
-                init.zeros_(module.mask_token)
 
 
 class LectureViTModel(LectureViTPreTrainedModel):
@@ -180,7 +153,6 @@ class LectureViTModel(LectureViTPreTrainedModel):
         self.layers = nn.ModuleList(ViTBlock(config) for _ in range(config.num_hidden_layers))
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if add_pooling_layer else None
-        self.gradient_checkpointing = False
         self.post_init()
 
     @model_forward(tie_last_hidden_states=False)
@@ -190,18 +162,14 @@ class LectureViTModel(LectureViTPreTrainedModel):
         bool_masked_pos: Tensor | None = None,
         interpolate_pos_encoding: bool | None = None,
         num_states: int | None = None,
-        output_attentions: bool | None = None,
-        **kwargs: bool,
+        **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
         """Read images."""
-        check_images(pixel_values, self.config.num_channels, self.config.patch_size)
-        hidden = self.embeddings(pixel_values, bool_masked_pos, bool(interpolate_pos_encoding))
-        block: Any = self.layers[0]
-        attention = bidirectional_attention(
-            self.attention_implementation(output_attentions),
-            hidden,
-            dropout=block.self_attn.dropout.p if self.training else 0.0,
-        )._replace(mask=None)  # all patches are real, and flex attention's own mask has a fixed size
+        size = None if interpolate_pos_encoding else self.config.image_size
+        check_images(pixel_values, self.config.num_channels, self.config.patch_size, size)
+        hidden = self.embeddings(pixel_values, bool_masked_pos)
+        # All patches are real, and flex attention's own mask has a fixed size.
+        attention = self.bidirectional_attention(hidden, **kwargs)._replace(mask=None)
         for index, layer in enumerate(self.layers, start=1):
             hidden = layer(hidden, attention, num_states if index == len(self.layers) else None)
         y = self.norm(hidden)
@@ -218,19 +186,14 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
     """
 
     base_model_class = LectureViTModel
-
-    def __init__(self, config: LectureViTConfig):
-        super().__init__(config)
-        self.model = LectureViTModel(config, add_pooling_layer=False)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-        self.post_init()
+    base_model_options: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}
 
     def pool(self, outputs: Any) -> Tensor:
         """y_0, (batch, hidden_size)."""
         return outputs.last_hidden_state[:, 0]
 
     def base_model_outputs(self, **inputs: Any) -> Any:
-        """As of any head; the last block computes y_0 alone, unless its states or weights are to be shown."""
+        """Have the last block compute y_0 alone, unless its states or weights are asked for."""
         names = ("output_hidden_states", "output_attentions")
         shown = any(getattr(self.config, name) if inputs.get(name) is None else inputs[name] for name in names)
         if inputs.get("num_states") is None and not shown:
@@ -244,6 +207,9 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
             init.zeros_(module.weight)
 
 
+_MASKED = {"add_pooling_layer": False, "use_mask_token": True}
+
+
 class LectureViTForMaskedImageModeling(MaskedImageModelingHead, LectureViTPreTrainedModel):
     """The pixels of masked patches, as SimMIM predicts them.
 
@@ -254,14 +220,13 @@ class LectureViTForMaskedImageModeling(MaskedImageModelingHead, LectureViTPreTra
     """
 
     base_model_class = LectureViTModel
+    base_model_options = _MASKED
 
-    def __init__(self, config: LectureViTConfig):
-        super().__init__(config)
-        self.model = LectureViTModel(config, add_pooling_layer=False, use_mask_token=True)
+    def add_layers(self, config: LectureViTConfig) -> None:
+        """Build W_d and b_d, which give all numbers of a patch, and what puts these in their places."""
         numbers = config.num_channels * config.patch_size**2
         to_pixels = nn.Conv2d(config.hidden_size, numbers, kernel_size=1)
         self.decoder = nn.Sequential(to_pixels, nn.PixelShuffle(config.patch_size))
-        self.post_init()
 
 
 class LectureViTForMaskedPatchPrediction(MaskedPatchPredictionHead, LectureViTPreTrainedModel):
@@ -278,14 +243,8 @@ class LectureViTForMaskedPatchPrediction(MaskedPatchPredictionHead, LectureViTPr
     """
 
     base_model_class = LectureViTModel
+    base_model_options = _MASKED
 
-    def __init__(self, config: LectureViTConfig):
-        if config.num_channels > 3:
-            raise ValueError(
-                f"LectureViTConfig.num_channels is {config.num_channels}; mean colors are predicted of images of up to "
-                f"3 channels, for {COLOR_LEVELS} levels of each make {COLOR_LEVELS}^channels classes"
-            )
-        super().__init__(config)
-        self.model = LectureViTModel(config, add_pooling_layer=False, use_mask_token=True)
-        self.color_head = nn.Linear(config.hidden_size, COLOR_LEVELS**config.num_channels)
-        self.post_init()
+    def add_layers(self, config: LectureViTConfig) -> None:
+        """Build W_k and b_k."""
+        self.color_head = nn.Linear(config.hidden_size, number_of_colors(config.num_channels))
