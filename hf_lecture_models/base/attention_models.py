@@ -14,7 +14,8 @@ from transformers.modeling_outputs import BaseModelOutputWithPast
 from hf_lecture_models.base.modeling import PASSED_TO_ALL, LayeredPreTrainedModel, model_forward
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.attention import AttentionKernel, SelfAttention
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention, reads_keyword
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
+from hf_lecture_models.layers.attention_keywords import reads_keyword
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
 
@@ -23,7 +24,7 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
     """A stack of blocks with attention, which any attention function of transformers may compute.
 
     A keyword argument of `forward` that the model does not know goes to the attention function, if that reads it
-    (`layers.attention_kernels.reads_keyword`). To show attention weights, a call computes attention the eager way.
+    (`layers.attention_keywords.reads_keyword`). To show attention weights, a call computes attention the eager way.
     """
 
     _supports_sdpa = True
