@@ -47,10 +47,10 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
         position_ids: Tensor | None = None,
         **kwargs: Any,
     ) -> AttentionKernel:
-        """Return the kernel by which `hidden` (batch, seq, hidden) attend to themselves and to what is before them.
+        """Return the attention of `hidden` (batch, seq, hidden) to themselves and to the positions before them.
 
-        Args: see `layers.attention_kernels`.
-            kwargs: the arguments of `forward` that the model does not know.
+        The arguments are those of `layers.attention_kernels.causal_attention`, and in `kwargs` those of `forward` that
+        the model does not know.
         """
         implementation, dropout, options = self._choice(**kwargs)
         return causal_attention(
@@ -66,10 +66,10 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
         position_ids: Tensor | None = None,
         **kwargs: Any,
     ) -> AttentionKernel:
-        """Return the kernel by which `hidden` (batch, seq, hidden) attend to themselves, or to a source.
+        """Return the attention of `hidden` (batch, seq, hidden) to themselves, or to a source.
 
-        Args: see `layers.attention_kernels`.
-            kwargs: the arguments of `forward` that the model does not know.
+        The arguments are those of `layers.attention_kernels.bidirectional_attention`, and in `kwargs` those of
+        `forward` that the model does not know.
         """
         implementation, dropout, options = self._choice(**kwargs)
         return bidirectional_attention(

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Attention weights of any model of transformers: most of its kernels compute none that could be looked at."""
+"""Attention weights of any model of transformers, most of whose kernels do not return them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Any
 
 @contextmanager
 def eager_attention(model: Any) -> Iterator[None]:
-    """In the block attention is computed by the kernel that keeps its weights.
+    """Compute attention within the block by the eager kernel, which returns its weights.
 
     >>> from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM
     >>> sizes = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}

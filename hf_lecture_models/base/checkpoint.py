@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Whether a checkpoint's weights are those that its configuration asks for; asked before they are read."""
+"""Checks of a checkpoint's weights against its configuration, before they are read."""
 
 import copy
 import re
@@ -14,7 +14,7 @@ from hf_lecture_models.io.compat import WeightConverter, WeightRenaming, get_dev
 
 
 def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[str, Any]:
-    """What transformers will report after it has loaded the files, found out from their headers.
+    """Find out from the headers of files what transformers reports after it has loaded them.
 
     Args:
         model: as built from the configuration, on the meta device.
@@ -41,7 +41,7 @@ def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[s
             other_types.add((name, stored.dtype, expected[name].dtype))
         if pattern is not None:
             parts.setdefault(name, set()).add(pattern)
-            # A matrix that is put together is there as soon as its last part is.
+            # A matrix is complete as soon as its last part is found.
             if parts[name] == set(converters[pattern].source_patterns):
                 targets = converters[pattern].target_patterns
                 found |= {name.replace(targets[0], target) for target in targets}
@@ -100,7 +100,7 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
 
     Args:
         model: as it is to be saved.
-        tensors: what will be saved; None: the model's own weights, of which none may be offloaded.
+        tensors: the weights to save; None: the model's own, which must not be offloaded.
     """
     if tensors is None:
         tensors = dict(model.named_parameters()) | dict(model.named_buffers())
@@ -167,9 +167,9 @@ def refuse_other_types(info: dict[str, Any], source: str) -> None:
 def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
     """Raise a ValueError if `missing_keys` names what must not start at random.
 
-    Those are all weights, where the checkpoint was saved by this very class; else those below the head: whoever saved
-    it, a head may be new, the base model may not. Of the base model, modules in `_may_start_anew` count with the head,
-    if the checkpoint has none of their weights: some heads do without them.
+    No weight may be missing from a checkpoint that this very class saved. From any other, the head's may: a head may be
+    new, the base model may not. A module in `_may_start_anew` counts with the head where the checkpoint has none of its
+    weights, because some heads do without it.
     """
     prefix, names = f"{model.base_model_prefix}.", model.base_model.state_dict().keys()
     same_class = getattr(model.config, "architectures", None) == [type(model).__name__]
@@ -186,7 +186,7 @@ def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
 
 
 def _absent_modules(model: Any, names: Iterable[str], missing: Iterable[str]) -> set[str]:
-    """Of the base model's `names`, those of the modules in `_may_start_anew` of which all are missing."""
+    """Return those of the base model's `names` that are in a module of `_may_start_anew` whose weights all miss."""
     parts = [{name for name in names if f"{name}.".startswith(f"{module}.")} for module in model._may_start_anew]
     return set().union(*(part for part in parts if part <= set(missing)))
 

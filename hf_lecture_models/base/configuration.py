@@ -49,15 +49,15 @@ class LectureConfig(PreTrainedConfig):
         "num_labels": 2**15,
         **dict.fromkeys(("hidden_size", "embedding_size", "intermediate_size"), LARGEST_WIDTH),
     }
-    """Field -> a bound that no honest configuration reaches, checked before anything is allocated; a size that is not
-    named here has `LARGEST_SIZE`. What they make together is bounded when a model is built (`base/model_size.py`)."""
+    """Field -> its largest value, checked before anything is allocated; a size that is not named here has
+    `LARGEST_SIZE`. The size of a whole model is checked when it is built (`base/model_size.py`)."""
     if TYPE_CHECKING:
         num_labels: int = 2  # transformers' property, which here is never None
         hidden_size: int
 
     def __post_init__(self, **kwargs: Any) -> None:
         if type(self).__module__.startswith("hf_lecture_models."):
-            # What an exported folder says of its pipelines' code, which asks for trust; here the package's own serve.
+            # An exported folder names the code of its pipelines, which asks for trust; here the package's own are used.
             kwargs.pop("custom_pipelines", None)
         model_type = kwargs.pop("model_type", self.model_type)
         if model_type in self.foreign_model_types:
@@ -95,7 +95,7 @@ class LectureConfig(PreTrainedConfig):
         return getattr(self, "dropout", 0.0)
 
     def check_fields(self) -> None:
-        """Raise a ValueError where fields contradict each other; called at construction, after each field's checks."""
+        """Raise a ValueError where fields contradict each other; called at construction, after the checks of each."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         derived = getattr(type(self), name, None)
@@ -153,7 +153,7 @@ class LectureConfig(PreTrainedConfig):
             raise ValueError(f"this {name} could not be loaded again, so it is not saved: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """As transformers', without `auto_map`: only `hub.export` writes it, together with the code it names."""
+        """Return the fields without `auto_map`, which only `hub.export` writes, together with its code."""
         values = super().to_dict()
         values.pop("_is_constructed", None)
         # A flattened copy of this class lives under another module name and must keep pointing at its code.

@@ -4,7 +4,7 @@
 from typing import Any
 
 from torch import Tensor, nn
-from transformers.cache_utils import Cache
+from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
 
 from hf_lecture_models.base.modeling import model_forward
@@ -92,11 +92,38 @@ class EncoderDecoderModel:
             self.decoder.embed_tokens = value
 
 
+def keys_and_values(config: Any, given: Any, use_cache: bool | None) -> EncoderDecoderCache | None:
+    """Return the cache of a call: the one given, or a new one if one is asked for.
+
+    Args:
+        config: of the model; `get_text_config(decoder=True)` counts the attentions that keep the target's.
+
+    Raises:
+        ValueError: the one given is of another class, or holds fewer attentions.
+    """
+    config = config.get_text_config(decoder=True)
+    if given is None:
+        new = DynamicCache(config=config), DynamicCache(config=config)
+        return EncoderDecoderCache(*new) if use_cache else None
+    if not isinstance(given, EncoderDecoderCache):
+        raise ValueError(
+            f"past_key_values is a {type(given).__name__}; keys and values of target and source are needed, "
+            "EncoderDecoderCache(DynamicCache(), DynamicCache())"
+        )
+    found, needed = len(given.self_attention_cache.layers), config.num_hidden_layers
+    if 0 < found < needed:
+        raise ValueError(
+            f"past_key_values holds the target's keys and values of {found} attentions; the model has {needed}, with "
+            "cross_attention='source_query_key' two in each layer: prefix tuning (peft) writes one"
+        )
+    return given
+
+
 def checked_source(source: Tensor | None, target: Tensor) -> Tensor:
     """Return `source` (batch, source, size), which has as many rows as `target` (batch, target, size).
 
     Raises:
-        ValueError: it has more or fewer, or there is none.
+        ValueError: it has more or fewer, or is missing.
     """
     sources = 0 if source is None else source.shape[0]
     if source is None or target.shape[0] != sources:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What language models with a choice of output layers share: checks of the configuration, and token counts."""
+"""Output layers for large vocabularies: checks of the configuration, and token counts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ _MOST_CLUSTERS = 64
 
 
 def check_output_layer(config: Any) -> None:
-    """Refuse fields that contradict `output_layer`.
+    """Check that no field contradicts `output_layer`.
 
     Raises:
         ValueError: `adaptive_cutoffs` without the adaptive softmax, too many, out of order or outside the vocabulary; a
@@ -53,7 +53,7 @@ def check_output_layer(config: Any) -> None:
 
 
 class LargeVocabularyLM:
-    """Token counts for the output layer `lm_head`, if it wants them. Put it before the pre-trained base class."""
+    """A mixin with the output layer that the configuration names, and its token counts; put it before the head."""
 
     config: Any
     lm_head: nn.Module
@@ -64,7 +64,7 @@ class LargeVocabularyLM:
 
     @property
     def needs_token_counts(self) -> bool:
-        """Whether `set_token_counts` should be called before training: the output layer wants counts and has none."""
+        """Return whether the output layer still needs counts, by `set_token_counts`, before training."""
         counts = getattr(self.lm_head, "token_counts", None)
         return counts is not None and not bool(counts.any())
 
@@ -95,7 +95,7 @@ class LargeVocabularyLM:
         self.lm_head.set_token_counts(counts)
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
-        """As transformers', refused where the output layer knows its words by their counts."""
+        """Resize the vocabulary, unless the output layer is built on the counts of its words."""
         if not isinstance(self.lm_head, AdaptiveSoftmax | NoiseContrastiveLinear):
             return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)  # type: ignore[misc]
         padded = kwargs.get("pad_to_multiple_of", args[0] if args else None) is not None

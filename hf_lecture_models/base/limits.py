@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a model can read: how many tokens at once, and the tokens of which tokenizer."""
+"""Limits of a model's input: how many tokens it reads at once, and from which tokenizer."""
 
 from copy import copy
 from typing import Any
@@ -10,9 +10,9 @@ from hf_lecture_models.base.configuration import LectureConfig
 
 
 def input_limit(model: Any) -> int | None:
-    """The number of tokens that any model of ours or of transformers can read at once; None where it has no bound.
+    """Return the number of tokens that a model, ours or of transformers, can read at once; None without a bound.
 
-    Ours say it themselves (`longest_input`): only trained positions end. Of transformers' models it is the
+    Ours have it as `longest_input`: only trained positions end. Of transformers' models it is the
     configuration's `max_position_embeddings`, less the positions before the first token that RoBERTa and its kin skip.
 
     >>> from transformers import GPT2Config, GPT2LMHeadModel
@@ -31,10 +31,10 @@ def input_limit(model: Any) -> int | None:
 
 
 def with_input_limit(tokenizer: Any, model: Any) -> Any:
-    """The tokenizer as it is saved beside the model: its `model_max_length` is at most what the model can read.
+    """Return the tokenizer with a `model_max_length` of at most what the model can read, as it is saved beside it.
 
-    By it other programs cut texts that are too long (`truncation=True`). A copy, where that is less than before: the
-    same tokenizer may serve a model without a bound. What has no such length, an image processor, stays as it is.
+    Other programs cut long texts by it (`truncation=True`). It is a copy where the length changes, because the same
+    tokenizer may belong to a model without a bound. An image processor, which has no such length, stays as it is.
 
     >>> from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["the", "cat"])
@@ -51,11 +51,11 @@ def with_input_limit(tokenizer: Any, model: Any) -> Any:
 
 
 def check_tokenizer(model: Any, tokenizer: Any) -> None:
-    """Refuse a tokenizer that cannot belong to the model, one of ours or of transformers.
+    """Check that a tokenizer can belong to the model.
 
     Raises:
-        ValueError: the tokenizer has more tokens than the model; or, of a model of ours, another end or beginning of
-            text. In other libraries' configurations these often are not the tokenizer's.
+        ValueError: the tokenizer has more tokens than the model; or, for a model of ours, another end or beginning of
+            text. In configurations of other libraries, these often differ from the tokenizer's.
     """
     vocab_size = model.config.vocab_size
     if len(tokenizer) > vocab_size:
@@ -73,10 +73,10 @@ def check_tokenizer(model: Any, tokenizer: Any) -> None:
 
 
 def refuse_long_rows(model: Any, sequence_length: int) -> None:
-    """Refuse rows of training data that are longer than the model can read.
+    """Check that rows of training data are not longer than the model can read.
 
     Raises:
-        ValueError: they are.
+        ValueError: they are longer.
     """
     longest = input_limit(model)
     if longest is not None and sequence_length > longest:

@@ -7,14 +7,14 @@ from typing import Any
 import torch
 
 LARGEST_MODEL = 2**35
-"""Numbers that a model may hold: 137 GB in float32, and a thousand times more than the lectures' models have."""
+"""The most numbers in a model: 137 GB in float32, a thousand times more than the lectures' models have."""
 
 
 def check_model_size(build: Callable[[], Any]) -> None:
-    """Build a model without memory, to count what it would hold.
+    """Check the size of a model, which is built without memory for it.
 
     Raises:
-        ValueError: it is more than `LARGEST_MODEL`.
+        ValueError: it holds more than `LARGEST_MODEL` numbers.
     """
     with torch.device("meta"):
         model = build()

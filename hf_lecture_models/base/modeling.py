@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The base of every model: what surrounds its equations in a forward pass, and saving and loading with checks."""
+"""The base of every model: the decorator of its forward pass, and saving and loading with checks."""
 
 import os
 from collections.abc import Callable
@@ -100,9 +100,9 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     """Modules of the base model that a checkpoint may lack, because some heads do without them."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """As `object`'s; a copy, whose state comes afterwards, is made without arguments."""
+        """Check the size of the model first; a copy is made without arguments, and gets its state afterwards."""
         if (args or kwargs) and torch.get_default_device().type != "meta":
-            # Of a configuration of its own: building a model takes `gradient_checkpointing` out of it.
+            # With a copy of the configuration: building a model takes `gradient_checkpointing` out of it.
             given = {name: _own_config(value) for name, value in kwargs.items()}
             check_model_size(partial(cls, *map(_own_config, args), **given))
         return super().__new__(cls)
@@ -147,14 +147,14 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         return False
 
     def attention_implementation(self, output_attentions: bool | None = None) -> str:
-        """The name of what computes attention in a call: "eager" where the weights are to be shown."""
+        """Return the name of the attention function of a call: "eager" where the weights are asked for."""
         shown = self.config.output_attentions if output_attentions is None else output_attentions
         return "eager" if shown else self.config._attn_implementation
 
     def shown_states(self, output_hidden_states: bool | None, *states: torch.Tensor) -> tuple[torch.Tensor, ...] | None:
-        """`states` where the call, or else the configuration, asks for `hidden_states`; None where not.
+        """Return `states` where the call, or else the configuration, asks for `hidden_states`; else None.
 
-        For a model without modules whose outputs are the states, which `_can_record_outputs` would name.
+        For a model whose states are not the outputs of modules, which `_can_record_outputs` could name.
         """
         asked = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         return states if asked else None
@@ -168,7 +168,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
     ) -> Any:
         named = generation_config.cache_implementation
-        # transformers would take no notice of the name, but for a line in the log.
+        # transformers would ignore the name, but for a line in the log.
         if named is not None and not self._supports_default_dynamic_cache():
             raise ValueError(
                 f"cache_implementation={named!r} names a cache of keys and values, of which {type(self).__name__} has "
@@ -193,7 +193,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         return super()._prepare_position_ids_for_generation(inputs_tensor, model_kwargs)  # type: ignore[misc]
 
     def init_continuous_batching(self, *args: Any, workload_hints: Any = None, **kwargs: Any) -> Any:
-        """As transformers', where `generate_batch` and `transformers serve --continuous-batching` begin.
+        """Begin continuous batching, as `generate_batch` and `transformers serve --continuous-batching` do.
 
         Raises:
             ValueError: the model keeps something else than keys and values, or cannot read as many tokens as announced.
@@ -217,7 +217,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         return manager
 
     def _within_positions(self, manager: Any) -> Callable[..., Any]:
-        """`manager.add_request` for what the model can read; more would end the thread that serves all requests."""
+        """Limit `manager.add_request` to what the model can read; more would end the thread of all requests."""
         add_request, longest = manager.add_request, self.longest_input or 0
 
         def add(input_ids: list[int], request_id: Any = None, max_new_tokens: int | None = None, **kwargs: Any) -> Any:
@@ -226,9 +226,9 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
                     f"a prompt of {len(input_ids)} tokens is longer than {type(self).__name__} can read, {longest} "
                     "tokens; cut the prompt"
                 )
-            room = longest + 1 - len(input_ids)  # the last token is never read
+            most = longest + 1 - len(input_ids)  # the last token is never read
             wanted = manager.generation_config.max_new_tokens if max_new_tokens is None else max_new_tokens
-            return add_request(input_ids, request_id, room if wanted is None else min(wanted, room), **kwargs)
+            return add_request(input_ids, request_id, most if wanted is None else min(wanted, most), **kwargs)
 
         return add
 
@@ -246,8 +246,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     ) -> None:
         """Save under our own parameter names, written beside and renamed into place (see `staged_folder`).
 
-        Of an earlier save of the same `variant`, what the new one does not overwrite is removed: shards, or the whole
-        file where shards were written. All other files stay.
+        The weights of an earlier save of the same `variant` that the new one does not overwrite are removed: shards, or
+        the whole file where shards were written. All other files stay.
 
         Raises:
             NotADirectoryError: `save_directory` is a file.
@@ -274,7 +274,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     def from_pretrained(
         cls, pretrained_model_name_or_path: str | os.PathLike[str] | None, *args: Any, **kwargs: Any
     ) -> Any:
-        """Load as transformers does, and refuse what would be silently wrong.
+        """Load as transformers does, with checks of the files.
 
         Raises:
             ValueError: the checkpoint is of another model type; a field of its JSON files has a wrong type; its index
@@ -310,8 +310,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         if options:  # an adapter's, into a model that is there
             return super()._load_pretrained_model(model, state_dict, checkpoint_files, load_config, **options)
         check_tied_weights(model, load_config.device_map)
-        # transformers makes room for whatever the files lack, and says so afterwards. Quantised weights have other
-        # names and shapes in the files.
+        # transformers allocates whatever the files lack, and reports it afterwards. Quantised weights have other names
+        # and shapes in the files.
         quantizer = load_config.hf_quantizer
         if checkpoint_files and state_dict is None and not (quantizer and quantizer.pre_quantized):
             source = f"the checkpoint {load_config.pretrained_model_name_or_path}"

@@ -11,9 +11,9 @@ from hf_lecture_models.layers.inputs import last_token_index, real_token_mask, s
 
 
 def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """Natural log-probability of each token given all before it in its row, of any causal LM of transformers.
+    """Return the natural log-probability of each token given all before it, under any causal LM of transformers.
 
-    Ours have a method `score` for it, which needs less memory: the logits of all positions never exist at once.
+    Our models' method `score` needs less memory: the logits of all positions never exist at once.
 
     Args:
         input_ids: (batch, seq).
@@ -31,7 +31,7 @@ def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | No
     if "position_ids" not in kwargs and not bool(real.all()) and "position_ids" in named:
         kwargs["position_ids"] = (real.cumsum(dim=1) - 1).clamp(min=0)
     logits = model(input_ids=input_ids, attention_mask=real.long(), **kwargs).logits
-    # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
+    # The last real position before a token predicts it; a hole in the mask may be between them.
     before = last_token_index(real).roll(1, 1)  # (batch, seq); nothing asks for the first
     rows = torch.arange(input_ids.shape[0], device=input_ids.device)[:, None]
     normalisers = logits.float().logsumexp(dim=-1).gather(1, before)

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Ending a generated text behind given strings: `generate(..., stop_strings=["."], tokenizer=tokenizer)`.
+"""Ending a generated text after given strings: `generate(..., stop_strings=["."], tokenizer=tokenizer)`.
 
-transformers finds the text of each token by decoding it behind the word "abcdef". That a closed vocabulary does not
-have, and where the mark of a word's end belongs to the token before, it takes "er</w>" for " er". Here the last tokens
-are decoded as the text that they are, which is right for every tokenizer that decodes.
+transformers finds the text of each token by decoding it after the word "abcdef". A closed vocabulary does not have
+that word, and where the mark of a word's end belongs to the token before, "er</w>" becomes " er". Here the last tokens
+are decoded together, which is right for every tokenizer that decodes.
 """
 
 from typing import Any
@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 from transformers.generation.stopping_criteria import StoppingCriteria, StoppingCriteriaList
 
-# What a decoder writes for bytes that are no whole character yet.
+# A decoder writes this for bytes that do not make a whole character yet.
 _UNFINISHED = "\ufffd"
 
 
 class StopStrings(StoppingCriteria):
-    """Ends a row as soon as its text has one of the strings; only what the newest token adds to can be one.
+    """End a row as soon as the newest token completes one of the strings.
 
-    Models of this package use it by themselves. For others, with a tokenizer of this package:
+    Models of this package use it in `generate()`. For others, with a tokenizer of this package:
 
         generate(..., stopping_criteria=[StopStrings(tokenizer, ["."])])
 
@@ -34,7 +34,7 @@ class StopStrings(StoppingCriteria):
         stop_strings: one string or several.
 
     Raises:
-        ValueError: there is no string, or one is empty.
+        ValueError: the list is empty, or one of the strings is.
     """
 
     def __init__(self, tokenizer: Any, stop_strings: str | list[str]) -> None:
@@ -46,7 +46,7 @@ class StopStrings(StoppingCriteria):
         self.tokens = 1 + max(len(string.encode()) for string in strings)
 
     def __call__(self, input_ids: Tensor, scores: Any, **kwargs: Any) -> Tensor:
-        """(batch,) bool: whether a text has just come to one of the strings; `input_ids` (batch, seq)."""
+        """Return for each text of `input_ids` (batch, seq) whether it has just completed a string: (batch,) bool."""
         rows = input_ids[:, -self.tokens :].tolist()
         texts = zip(self._decode(rows), self._decode([row[:-1] for row in rows]), strict=True)
         return torch.tensor([self._ends(text, before) for text, before in texts], device=input_ids.device)
@@ -60,7 +60,7 @@ class StopStrings(StoppingCriteria):
 
 
 class StopStringsMixin:
-    """Has `generate()` use `StopStrings`; it stands before `GenerationMixin` among the bases of a class."""
+    """A mixin that makes `generate()` use `StopStrings`; put it before `GenerationMixin`."""
 
     def _get_stopping_criteria(
         self, generation_config: Any, stopping_criteria: Any, tokenizer: Any = None

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Which function computes attention in a call, together with the mask that this function wants.
+"""The function that computes attention in a call, with the mask that it reads.
 
 `causal_attention` and `bidirectional_attention` take
 
@@ -130,7 +130,7 @@ def select_attention_kernel(implementation: str, hidden: Tensor, materializes_sc
 
     On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
     does, with more steps. And its backward pass in half precision took 5 times as long as eager's, at 128 positions.
-    Under `torch.export`, what it lays out depends on the kernel that is chosen, anew at each later step: ONNX failed.
+    Under `torch.export`, its result depends on the kernel that each later step chooses again: ONNX failed.
 
     Args:
         implementation: a name that transformers knows.

@@ -58,7 +58,7 @@ def masked_patches(patches: Tensor, masked: Tensor, mask_token: Tensor | None) -
         masked: (batch, patches), True where a patch is masked.
 
     Raises:
-        ValueError: there is no mask token, or `masked` has another shape.
+        ValueError: the mask token is missing, or `masked` has another shape.
     """
     if mask_token is None:
         raise ValueError("bool_masked_pos: this model was built without a mask; use_mask_token=True gives it one")

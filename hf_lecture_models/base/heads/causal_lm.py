@@ -74,7 +74,7 @@ class CausalLMHead(ModelHead):
         targets = next_token_labels(labels, shift_labels, hidden.shape[:2], self.config.vocab_size)
         if targets is not None:
             all_logits = logits if isinstance(logits_to_keep, int) and logits_to_keep == 0 else None
-            # A prepared mask says nothing of padding: there, labels do.
+            # A prepared mask does not mark padding: there, labels do.
             real = None if is_prepared(attention_mask) else padding_mask(attention_mask, hidden)
             loss = self._loss(hidden, all_logits, targets, real, items)
         return CausalLMOutputWithPast(
@@ -97,7 +97,7 @@ class CausalLMHead(ModelHead):
         return mean_over_items(total, (targets != NOT_COUNTED).sum(), items)
 
     def _prepare_generated_length(self, *args: Any, **kwargs: Any) -> Any:
-        # `generate()` ends where the model does: other programs ask for a thousand tokens when nobody said how many.
+        # Other programs ask for a thousand tokens where nobody gave a number: `generate()` stops at the longest input.
         config = super()._prepare_generated_length(*args, **kwargs)  # type: ignore[misc]
         longest, given = getattr(self, "longest_input", None), kwargs["input_ids_length"]
         # The last token is never read.
@@ -126,7 +126,7 @@ class CausalLMHead(ModelHead):
         Args:
             input_ids: (batch, seq).
             attention_mask: (batch, seq), 1 = real token; left out, everything but `pad_token_id` is real.
-            wanted: (batch, seq) bool, where a score is asked for; all other positions cost no softmax and get 0.
+            wanted: (batch, seq) bool, the positions to score; all others cost no softmax and get 0.
 
         Returns:
             (batch, seq) float32: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at `<s>`
@@ -134,7 +134,7 @@ class CausalLMHead(ModelHead):
         """
         real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
         hidden = self.model(input_ids, real.long(), use_cache=False).last_hidden_state
-        # What predicts a token is the last real position before it, which a hole in the mask may have pushed back.
+        # The last real position before a token predicts it; a hole in the mask may be between them.
         before = last_token_index(real).roll(1, 1)  # (batch, seq); nothing asks for the first
         hidden = hidden.gather(1, before.unsqueeze(-1).expand_as(hidden))
         scored = scored_positions(real, input_ids, self.config.bos_token_id, self.config.eos_token_id)
@@ -148,7 +148,7 @@ class CausalLMHead(ModelHead):
 
 
 def gather_predicting_states(source: Tensor, targets: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor]:
-    """What predicts each target, flat: (batch * seq, width) and (batch * seq,)."""
+    """Return the state that predicts each target, (batch * seq, width), and the targets, (batch * seq,)."""
     targets, source = targets.to(source.device), source.flatten(0, 1)
     if real is not None:
         real = real.to(source.device)

@@ -50,7 +50,7 @@ class ImageClassificationHead(ModelHead):
             `loss` and `logits` (batch, num_labels).
 
         Raises:
-            ValueError: images that the base model refuses; labels of another shape, or that are no classes.
+            ValueError: images that the base model refuses; labels of another shape, or outside the classes.
         """
         outputs = self.base_model_outputs(pixel_values=pixel_values, **kwargs)
         logits, loss = self.classifier(self.pool(outputs)), None

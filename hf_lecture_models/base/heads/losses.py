@@ -26,7 +26,7 @@ def mean_over_items(total: Tensor, count: Tensor | int, num_items_in_batch: Tens
     0.5
 
     Args:
-        total: a scalar, the sum over this batch's items; 0, with a gradient of zeros, where there are none.
+        total: a scalar, the sum over this batch's items; without items 0, with a gradient of zeros.
         count: the number of this batch's items.
         num_items_in_batch: the items of the whole training step, in place of `count`.
 
@@ -72,7 +72,7 @@ def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: s
         name: what an error calls them.
 
     Raises:
-        ValueError: labels that are no tensor, of another shape, that are no integers, or that name no class.
+        ValueError: labels that are not a tensor of integers, of another shape, or outside the classes.
 
     >>> class_labels(torch.tensor([1, -100], dtype=torch.int32), (2,), num_classes=3)
     tensor([   1, -100])
@@ -98,7 +98,7 @@ def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: s
 
 
 def refuse_other_than_tensor(labels: Any, name: str = "labels") -> None:
-    """Raise a ValueError where labels are no tensor, such as names of classes, or a list of their numbers."""
+    """Raise a ValueError unless labels are a tensor; names of classes, or a list of their numbers, are not."""
     if not isinstance(labels, Tensor):
         raise ValueError(
             f"{name} are a {type(labels).__name__}, but a tensor of numbers is needed: torch.tensor(ids); the number "
@@ -109,7 +109,7 @@ def refuse_other_than_tensor(labels: Any, name: str = "labels") -> None:
 def next_token_labels(
     labels: Tensor | None, shift_labels: Tensor | None, shape: Sequence[int], vocab_size: int
 ) -> Tensor | None:
-    """What comes after each position, (batch, seq) int64: `shift_labels` as they are, or `labels` moved by one.
+    """Return the token after each position, (batch, seq) int64: `shift_labels` as they are, or `labels` moved by one.
 
     >>> next_token_labels(torch.tensor([[3, 1, 4]]), None, (1, 3), vocab_size=5)
     tensor([[   1,    4, -100]])

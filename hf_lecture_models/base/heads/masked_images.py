@@ -34,8 +34,8 @@ class MaskedImageModelingHead(ModelHead):
 
         Args:
             pixel_values: (batch, channels, height, width), the whole images.
-            bool_masked_pos: (batch, patches), True where the model sees the mask and is to predict the pixels; None:
-                nothing is masked, and there is no loss.
+            bool_masked_pos: (batch, patches), True where the model sees the mask and predicts the pixels; without it,
+                nothing is masked and `loss` is None.
             num_items_in_batch, kwargs: see `ModelHead`; the masked patches count.
 
         Returns:
@@ -87,7 +87,7 @@ class MaskedPatchPredictionHead(ModelHead):
             `loss` and `logits` (batch, patches, colors).
 
         Raises:
-            ValueError: images or masks that the base model refuses; labels of another shape, or that are no colors.
+            ValueError: images or masks that the base model refuses; labels of another shape, or outside the colors.
         """
         outputs = self.base_model_outputs(pixel_values=pixel_values, bool_masked_pos=bool_masked_pos, **kwargs)
         logits = self.color_head(outputs.last_hidden_state[:, 1:])

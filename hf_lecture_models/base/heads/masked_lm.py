@@ -107,5 +107,5 @@ class MaskedLMHead(ModelHead):
         return logits, mean_over_items(total, counted.sum(), num_items_in_batch)
 
     def word_states(self, hidden: Tensor) -> Tensor:
-        """What `lm_head` reads of the states `hidden` (..., hidden_size): the states themselves, unless overridden."""
+        """Return the input of `lm_head`: the states `hidden` (..., hidden_size) themselves, unless overridden."""
         return hidden

@@ -52,7 +52,10 @@ class ModelHead:
     def __init__(self, config: Any) -> None:
         super().__init__(config)  # type: ignore[call-arg]
         if isinstance(self, PreTrainedModel) and type(self).__init__ is ModelHead.__init__:
-            self.model = self.base_model_class(config, **self.base_model_options)
+            options = dict(self.base_model_options)
+            if "add_pooling_layer" in signature(self.base_model_class.__init__).parameters:
+                options["add_pooling_layer"] = isinstance(self, TextVectorHead)
+            self.model = self.base_model_class(config, **options)
             self.add_layers(config)
             self.post_init()
 

@@ -107,10 +107,10 @@ class Seq2SeqLMHead(ModelHead):
         return getattr(self.config, "decoder_vocab_size", None) or self.config.vocab_size
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
-        """As transformers', for the one vocabulary that source and target share.
+        """Resize the vocabulary that source and target share.
 
         Raises:
-            ValueError: they have two.
+            ValueError: source and target have two vocabularies.
         """
         if getattr(self.config, "decoder_vocab_size", None) is not None and new_num_tokens is not None:
             raise ValueError(
@@ -120,7 +120,7 @@ class Seq2SeqLMHead(ModelHead):
         return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)  # type: ignore[misc]
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
-        """What the decoder reads to predict `labels` (batch, target): the start token, then all labels but the last.
+        """Return the decoder's input that predicts `labels` (batch, target): the start token, then all but the last.
 
         transformers' `DataCollatorForSeq2Seq(tokenizer, model=model)` calls it. See `shift_right`.
         """
@@ -140,8 +140,8 @@ class Seq2SeqLMHead(ModelHead):
     def _prepare_text_encoder_decoder_kwargs_for_generation(
         self, inputs_tensor: Tensor, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
     ) -> Any:
-        # Seq2SeqTrainer hands generate() the labels too, and beside an assistant few logits are kept; transformers
-        # would give both to the encoder.
+        # Seq2SeqTrainer gives generate() the labels too, and an assistant has few logits kept; transformers would give
+        # both to the encoder.
         model_kwargs.pop("labels", None)
         of_encoder = {name: value for name, value in model_kwargs.items() if name != "logits_to_keep"}
         return model_kwargs | super()._prepare_text_encoder_decoder_kwargs_for_generation(  # type: ignore[misc]
@@ -149,7 +149,7 @@ class Seq2SeqLMHead(ModelHead):
         )
 
     def compute_transition_scores(self, *args: Any, **kwargs: Any) -> Tensor:
-        """As transformers', which takes the source's vocabulary for the target's where there are two."""
+        """Compute the scores with the size of the target's vocabulary, where transformers takes the source's."""
         target = SimpleNamespace(vocab_size=self.target_vocab_size)
         of_target: Any = SimpleNamespace(config=SimpleNamespace(get_text_config=lambda: target))
         return GenerationMixin.compute_transition_scores(of_target, *args, **kwargs)
@@ -163,8 +163,8 @@ def shift_right(labels: Tensor, start_token_id: int, pad_token_id: int) -> Tenso
             [1, 7, 2]])
 
     Raises:
-        ValueError: labels that are no integers or of another shape; on the CPU, rows that are padded on the left, where
-            the start token would stand before the padding.
+        ValueError: labels that are not integers, or of another shape; on the CPU, rows that are padded on the left,
+            where the start token would come before the padding.
     """
     shape = tuple(labels.shape) if isinstance(labels, Tensor) else type(labels).__name__
     if not isinstance(labels, Tensor) or labels.dim() != 2 or labels.is_floating_point() or labels.dtype == torch.bool:

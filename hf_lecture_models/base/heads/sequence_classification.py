@@ -49,7 +49,7 @@ class SequenceClassificationHead(TextVectorHead):
             `loss` and `logits` (batch, num_labels).
 
         Raises:
-            ValueError: labels of another shape, or that are no classes, no truth values.
+            ValueError: labels of another shape, or outside the classes or truth values.
         """
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
         outputs, vectors = self.read_texts(inputs)
@@ -68,7 +68,7 @@ def sequence_classification_loss(
     problem_type: str | None = None,
     num_items_in_batch: Tensor | int | None = None,
 ) -> Tensor:
-    """Mean loss per label, in float32; which loss, `problem_type` says.
+    """Return the mean loss per label, in float32; `problem_type` names the loss.
 
     - "single_label_classification": -ln softmax(logits)[label]; labels (batch,), integers.
     - "multi_label_classification": -ln σ(logit) where the label is 1, -ln(1 - σ(logit)) where it is 0; labels (batch,
@@ -89,7 +89,7 @@ def sequence_classification_loss(
         num_items_in_batch: see `mean_over_items`; what counts is a label, so that a text may hold num_labels of them.
 
     Raises:
-        ValueError: labels that are no tensor, of another shape or type, or outside the values above.
+        ValueError: labels that are not a tensor, of another shape or type, or outside the values above.
     """
     refuse_other_than_tensor(labels)
     if problem_type is None:
@@ -108,7 +108,7 @@ def sequence_classification_loss(
 
 
 def default_problem_type(logits: Tensor, labels: Tensor) -> str:
-    """What `sequence_classification_loss` takes a problem to be that has no type."""
+    """Return the type that `sequence_classification_loss` assumes where `problem_type` is None."""
     refuse_other_than_tensor(labels)
     if logits.shape[-1] == 1:
         return "regression"

@@ -44,7 +44,7 @@ class TokenClassificationHead(ModelHead):
             `loss` and `logits` (batch, seq, num_labels).
 
         Raises:
-            ValueError: labels of another shape, or that are no classes.
+            ValueError: labels of another shape, or outside the classes.
         """
         outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.classifier(self.dropout(outputs.last_hidden_state))

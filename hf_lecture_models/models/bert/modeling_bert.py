@@ -83,7 +83,7 @@ class LectureBertPreTrainedModel(BidirectionalPreTrainedModel):
     """The base class of all BERT models."""
 
     config: LectureBertConfig
-    # What `bert` checkpoints hold beside the weights: the positions, and a second name of the output layer's bias.
+    # `bert` checkpoints also hold the positions, and a second name of the output layer's bias.
     _keys_to_ignore_on_load_unexpected = [r"(^|\.)position_ids$", r"^cls\.predictions\.decoder\.bias$"]
     _may_start_anew = ("pooler",)
 
@@ -100,7 +100,7 @@ class LectureBertModel(LectureBertPreTrainedModel):
 
     It returns `last_hidden_state` (batch, seq, hidden_size), `pooler_output` (batch, hidden_size), which is c, and on
     request `hidden_states` (the input of the first block, each block's output) and `attentions` (batch, heads, seq,
-    seq) of each block. With `add_pooling_layer=False`, as in heads that read single tokens, there is no c.
+    seq) of each block. With `add_pooling_layer=False`, as in heads that read single tokens, c is left out.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
     >>> outputs = LectureBertModel(config)(torch.tensor([[3, 1, 4]]), token_type_ids=torch.tensor([[0, 0, 1]]))
@@ -165,7 +165,7 @@ class BertWordHead(BertHead):
 
 
 class LectureBertForPreTraining(BertWordHead, PreTrainingHead, LectureBertPreTrainedModel):
-    """Masked words, and whether the second text follows the first.
+    """Predict masked words, and whether the second text follows the first.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
     >>> outputs = LectureBertForPreTraining(config)(torch.tensor([[3, 1, 4]]))
@@ -175,18 +175,16 @@ class LectureBertForPreTraining(BertWordHead, PreTrainingHead, LectureBertPreTra
 
 
 class LectureBertForMaskedLM(BertWordHead, MaskedLMHead, LectureBertPreTrainedModel):
-    """Masked words.
+    """Predict masked words.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
     >>> LectureBertForMaskedLM(config)(torch.tensor([[3, 8, 4]])).logits.shape
     torch.Size([1, 3, 9])
     """
 
-    base_model_options: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}
-
 
 class LectureBertForNextSentencePrediction(BertHead, NextSentenceHead, LectureBertPreTrainedModel):
-    """Whether the second text follows the first (class 0) or not (class 1).
+    """Classify pairs: the second text follows the first (class 0), or it does not (class 1).
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
     >>> LectureBertForNextSentencePrediction(config)(torch.tensor([[3, 1, 4]])).logits.shape
@@ -195,7 +193,7 @@ class LectureBertForNextSentencePrediction(BertHead, NextSentenceHead, LectureBe
 
 
 class LectureBertForSequenceClassification(BertHead, SequenceClassificationHead, LectureBertPreTrainedModel):
-    """Classes of texts or pairs, or numbers, from c.
+    """Classify texts or pairs, or give them numbers, from c.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2, num_labels=3)
     >>> LectureBertForSequenceClassification(config)(torch.tensor([[3, 1, 4]])).logits.shape
@@ -204,7 +202,7 @@ class LectureBertForSequenceClassification(BertHead, SequenceClassificationHead,
 
 
 class LectureBertForMultipleChoice(BertHead, MultipleChoiceHead, LectureBertPreTrainedModel):
-    """The score of each choice, from its c.
+    """Score each choice, from its c.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
     >>> LectureBertForMultipleChoice(config)(torch.tensor([[[3, 1, 4], [3, 1, 5]]])).logits.shape
@@ -213,14 +211,12 @@ class LectureBertForMultipleChoice(BertHead, MultipleChoiceHead, LectureBertPreT
 
 
 class LectureBertForTokenClassification(BertHead, TokenClassificationHead, LectureBertPreTrainedModel):
-    """The class of each token, from its h_t.
+    """Classify each token, from its h_t.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2, num_labels=3)
     >>> LectureBertForTokenClassification(config)(torch.tensor([[3, 1, 4]])).logits.shape
     torch.Size([1, 3, 3])
     """
-
-    base_model_options: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}
 
 
 class LectureBertForQuestionAnswering(BertHead, QuestionAnsweringHead, LectureBertPreTrainedModel):
@@ -230,5 +226,3 @@ class LectureBertForQuestionAnswering(BertHead, QuestionAnsweringHead, LectureBe
     >>> LectureBertForQuestionAnswering(config)(torch.tensor([[3, 1, 4]])).end_logits.shape
     torch.Size([1, 3])
     """
-
-    base_model_options: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}

@@ -84,7 +84,7 @@ class Gpt1PreTrainedModel(CausalPreTrainedModel):
     """The base class of all GPT-1 models."""
 
     config: Gpt1Config
-    # The causal mask and the positions, which openai-gpt checkpoints hold beside the weights.
+    # openai-gpt checkpoints also hold the causal mask and the positions.
     _keys_to_ignore_on_load_unexpected = [r"\.attn\.bias$", r"(^|\.)position_ids$"]
 
 
@@ -153,7 +153,7 @@ class Gpt1TextHead(TextVectorHead):
         super().add_layers(config)
 
     def read_texts(self, inputs: dict[str, Any]) -> tuple[Any, Tensor]:
-        """What the base model returns, in which the pairs in the other order are further rows, and the vectors."""
+        """Return the base model's outputs, pairs in the other order as further rows, and the vectors of the texts."""
         inputs = self._with_other_order(inputs)
         outputs = self.base_model_outputs(**inputs)
         states, ids = outputs.last_hidden_state, inputs["input_ids"]

@@ -127,7 +127,7 @@ class LectureTransformerConfig(LectureConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As transformers', for the fields of a `marian` checkpoint too.
+        """Read the fields of a configuration, those of a `marian` checkpoint too.
 
         Raises:
             ValueError: the checkpoint is of a decoder alone, or of T5.

@@ -8,6 +8,7 @@ Deviations:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
@@ -26,8 +27,30 @@ from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
 
 
+class PostNorm:
+    """The sum around a sublayer f, post-LN: the norm comes after it (Vaswani et al.)."""
+
+    dropout: nn.Dropout
+
+    def residual(self, f: Callable[[Tensor], Tensor], norm: nn.Module, h: Tensor) -> Tensor:
+        """LN(h + f(h)), (batch, seq, hidden)."""
+        return norm(h + self.dropout(f(h)))
+
+
+class PreNorm:
+    """The sum around a sublayer f, pre-LN: the norm comes before f (Xiong et al.)."""
+
+    dropout: nn.Dropout
+
+    def residual(self, f: Callable[[Tensor], Tensor], norm: nn.Module, h: Tensor) -> Tensor:
+        """h + f(LN(h)), (batch, seq, hidden)."""
+        return h + self.dropout(f(norm(h)))
+
+
 class EncoderBlock(GradientCheckpointingLayer):
-    """The parts of an encoder block; how they are wired is for the two classes below to say."""
+    """Attention and FFN; `residual` puts each between its norm and its sum."""
+
+    residual: Callable[..., Tensor]
 
     def __init__(self, config: LectureTransformerConfig):
         super().__init__()
@@ -40,27 +63,24 @@ class EncoderBlock(GradientCheckpointingLayer):
         if config.position_encoding == "relative_buckets":
             leave_unscaled(self.self_attn)
 
+    def forward(self, e: Tensor, attention: AttentionKernel) -> Tensor:
+        """The next state, (batch, source, hidden)."""
+        n = self.residual(lambda e: self.self_attn(e, attention)[0], self.attention_norm, e)
+        return self.residual(self.ffn, self.ffn_norm, n)
 
-class PostNormEncoderBlock(EncoderBlock):
+
+class PostNormEncoderBlock(PostNorm, EncoderBlock):
     """n = LN_1(e + Attention(e)); e = LN_2(n + FFN(n))."""
 
-    def forward(self, hidden: Tensor, attention: AttentionKernel) -> Tensor:
-        """The next state, (batch, source, hidden)."""
-        n = self.attention_norm(hidden + self.dropout(self.self_attn(hidden, attention)[0]))
-        return self.ffn_norm(n + self.dropout(self.ffn(n)))
 
-
-class PreNormEncoderBlock(EncoderBlock):
+class PreNormEncoderBlock(PreNorm, EncoderBlock):
     """n = e + Attention(LN_1(e)); e = n + FFN(LN_2(n))."""
-
-    def forward(self, hidden: Tensor, attention: AttentionKernel) -> Tensor:
-        """The next state, (batch, source, hidden)."""
-        n = hidden + self.dropout(self.self_attn(self.attention_norm(hidden), attention)[0])
-        return n + self.dropout(self.ffn(self.ffn_norm(n)))
 
 
 class DecoderBlock(GradientCheckpointingLayer):
-    """The parts of a decoder block; how they are wired is for the two classes below to say."""
+    """Masked, Cross and FFN; `residual` puts each between its norm and its sum."""
+
+    residual: Callable[..., Tensor]
 
     def __init__(self, config: LectureTransformerConfig, layer_index: int):
         super().__init__()
@@ -82,41 +102,22 @@ class DecoderBlock(GradientCheckpointingLayer):
             leave_unscaled(self.self_attn)
             leave_unscaled(self.cross_attn)
 
+    def forward(
+        self, h: Tensor, masked: AttentionKernel, source: Tensor, cross: AttentionKernel, past_key_values: Any = None
+    ) -> Tensor:
+        """The next state, (batch, target, hidden); `source` is (batch, source, hidden)."""
+        seen = target_cache(past_key_values)
+        n = self.residual(lambda h: self.self_attn(h, masked, seen)[0], self.attention_norm, h)
+        c = self.residual(lambda n: self.cross_attn(n, source, cross, past_key_values)[0], self.cross_attention_norm, n)
+        return self.residual(self.ffn, self.ffn_norm, c)
 
-class PostNormDecoderBlock(DecoderBlock):
+
+class PostNormDecoderBlock(PostNorm, DecoderBlock):
     """n = LN_1(h + Masked(h)); c = LN_2(n + Cross(n, source)); h = LN_3(c + FFN(c))."""
 
-    def forward(
-        self,
-        hidden: Tensor,
-        masked: AttentionKernel,
-        source: Tensor,
-        cross: AttentionKernel,
-        past_key_values: EncoderDecoderCache | None = None,
-    ) -> Tensor:
-        """The next state, (batch, target, hidden); `source` is (batch, source, hidden)."""
-        n = self.attention_norm(hidden + self.dropout(self.self_attn(hidden, masked, target_cache(past_key_values))[0]))
-        c = self.cross_attention_norm(n + self.dropout(self.cross_attn(n, source, cross, past_key_values)[0]))
-        return self.ffn_norm(c + self.dropout(self.ffn(c)))
 
-
-class PreNormDecoderBlock(DecoderBlock):
+class PreNormDecoderBlock(PreNorm, DecoderBlock):
     """n = h + Masked(LN_1(h)); c = n + Cross(LN_2(n), source); h = c + FFN(LN_3(c))."""
-
-    def forward(
-        self,
-        hidden: Tensor,
-        masked: AttentionKernel,
-        source: Tensor,
-        cross: AttentionKernel,
-        past_key_values: EncoderDecoderCache | None = None,
-    ) -> Tensor:
-        """The next state, (batch, target, hidden); `source` is (batch, source, hidden)."""
-        normed = self.attention_norm(hidden)
-        n = hidden + self.dropout(self.self_attn(normed, masked, target_cache(past_key_values))[0])
-        normed = self.cross_attention_norm(n)
-        c = n + self.dropout(self.cross_attn(normed, source, cross, past_key_values)[0])
-        return c + self.dropout(self.ffn(self.ffn_norm(c)))
 
 
 ENCODER_BLOCKS: dict[str, type[EncoderBlock]] = {"post": PostNormEncoderBlock, "pre": PreNormEncoderBlock}

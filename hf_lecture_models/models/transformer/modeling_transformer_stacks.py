@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
+from transformers.cache_utils import Cache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPastAndCrossAttentions
 
 from hf_lecture_models.base.attention_models import AttentionPreTrainedModel
-from hf_lecture_models.base.encoder_decoder import checked_source
+from hf_lecture_models.base.encoder_decoder import checked_source, keys_and_values
 from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.cross_attention import CrossAttention, LengthTransform
@@ -66,12 +66,12 @@ class LectureTransformerPreTrainedModel(AttentionPreTrainedModel):
 
 
 class TransformerStack(LectureTransformerPreTrainedModel):
-    """What encoder and decoder share: word vectors with positions, a stack of blocks, and pre-LN's last norm."""
+    """Word vectors with positions, a stack of blocks, and pre-LN's last norm: an encoder or a decoder."""
 
     relative_positions: ClassVar[type[RelativePositions]]
-    """What "relative_buckets" are in it: its blocks share them."""
+    """The class of "relative_buckets", which all blocks share."""
     input_prefix: ClassVar[str] = ""
-    """What an error puts in front of `input_ids`."""
+    """Errors put it in front of `input_ids`."""
 
     def __init__(self, config: LectureTransformerConfig, vocab_size: int, blocks: list[nn.Module]):
         super().__init__(config)
@@ -105,7 +105,7 @@ class TransformerStack(LectureTransformerPreTrainedModel):
 
 
 class TransformerEncoder(TransformerStack):
-    """Reads the source: ids or `inputs_embeds` (batch, source), and `attention_mask`, 1 = real token.
+    """Read the source: ids or `inputs_embeds` (batch, source), and `attention_mask`, 1 = real token.
 
     It returns `last_hidden_state` (batch, source, hidden_size) and on request `hidden_states` and `attentions`.
     """
@@ -133,11 +133,11 @@ class TransformerEncoder(TransformerStack):
 
 
 class TransformerDecoder(TransformerStack):
-    """Reads the target so far, ids or `inputs_embeds` (batch, target), and of the source what the encoder returned.
+    """Read the target so far, ids or `inputs_embeds` (batch, target), and the encoder's states of the source.
 
     It returns `last_hidden_state` (batch, target, hidden_size), `past_key_values`, and on request `hidden_states`,
-    `attentions` (batch, heads, target, seen + target) and `cross_attentions` (batch, heads, target, source), of
-    which "source_query_key" has none: there no weight is one of a source token.
+    `attentions` (batch, heads, target, seen + target) and `cross_attentions` (batch, heads, target, source),
+    which "source_query_key" does not have: none of its weights belongs to a source token.
     """
 
     relative_positions = RelativePositions
@@ -165,7 +165,7 @@ class TransformerDecoder(TransformerStack):
         **kwargs: Any,
     ) -> BaseModelOutputWithPastAndCrossAttentions:
         """Read the targets."""
-        past_key_values = self._cache(past_key_values, use_cache)
+        past_key_values = keys_and_values(self.config, past_key_values, use_cache)
         seen = target_cache(past_key_values)
         hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask, seen)
         source = checked_source(encoder_hidden_states, hidden)
@@ -183,21 +183,3 @@ class TransformerDecoder(TransformerStack):
         return BaseModelOutputWithPastAndCrossAttentions(
             last_hidden_state=self.final_norm(hidden), past_key_values=past_key_values if use_cache else None
         )
-
-    def _cache(self, given: Any, use_cache: bool | None) -> EncoderDecoderCache | None:
-        """The cache of a call: the one given, or a new one if one is asked for."""
-        if given is None and use_cache:
-            config = self.config.get_text_config(decoder=True)
-            return EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))
-        if given is not None and not isinstance(given, EncoderDecoderCache):
-            raise ValueError(
-                f"past_key_values is a {type(given).__name__}; keys and values of target and source are needed, "
-                "EncoderDecoderCache(DynamicCache(), DynamicCache())"
-            )
-        found, needed = 0 if given is None else len(given.self_attention_cache.layers), 2 * len(self.layers)
-        if self.length_transform is not None and 0 < found < needed:
-            raise ValueError(
-                f"past_key_values holds the target's keys and values of {found} attentions; with cross_attention="
-                f"'source_query_key' there are {needed}, two in each layer: prefix tuning (peft) writes one"
-            )
-        return given

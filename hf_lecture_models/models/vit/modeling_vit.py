@@ -134,12 +134,12 @@ class LectureViTModel(LectureViTPreTrainedModel):
 
     `forward` reads images (batch, num_channels, height, width) of `image_size`, as an image processor makes them; of
     another size, in multiples of `patch_size`, with `interpolate_pos_encoding=True`. In `bool_masked_pos` (batch,
-    patches) True is a patch of which the model sees the mask, if it was built with `use_mask_token=True`. With
+    patches) True is a patch in whose place the model sees the mask, if it was built with `use_mask_token=True`. With
     `num_states` the last block computes so many first states alone: 1 for [CLS], which is all that a classifier reads.
 
     It returns `last_hidden_state` (batch, 1 + patches, hidden_size), which is y, `pooler_output` (batch, hidden_size),
     which is c, and on request `hidden_states` (the input of the first block, each block's output) and `attentions`
-    (batch, heads, 1 + patches, 1 + patches) of each block. With `add_pooling_layer=False` there is no c.
+    (batch, heads, 1 + patches, 1 + patches) of each block. With `add_pooling_layer=False`, c is left out.
 
     >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2)
     >>> outputs = LectureViTModel(config)(torch.zeros(1, 3, 8, 8))
@@ -186,7 +186,6 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
     """
 
     base_model_class = LectureViTModel
-    base_model_options: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}
 
     def pool(self, outputs: Any) -> Tensor:
         """y_0, (batch, hidden_size)."""
@@ -207,9 +206,6 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
             init.zeros_(module.weight)
 
 
-_MASKED = {"add_pooling_layer": False, "use_mask_token": True}
-
-
 class LectureViTForMaskedImageModeling(MaskedImageModelingHead, LectureViTPreTrainedModel):
     """The pixels of masked patches, as SimMIM predicts them.
 
@@ -220,7 +216,7 @@ class LectureViTForMaskedImageModeling(MaskedImageModelingHead, LectureViTPreTra
     """
 
     base_model_class = LectureViTModel
-    base_model_options = _MASKED
+    base_model_options: ClassVar[dict[str, Any]] = {"use_mask_token": True}
 
     def add_layers(self, config: LectureViTConfig) -> None:
         """Build W_d and b_d, which give all numbers of a patch, and what puts these in their places."""
@@ -243,7 +239,7 @@ class LectureViTForMaskedPatchPrediction(MaskedPatchPredictionHead, LectureViTPr
     """
 
     base_model_class = LectureViTModel
-    base_model_options = _MASKED
+    base_model_options: ClassVar[dict[str, Any]] = {"use_mask_token": True}
 
     def add_layers(self, config: LectureViTConfig) -> None:
         """Build W_k and b_k."""
