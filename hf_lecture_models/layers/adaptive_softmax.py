@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The adaptive softmax: a short list of frequent words, and clusters of rarer ones behind one slot each.
+"""The adaptive softmax: a short list of frequent words, and clusters of rarer words with one slot each in that list.
 
 Grave, Joulin, Cissé, Grangier & Jégou, "Efficient softmax approximation for GPUs", ICML 2017; slides Y:278 and Y:435
 name the cost that it saves. Words are ranked by frequency and cut into a short list S and clusters C_1, C_2, ...
@@ -27,7 +27,7 @@ _FACTOR = 4
 
 
 def default_cutoffs(vocab_size: int) -> list[int]:
-    """Where to cut, without knowing the text: after a sixteenth of the words, and after five.
+    """Return the cutoffs used when none are given: a sixteenth and five sixteenths of the words.
 
     >>> default_cutoffs(33_278), default_cutoffs(2)
     ([2079, 10399], [1])
@@ -41,7 +41,7 @@ class AdaptiveSoftmax(nn.Module):
     Args:
         hidden_size: width of h.
         vocab_size: number of words.
-        cutoffs: the ranks at which clusters begin, ascending, from 1 to vocab_size - 1; None: `default_cutoffs`.
+        cutoffs: the ranks at which clusters begin, ascending, from 1 to vocab_size - 1; default: `default_cutoffs`.
     """
 
     token_counts: Tensor
@@ -61,7 +61,7 @@ class AdaptiveSoftmax(nn.Module):
 
     @torch.no_grad()
     def set_token_counts(self, counts: Tensor) -> None:
-        """Rank the words by how often they occur, equally frequent ones by id; before it, they rank by id.
+        """Rank the words by how often they occur, equally frequent ones by id. Without counts, words rank by id.
 
         Args:
             counts: (vocab_size,), integers.
@@ -79,7 +79,7 @@ class AdaptiveSoftmax(nn.Module):
         return torch.cat(pieces, -1).index_select(-1, self.ranks)
 
     def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """The sum of -ln P(target | h) in nats; of each cluster, only the positions whose target lies there.
+        """Return the sum of -ln P(target | h) in nats; a cluster is computed only where the target lies in it.
 
         Args:
             hidden: (positions, hidden).
@@ -90,7 +90,7 @@ class AdaptiveSoftmax(nn.Module):
         """
         slots, ranks = self._places(targets)
         total = linear_cross_entropy(hidden, self.head, slots)
-        # A cluster without targets adds a zero, and zero gradients: processes that train together expect some.
+        # A cluster without targets adds zero: processes that train together expect a gradient for every parameter.
         for _, projected, words, inside in self._clusters(hidden, slots, ranks):
             total = total + linear_cross_entropy(projected, words, inside)
         return total
@@ -104,8 +104,8 @@ class AdaptiveSoftmax(nn.Module):
         return scores
 
     def _places(self, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Each target's place in the first softmax, its own or its cluster's, and its rank: (positions,) both."""
-        ranks = self.ranks.index_select(0, targets)  # which, unlike [targets], takes no negative ids
+        """Return each target's slot in the first softmax, its own or its cluster's, and its rank: (positions,) both."""
+        ranks = self.ranks.index_select(0, targets)  # unlike [targets], this refuses negative ids
         slots = ranks
         for slot, (first, end) in enumerate(pairwise(self.bounds), self.bounds[0]):
             slots = slots.masked_fill((first <= ranks) & (ranks < end), slot)
@@ -114,7 +114,7 @@ class AdaptiveSoftmax(nn.Module):
     def _clusters(
         self, hidden: Tensor, slots: Tensor, ranks: Tensor
     ) -> Iterator[tuple[Tensor, Tensor, nn.Module, Tensor]]:
-        """Of each cluster: the rows whose target lies there, P h of those, U, and the targets' places there."""
+        """Yield, for each cluster, the rows whose target lies in it, their P h, U, and the targets' places in it."""
         for number, tail in enumerate(self.tails):
             assert isinstance(tail, Tail)
             rows = (slots == self.bounds[0] + number).nonzero().squeeze(1)
@@ -123,7 +123,7 @@ class AdaptiveSoftmax(nn.Module):
 
 
 class Tail(nn.Module):
-    """The softmax over one cluster's words, before it is normalised: U P h."""
+    """The logits of one cluster's words, U P h."""
 
     def __init__(self, hidden_size: int, projection_size: int, num_words: int):
         super().__init__()

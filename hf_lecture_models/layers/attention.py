@@ -7,8 +7,8 @@ With the rows h_1 ... h_T of an input, and for each head matrices of its own,
     a_t = softmax_s(q_t · k_s / √head_dim + bias[t, s]),  s over the positions that t may attend to
     o_t = Σ_s a_t[s] v_s
 
-and the heads' o_t, side by side, go through W_o. Slide Y:495-514 scales by √d and takes the softmax over columns; right
-is the width of the keys, and over the keys.
+and the heads' o_t, side by side, go through W_o. Slide Y:495-514 scales by √d and takes the softmax over columns; the
+paper scales by the square root of the keys' width and takes the softmax over the keys, as here.
 
 There are three kinds. Causal self-attention: s ≤ t. Bidirectional self-attention: all s. Cross-attention: k_s and v_s
 are those of another sequence, the source (`layers/cross_attention.py`).
@@ -26,9 +26,9 @@ AttentionFunction = Callable[..., tuple[Tensor, Tensor | None]]
 
 
 class AttentionKernel(NamedTuple):
-    """How the positions of one call attend, the same for all layers (`layers/attention_kernels.py` makes it).
+    """How the positions of one call attend, the same for all layers; made by `layers/attention_kernels.py`.
 
-    A tuple: programs that move or cast the inputs of a layer, as accelerate and FSDP do, find the tensors in it.
+    It is a tuple, so that accelerate and FSDP, which move or cast the inputs of a layer, find the tensors in it.
     """
 
     function: AttentionFunction
@@ -36,7 +36,7 @@ class AttentionKernel(NamedTuple):
     mask: Any
     """What `layers.masks` gives for that function."""
     is_causal: bool
-    """Whether a position attends to no later one; without a mask, the function must know."""
+    """Whether a position attends only to itself and earlier ones; the function needs it where there is no mask."""
     position_bias: Tensor | None = None
     """(batch or 1, heads, seq, keys), added to the scores."""
     options: dict[str, Any] | None = None
@@ -44,7 +44,7 @@ class AttentionKernel(NamedTuple):
 
 
 class MultiHeadAttention(nn.Module):
-    """What the three kinds share: the heads, the weights and their dropout; a subclass has the matrices.
+    """The base of the three kinds: the heads, the weights and their dropout; a subclass has the matrices.
 
     Args:
         hidden_size: width of input and output; `num_heads` must divide it.
@@ -53,7 +53,7 @@ class MultiHeadAttention(nn.Module):
         layer_index: this layer's place in the cache.
     """
 
-    # What the attention functions of transformers read off the module.
+    # The attention functions of transformers read these two from the module.
     is_causal: ClassVar[bool]
     num_key_value_groups = 1
 
@@ -72,7 +72,7 @@ class MultiHeadAttention(nn.Module):
         return projected.view(batch, seq, parts, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, attention: AttentionKernel) -> tuple[Tensor, Tensor | None]:
-        """W_o [o_t of each head], (batch, seq, hidden), and the weights (batch, heads, seq, keys) if they are shown.
+        """Return W_o [o_t of each head], (batch, seq, hidden), and the weights (batch, heads, seq, keys) if shown.
 
         Raises:
             ValueError: `attention` was made for the other direction.
@@ -137,7 +137,7 @@ class BidirectionalSelfAttention(SelfAttention):
         Args:
             hidden: (batch, seq, hidden).
             attention: from `bidirectional_attention`.
-            num_queries: only so many first positions attend, without a mask; None: all.
+            num_queries: the number of first positions that attend, without a mask; None: all.
 
         Returns:
             (batch, num_queries or seq, hidden), and the weights (batch, heads, num_queries or seq, seq) if the kernel

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The function that computes attention in a call, with the mask that it reads.
+"""The choice of the function that computes attention in a call, and the mask in the form that this function reads.
 
 `causal_attention` and `bidirectional_attention` take
 
@@ -129,8 +129,8 @@ def select_attention_kernel(implementation: str, hidden: Tensor, materializes_sc
     """The name to take in place of "sdpa" where torch's kernel for it is slow or cannot be exported; others stay.
 
     On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
-    does, with more steps. And its backward pass in half precision took 5 times as long as eager's, at 128 positions.
-    Under `torch.export`, its result depends on the kernel that each later step chooses again: ONNX failed.
+    does, with more steps. Its backward pass in half precision took 5 times as long as eager's, at 128 positions. Under
+    `torch.export` its output's layout depends on a kernel that each later step may choose differently: ONNX failed.
 
     Args:
         implementation: a name that transformers knows.
@@ -158,12 +158,12 @@ def eager_attention(
     position_bias: Tensor | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, Tensor]:
-    """The equations as they stand, every score laid out: (batch, seq, heads, head_dim) and the weights.
+    """The equations as written, with every score in memory: (batch, seq, heads, head_dim) and the weights.
 
     `q` is (batch, heads, seq, head_dim), `k` and `v` (batch, heads, keys, head_dim); `mask` is added to the scores.
     """
     scores = (q * scaling) @ k.transpose(2, 3)  # (batch, heads, seq, keys)
-    # Added up first: both are small as a rule, being the same for all rows or all heads.
+    # These two are added first: they are small as a rule, the same for all rows or all heads.
     added = [given for given in (position_bias, mask) if given is not None]
     if added:
         scores = scores + sum(added)

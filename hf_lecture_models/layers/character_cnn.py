@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A word's vector from its characters: convolutions of several widths, each with its maximum over the word.
+"""A word's vector from its characters: convolutions of several widths, and the maximum of each over the word.
 
 Kim, Jernite, Sontag & Rush, "Character-aware neural language models", AAAI 2016; the token layer of ELMo (Peters et
 al. 2018). With the vectors e_1 ... e_m of a word's characters and, for each width w, a matrix F of n filters
@@ -18,11 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.inputs import check_token_ids
+from hf_lecture_models.layers.inputs import check_integers, check_token_ids
 
 
 class CharacterCnn(nn.Module):
-    """Words, each a row of as many character ids, to vectors.
+    """The vector of each word, given as a row of character ids.
 
     Args:
         vocab_size: number of character ids.
@@ -62,18 +62,12 @@ def character_ids(input_ids: Tensor, characters: int) -> Tensor:
     """`input_ids` (batch, seq, characters), of any integer type, as int64.
 
     Raises:
-        ValueError: they are no tensor of integers, or of another shape; there are no rows, or rows of no words.
+        ValueError: they are not a tensor of integers, have another shape, or hold no words.
 
     >>> character_ids(torch.ones(1, 2, 50, dtype=torch.uint8), 50).dtype
     torch.int64
     """
-    if not isinstance(input_ids, Tensor):
-        raise ValueError(
-            f"input_ids is a {type(input_ids).__name__}, but a tensor (batch, seq, {characters}) is needed: "
-            "inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)"
-        )
-    if input_ids.is_floating_point() or input_ids.dtype == torch.bool:
-        raise ValueError(f"input_ids are of type {input_ids.dtype}; ids are integers: give input_ids.long()")
+    check_integers(input_ids, f"(batch, seq, {characters})", "input_ids")
     if 0 in input_ids.shape:
         raise ValueError(
             f"the input has shape {tuple(input_ids.shape)}: it needs at least one token per row, and a row"

@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The LSTM with recurrent projection whose cell and output are clipped, as ELMo's official weights want it.
+"""The LSTM with recurrent projection whose cell and output are clipped, as ELMo's official weights need it.
 
     f, i, g, o = W [h; u] + b
     c = clip(σ(f) ⊙ c + σ(i) ⊙ tanh(g), ± cell_clip)
     h = clip(P (σ(o) ⊙ tanh(c)), ± projection_clip)
 
-torch's kernels do not clip. So where a bound is given the cell is written out, and without any the kernel runs; both
-have the same weights, and give the same wherever nothing exceeds the bounds.
+torch's kernels do not clip. So the written-out cell runs if a bound is given, and the kernel otherwise. Both have the
+same weights, and give the same outputs as long as nothing exceeds the bounds.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class ClippedLstmLayer(RecurrentLayer):
     """`RecurrentLayer` around an `nn.LSTM` with `proj_size`, clipped where bounds are given.
 
     Args:
-        kernel: what holds the weights, and computes where there is no bound.
-        cell_clip, projection_clip: the bounds; None for none.
+        kernel: holds the weights, and computes if neither bound is given.
+        cell_clip, projection_clip: the bounds; None: not clipped.
     """
 
     def __init__(self, kernel: nn.LSTM, cell_clip: float | None = None, projection_clip: float | None = None):

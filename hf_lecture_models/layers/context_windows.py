@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The last words before each prediction, side by side: what a model of fixed order reads."""
+"""The last words before each prediction, side by side: the input of a model of fixed order."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from torch import Tensor
 
 
 def context_windows(before: Tensor, vectors: Tensor, real: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """For each position its own vector and those of the real tokens before it, nearest first.
+    """Return, for each position, its own vector and those of the real tokens before it, nearest first.
 
-    One matrix product then reads whole windows. Copying each vector into all the windows that it stands in costs next
-    to nothing beside that product, which needs them so.
+    One matrix product then reads whole windows. Copying each vector into all of its windows costs next to nothing
+    beside that product.
 
     Args:
-        before: (batch, context_size, size), what stands before the first position, oldest first.
+        before: (batch, context_size, size), the vectors before the first position, oldest first.
         vectors: (batch, seq, size).
         real: (batch, seq) bool, True = real token; the others are skipped as if they were not there, and their own
             windows mean nothing. None where all are real.
 
     Returns:
         The windows (batch, seq, (1 + context_size) * size), and the last `context_size` vectors of each row
-        (batch, context_size, size), which are `before` for what follows.
+        (batch, context_size, size), which are `before` in the next call.
 
     >>> before, vectors = torch.tensor([[[1], [2]]]), torch.tensor([[[3], [4], [5]]])
     >>> windows, after = context_windows(before, vectors)

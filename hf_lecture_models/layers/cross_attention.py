@@ -56,8 +56,8 @@ class CrossAttention(MultiHeadAttention):
 class SourceQueryKeyAttention(MultiHeadAttention):
     """o_t = Σ_{s ≤ t} a_t[s] v_s with q_t = U_q x_t and k_s = U_k x_s of the source, v_s = U_v h_s of the target.
 
-    x_t is the source brought to the length of the target (`LengthTransform`). What is attended to are the target's own
-    positions; the source only says how much. So the first one, which attends to nothing but itself, never sees it.
+    x_t is the source brought to the length of the target (`LengthTransform`). The target attends to its own positions,
+    and the source only decides how much. So the first position, which attends to itself alone, never sees the source.
     """
 
     is_causal = True
@@ -78,7 +78,7 @@ class SourceQueryKeyAttention(MultiHeadAttention):
             hidden: (batch, seq, hidden), the target.
             source: (batch, seq, hidden), from `LengthTransform`.
             attention: from `causal_attention`.
-            cache: those of its keys and values that are the target's get this call's too, at `layer_index`.
+            cache: this call's keys and values are added to the target's part of it, at `layer_index`.
 
         Returns:
             (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if the kernel shows them.
@@ -93,7 +93,7 @@ class SourceQueryKeyAttention(MultiHeadAttention):
 class LengthTransform(nn.Module):
     """x_t = Σ_s T[t, s] e_s: a source brought to the length of a target (Nguyen, slides N s44-45).
 
-    T is trained. It starts as the identity, which takes source and target as they are where they are equally long.
+    T is trained. It starts as the identity, which leaves a source of the target's length as it is.
 
     Args:
         num_positions: the longest target and the longest source; T is their square, sliced for shorter ones.

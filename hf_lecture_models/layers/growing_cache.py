@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Keys and values seen so far, in memory with room behind them: a new token is written there, and nothing is copied.
+"""Keys and values seen so far, in memory with spare places at its end: a new token is written there without a copy.
 
 transformers' `DynamicLayer` joins the old and the new into new memory at every token, so a step costs as much as the
-text so far is long. Here a copy is made only when the room is used up, and then a quarter more is taken: n tokens cost
-O(n) in all. Beams are reordered before each token, which is a copy: there, the room is for that one token.
+text so far is long. Here a copy is made only when all places are used, and then a quarter more is taken: n tokens cost
+O(n) in all. Reordering beams, before each token, is a copy anyway: it leaves one spare place, for that token.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class GrowingLayer(DynamicLayer):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self._key_room, self._value_room = _Room(), _Room()
+        self._key_memory, self._value_memory = _SpareMemory(), _SpareMemory()
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Append keys and values, each (batch, heads, seq, head_dim).
@@ -43,21 +43,21 @@ class GrowingLayer(DynamicLayer):
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         seen = self.get_seq_length()
-        self.keys = self._key_room.append(self.keys, key_states, seen)
-        self.values = self._value_room.append(self.values, value_states, seen)
+        self.keys = self._key_memory.append(self.keys, key_states, seen)
+        self.values = self._value_memory.append(self.values, value_states, seen)
         return self.keys, self.values
 
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
-        """Take these rows in the place of the present ones, with room for the token that a beam search adds next."""
+        """Replace the rows by these, with one spare place for the token that a beam search adds next."""
         keys, values = self.keys, self.values
         if keys is None or values is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
             super().reorder_cache(beam_idx)
         elif self.get_seq_length():
-            self.keys = self._key_room.reorder(keys, beam_idx.to(keys.device))
-            self.values = self._value_room.reorder(values, beam_idx.to(values.device))
+            self.keys = self._key_memory.reorder(keys, beam_idx.to(keys.device))
+            self.values = self._value_memory.reorder(values, beam_idx.to(values.device))
 
     def _continued_by(self, new: Tensor) -> bool:
-        # Writing would repeat a lone row for all rows and round to the old type, where joining refuses and widens.
+        # Written in place, a single row would be repeated for all rows and numbers rounded to the old type.
         old = self.keys
         if old is None or not self.get_seq_length():
             return True
@@ -65,7 +65,7 @@ class GrowingLayer(DynamicLayer):
 
 
 class SourceLayer(DynamicLayer):
-    """Keys and values of a source, the same ones for all beams of a row: to reorder those among each other is no work.
+    """Keys and values of a source, equal for all beams of a row, so that reordering beams within a row costs nothing.
 
     >>> layer = SourceLayer(beams=2)
     >>> keys, _ = layer.update(torch.ones(4, 1, 3, 2), torch.ones(4, 1, 3, 2))
@@ -74,7 +74,7 @@ class SourceLayer(DynamicLayer):
     True
 
     Args:
-        beams: of each row; row r has the places r * beams to r * beams + beams - 1.
+        beams: the number of beams of each row; row r has the places r * beams to r * beams + beams - 1.
     """
 
     def __init__(self, *args: Any, beams: int, **kwargs: Any):
@@ -82,23 +82,23 @@ class SourceLayer(DynamicLayer):
         self.beams = beams
 
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
-        """Take these rows in the place of the present ones."""
+        """Replace the rows by these."""
         if self.keys is None or len(self.keys) != len(beam_idx) or not self._stay_in_their_rows(beam_idx):
             super().reorder_cache(beam_idx)
 
     def _stay_in_their_rows(self, beam_idx: Tensor) -> bool:
         if len(beam_idx) == self.beams:
             return True  # there is one row
-        # A GPU would have to be waited for.
+        # On a GPU, reading the indices would wait for it.
         rows = torch.arange(len(beam_idx)) // self.beams
         return beam_idx.device.type == "cpu" and torch.equal(beam_idx // self.beams, rows)
 
 
 def use_growing_cache(cache: Cache, beams: int = 1) -> None:
-    """Make the layers of a new cache `GrowingLayer`s where they are transformers' `DynamicLayer`s.
+    """Replace transformers' `DynamicLayer`s in a new cache by `GrowingLayer`s.
 
-    Of an encoder-decoder's, those of the target; those of the source, which does not grow, become `SourceLayer`s. A
-    cache that offloads its layers stays as it is: room that is kept on the GPU would undo the offloading.
+    In an encoder-decoder's cache these are the target's layers; the source's, which do not grow, become `SourceLayer`s.
+    A cache that offloads its layers stays as it is: spare memory on the GPU would undo the offloading.
     """
     if isinstance(cache, EncoderDecoderCache):
         source, cache = cache.cross_attention_cache, cache.self_attention_cache
@@ -108,18 +108,18 @@ def use_growing_cache(cache: Cache, beams: int = 1) -> None:
         cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
 
 
-class _Room:
-    """Memory (batch, heads, seen + free, head_dim), of which `filled` is the part in use."""
+class _SpareMemory:
+    """Memory (batch, heads, seen + free, head_dim); its part in use is `filled`."""
 
     def __init__(self) -> None:
         self.memory: Tensor | None = None
         self.filled: Tensor | None = None
 
     def append(self, before: Tensor | None, new: Tensor, seen: int) -> Tensor:
-        """`before`, of `seen` positions, followed by `new`."""
+        """Return `before`, which has `seen` positions, followed by `new`."""
         length = seen + new.shape[2]
         if self.memory is None or before is not self.filled or length > self.memory.shape[2] or _is_frozen(self.memory):
-            # Whoever cropped, reordered or copied the layer holds other tensors: what lies behind them is not free.
+            # A layer that was cropped, reordered or copied holds other tensors, and the memory after them is not free.
             free = max(64, length // 4)
             self.memory = new.new_empty(*new.shape[:2], length + free, new.shape[3])
             if before is not None and seen:
@@ -129,7 +129,7 @@ class _Room:
         return self.filled
 
     def reorder(self, before: Tensor, rows: Tensor) -> Tensor:
-        """The rows of `before`, in memory of their own: nobody who holds `before` sees a change."""
+        """Return these rows of `before` in new memory; `before` itself does not change."""
         _, heads, seen, width = before.shape
         self.memory = before.new_empty(len(rows), heads, seen + 1, width)
         self.filled = self.memory[:, :, :seen]
@@ -137,5 +137,5 @@ class _Room:
 
 
 def _is_frozen(memory: Tensor) -> bool:
-    # torch lets nobody write into what was made under `inference_mode` once that is left.
+    # torch refuses to write into tensors made under `inference_mode` once that is left.
     return memory.is_inference() and not torch.is_inference_mode_enabled()

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A layer that passes on what it does not change (Srivastava, Greff & Schmidhuber, "Highway networks", 2015)."""
+"""A layer that changes a gated share of its input (Srivastava, Greff & Schmidhuber, "Highway networks", 2015)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class Gate(nn.Linear):
-    """T x + b', which models may start in a way of its own: with a negative bias, little is changed at first."""
+    """T x + b', a class of its own for its initial bias: if it is negative, the layer changes little at first."""
 
 
 class Highway(nn.Module):

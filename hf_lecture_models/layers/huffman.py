@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class _Node:
-    """A node in the heap, compared by its count alone: this decides which of two equally frequent nodes comes first."""
+    """A node in the heap, compared by its count alone, so that the heap's order breaks ties."""
 
     __slots__ = ("count", "index")
 
@@ -23,20 +23,21 @@ class _Node:
 
 
 def huffman_tree(counts: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """The binary tree of Huffman's code for words that occur so often; words that never occur are not in it.
+    """Return the binary tree of Huffman's code for these counts; words that never occur are not in it.
 
-    Node i < V is word i. Node V + j is the j-th one that was joined from the two rarest nodes that were left; of these
-    the rarer is the one with bit 0. The joined nodes are numbered as by gensim, and the codes are the same ones.
+    Node i < V is word i. Node V + j is the j-th that was joined from the two rarest remaining nodes; the rarer of the
+    two has bit 0. Joined nodes have gensim's numbers, and words gensim's codes.
 
     >>> parents, bits = huffman_tree([4, 2, 1, 0])
     >>> parents.tolist(), bits.tolist()
     ([5, 4, 4, -1, 5, -1, -1], [1, 1, 0, 0, 0, 0, 0])
 
     Args:
-        counts: of each word, V numbers of at least 0.
+        counts: how often each word occurs, V numbers of at least 0.
 
     Returns:
-        Of each of the 2 V - 1 nodes its parent (-1: the root, or in no tree), and its bit: which child of it it is.
+        For each of the 2 V - 1 nodes, its parent (-1: the root, or not in the tree), and its bit, 0 or 1, which says
+        which child of that parent it is.
     """
     size = len(counts)
     parents, bits = [-1] * (2 * size - 1), [0] * (2 * size - 1)
@@ -51,7 +52,7 @@ def huffman_tree(counts: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def balanced_tree(size: int) -> tuple[Tensor, Tensor]:
-    """A Huffman tree of `size` equally frequent words, as `huffman_tree` describes it.
+    """Return the Huffman tree of `size` equally frequent words, in the form of `huffman_tree`.
 
     >>> balanced_tree(3)[0].tolist()
     [3, 3, 4, 4, -1]

@@ -14,7 +14,7 @@ from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask
 class IntegerCoding(nn.Module):
     """τ(w) in R^1: the number of w, counted from 1 as on slide R:80, over the number of tokens: 1/V, 2/V, ..., 1.
 
-    Divided, because plain numbers run into the ten thousands, where no common learning rate fits.
+    The numbers are divided because plain ones run into the ten thousands, where no common learning rate fits.
 
     >>> IntegerCoding(4)(torch.tensor([[0, 3]])).tolist()
     [[[0.25], [1.0]]]
@@ -33,7 +33,7 @@ class IntegerCoding(nn.Module):
 class OneHotCoding(nn.Module):
     """τ(w) in R^V: 1 at the id of w and 0 elsewhere (slide R:95).
 
-    V numbers for each token: meant for letters. With a dictionary of words, trained word vectors take far less.
+    Each token takes V numbers, which suits letters. For a dictionary of words, trained word vectors take far fewer.
 
     >>> OneHotCoding(3)(torch.tensor([[0, 2]])).tolist()
     [[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]]
@@ -53,13 +53,13 @@ CODINGS: dict[str, type[IntegerCoding | OneHotCoding]] = {"integer": IntegerCodi
 
 
 def _check_ids(input_ids: Tensor, vocab_size: int) -> None:
-    # Any number would do; a GPU, which would have to be waited for, is not asked.
+    # The codings compute with any number; on a GPU, the check would wait for it.
     if input_ids.device.type == "cpu":
         check_token_ids(input_ids, vocab_size)
 
 
 def word_mask(input_ids: Tensor, attention_mask: Tensor | None, special: Iterable[int | None]) -> Tensor:
-    """(batch, seq) bool: the tokens that belong to the text, i.e. real ones that are not `special`.
+    """(batch, seq) bool: True at tokens of the text, which are real and not `special`.
 
     Raises:
         ValueError: ids or mask are of another shape.
@@ -79,25 +79,25 @@ def zero_pad(vectors: Tensor, words: Tensor, length: int) -> Tensor:
 
     Args:
         vectors: (batch, seq, n).
-        words: (batch, seq) bool, the tokens that are words, wherever they stand.
-        length: of the result, (batch, length, n).
+        words: (batch, seq) bool, True at words, wherever they are.
+        length: the length of the result, (batch, length, n).
 
     Raises:
-        ValueError: a row has more words; while tracing, which cannot ask for values, an index is out of range instead.
+        ValueError: a row has more words. While tracing, which cannot read values, an index is out of range instead.
 
     >>> u, words = torch.tensor([[[5.0], [6.0], [7.0]]]), torch.tensor([[False, True, True]])
     >>> zero_pad(u, words, 4)[0, :, 0].tolist()
     [6.0, 7.0, 0.0, 0.0]
     """
     _check_lengths(words, length)
-    # Place 0, cut off below, takes what is no word; a word too many has no place at all.
+    # Place 0, cut off below, takes the tokens that are not words; a word too many has no place at all.
     places = words.cumsum(1).where(words, 0).unsqueeze(-1).expand_as(vectors)
     zeros = vectors.new_zeros(vectors.shape[0], length + 1, vectors.shape[-1])
     return zeros.scatter(1, places, vectors)[:, 1:]
 
 
 def _check_lengths(words: Tensor, length: int) -> None:
-    # Asking for values waits for a GPU: it is done only where rows could be too long.
+    # Reading values waits for a GPU, so it is done only where rows could be too long.
     if torch.compiler.is_compiling() or words.shape[1] <= length:
         return
     lengths = words.sum(1)

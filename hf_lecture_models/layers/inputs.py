@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The inputs of a model: ids or vectors, and which of them are real tokens."""
+"""Checks of a model's inputs, ids or vectors, and masks of their real tokens."""
 
 from __future__ import annotations
 
@@ -8,22 +8,16 @@ from torch import Tensor, nn
 
 
 def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_ids") -> Tensor:
-    """`input_ids` (batch, seq), of any integer type, as int64; an error calls them `name`.
+    """`input_ids` (batch, seq), of any integer type, as int64; errors call them `name`.
 
     Raises:
-        ValueError: they are no tensor of integers, or of another shape; there are no rows, or, unless `allow_empty`,
-            the rows have no tokens.
+        ValueError: they are not a tensor of integers, or have another shape, no rows, or, unless `allow_empty`, rows
+            without tokens.
 
     >>> token_ids(torch.tensor([[3, 1]], dtype=torch.uint8))
     tensor([[3, 1]])
     """
-    if not isinstance(input_ids, Tensor):
-        raise ValueError(
-            f"{name} is a {type(input_ids).__name__}, but a tensor (batch, seq) is needed: "
-            "inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)"
-        )
-    if input_ids.is_floating_point() or input_ids.dtype == torch.bool:
-        raise ValueError(f"{name} are of type {input_ids.dtype}; ids are integers: give {name}.long()")
+    check_integers(input_ids, "(batch, seq)", name)
     if input_ids.dim() != 2:
         raise ValueError(f"{name} has shape {tuple(input_ids.shape)}; (batch, seq) is needed: add {name}[None]")
     batch, seq = input_ids.shape
@@ -31,10 +25,21 @@ def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_i
     return input_ids.long()
 
 
-def check_token_ids(input_ids: Tensor, vocab_size: int, name: str = "input_ids") -> None:
-    """Refuse ids outside of 0 to `vocab_size` - 1; no check while tracing, which cannot ask for values.
+def check_integers(ids: Tensor, shape: str, name: str) -> None:
+    """Raise a ValueError where `ids` is not a tensor of integers; it calls them `name`, of the needed `shape`."""
+    if not isinstance(ids, Tensor):
+        raise ValueError(
+            f"{name} is a {type(ids).__name__}, but a tensor {shape} is needed: "
+            "inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)"
+        )
+    if ids.is_floating_point() or ids.dtype == torch.bool:
+        raise ValueError(f"{name} are of type {ids.dtype}; ids are integers: give {name}.long()")
 
-    A GPU is waited for. Where vectors are looked up it need not be: there it stops by itself ("device-side assert").
+
+def check_token_ids(input_ids: Tensor, vocab_size: int, name: str = "input_ids") -> None:
+    """Refuse ids outside of 0 to `vocab_size` - 1; not while tracing, which cannot read values.
+
+    On a GPU the check waits for it; a look-up of vectors stops there by itself ("device-side assert").
 
     Raises:
         ValueError: naming the id.
@@ -47,7 +52,7 @@ def check_token_ids(input_ids: Tensor, vocab_size: int, name: str = "input_ids")
 
 
 def out_of_range(indices: Tensor, size: int) -> int | None:
-    """One of `indices` that is not from 0 to `size` - 1; None where there is none, and while tracing.
+    """Return one of `indices` that is not from 0 to `size` - 1; None where all are, and while tracing.
 
     >>> out_of_range(torch.tensor([0, 3]), 3), out_of_range(torch.tensor([0, 2]), 3)
     (3, None)
@@ -67,7 +72,7 @@ def look_up(embed_tokens: nn.Module, ids: Tensor, name: str = "input_ids") -> Te
     try:
         return embed_tokens(ids)
     except IndexError:
-        # Looked for only now, the id costs nothing where all is well.
+        # Searched for only now, the id costs nothing where all is well.
         check_token_ids(ids, len(embed_tokens.weight), name)  # type: ignore[arg-type]
         raise
 
@@ -77,10 +82,10 @@ def input_vectors(
 ) -> Tensor:
     """(batch, seq, size): the vectors of `input_ids` (batch, seq), or `inputs_embeds` in their place.
 
-    An error calls them so, with `prefix` ("decoder_") in front.
+    Errors name the arguments with `prefix` ("decoder_") in front.
 
     Raises:
-        ValueError: neither or both are given, or they hold no tokens; ids that are no integers, of another shape, or
+        ValueError: neither or both are given, or they hold no tokens; ids that are not integers, of another shape, or
             outside the vocabulary.
 
     >>> input_vectors(nn.Embedding(9, 4), torch.tensor([[3, 1]]), None).shape
@@ -104,7 +109,7 @@ def _check_size(batch: int, seq: int) -> None:
 
 
 def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_id: int | None) -> Tensor:
-    """(batch, seq) bool, True for real tokens: the mask where one is given, else whatever is not padding.
+    """(batch, seq) bool, True for real tokens: the mask where one is given, else all ids but `pad_token_id`.
 
     Raises:
         ValueError: ids or mask are of another shape.
@@ -123,7 +128,7 @@ def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_
 def scored_positions(
     real: Tensor, input_ids: Tensor, bos_token_id: int | None, eos_token_id: int | list[int] | None
 ) -> Tensor:
-    """(batch, seq) bool: the tokens that have a probability, i.e. real ones but the first of a row and every `<s>`.
+    """(batch, seq) bool: True for tokens that have a probability, all real ones but the first of a row and every `<s>`.
 
     Where one token both begins and ends texts (GPT-2), it counts as the end and has a probability.
     """
@@ -134,7 +139,7 @@ def scored_positions(
 
 
 def padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | None:
-    """(batch, seq) bool for the steps of this call, True for real tokens; None where nothing is padded.
+    """(batch, seq) bool for the steps of this call, True for real tokens; None where all are.
 
     Raises:
         ValueError: a mask of another shape than `hidden` (batch, seq, size) needs.
@@ -148,14 +153,14 @@ def padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | None
             "or a longer mask that also covers what the cache has seen"
         )
     mask = attention_mask[:, -seq:].bool()
-    # Tracing cannot ask for values, and the layers handle a mask without padding all the same.
+    # Tracing cannot read values, and the layers handle a mask without padding all the same.
     if not torch.compiler.is_compiling() and bool(mask.all()):
         return None
     return mask
 
 
 def last_token_index(real: Tensor) -> Tensor:
-    """(batch, seq): the last real position up to each, 0 where there is none.
+    """(batch, seq): for each position, the last real one up to it, or 0 before the first.
 
     >>> last_token_index(torch.tensor([[False, True, False, True]])).tolist()
     [[0, 1, 1, 3]]

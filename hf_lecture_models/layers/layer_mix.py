@@ -14,10 +14,10 @@ from hf_lecture_models.io.compat import init
 class LayerMix(nn.Module):
     """Σ_u θ_u I_u[t] over the layers u, θ free: it may be negative and need not add to one.
 
-    It starts with θ = 0 but for the last layer's 1: as prediction from the last layer.
+    It starts with θ = 1 for the last layer and 0 for the others, which is prediction from the last layer.
 
     Args:
-        num_layers: how many I_u there are.
+        num_layers: number of layers I_u.
     """
 
     def __init__(self, num_layers: int):
@@ -26,7 +26,7 @@ class LayerMix(nn.Module):
 
     @staticmethod
     def initial_theta(num_layers: int) -> Tensor:
-        """(num_layers,): zeros and a one."""
+        """(num_layers,): zeros, then a one."""
         return torch.arange(num_layers).eq(num_layers - 1).float()
 
     def draw_weights(self) -> None:
@@ -34,7 +34,7 @@ class LayerMix(nn.Module):
         init.copy_(self.theta, self.initial_theta(len(self.theta)))
 
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
-        """As many tensors of one shape as there are layers, to their sum weighted by θ."""
+        """Return the sum of the layers, tensors of one shape, weighted by θ."""
         mixed = layers[0] * self.theta[0]
         for theta, layer in zip(self.theta[1:], layers[1:], strict=True):
             mixed = mixed + layer * theta
@@ -44,14 +44,14 @@ class LayerMix(nn.Module):
 class SoftmaxLayerMix(nn.Module):
     """γ Σ_k s_k h_k over the layers k, with s = softmax(w) (Peters et al. 2018, equation 1).
 
-    It starts with γ = 1 and w = 0: as the mean of the layers.
+    It starts with γ = 1 and w = 0, which is the mean of the layers.
 
     >>> mix = SoftmaxLayerMix(2)
     >>> mix([torch.tensor([1.0]), torch.tensor([3.0])])
     tensor([2.], grad_fn=<MulBackward0>)
 
     Args:
-        num_layers: how many h_k there are.
+        num_layers: number of layers h_k.
     """
 
     def __init__(self, num_layers: int):
@@ -70,7 +70,7 @@ class SoftmaxLayerMix(nn.Module):
         return self.w.softmax(0)
 
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
-        """As many tensors of one shape as there are layers, to γ times their sum weighted by s."""
+        """Return γ times the sum of the layers, tensors of one shape, weighted by s."""
         s = self.shares
         mixed = layers[0] * s[0]
         for share, layer in zip(s[1:], layers[1:], strict=True):

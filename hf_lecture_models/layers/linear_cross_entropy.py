@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Cross-entropy of softmax(W h + b) over a large vocabulary, in pieces: the logits of all positions never coexist.
 
-With p = softmax(W h + b) and target w the loss is -ln p[w], and its gradient with respect to the logits p - onehot(w)
+With p = softmax(W h + b) and target w the loss is -ln p[w], and its gradient with respect to the logits, p - onehot(w),
 is known as soon as p is. So the forward pass computes the gradients too, piece by piece, and keeps only those. That
-also spares the passes over memory which a separate softmax and its backward take.
+also saves the passes over memory that a separate softmax and its backward take.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from hf_lecture_models.layers.offloading import with_weights
 
-# Logits of one piece: at most so many rows, and about so many elements (31 MiB in float32).
+# The largest piece of logits: rows, and about so many elements (31 MiB in float32).
 _ROWS, _ELEMENTS = 1024, 31 * 2**18
 
 
@@ -36,12 +36,12 @@ def linear_cross_entropy(
 
     Args:
         hidden: (positions, hidden).
-        head: the output layer. A plain `nn.Linear` goes in pieces. One with a method `loss(hidden, targets)` is asked
-            for its own sum of losses. Any other (an adapter around one, a quantised one) is called as it is, on all
-            counted positions at once.
+        head: the output layer. A plain `nn.Linear` is computed in pieces. One with a method `loss(hidden, targets)`
+            computes its own sum of losses. Any other (an adapter around one, a quantised one) is called on all counted
+            positions at once.
         targets: (positions,) ids; `ignore_index` is not counted.
-        weights: (positions,), how often each one counts, without a gradient; None: once. With them, no head is asked
-            for a sum of its own.
+        weights: (positions,), how often each one counts, without a gradient; None: once. With weights, a head's own
+            `loss` is not used.
 
     Returns:
         A scalar, float32 or wider.
@@ -57,7 +57,7 @@ def linear_cross_entropy(
 
 
 def matrix_cross_entropy(head: nn.Linear, hidden: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
-    """As `linear_cross_entropy`, of a layer that is its matrix and bias; in pieces, unless the matrix is quantised."""
+    """Return `linear_cross_entropy` of a plain linear layer; in pieces, unless its matrix is quantised."""
     if type(head.weight.data) is not Tensor:
         return _summed(head(hidden), targets, weights)
     return softmax_cross_entropy(hidden, head.weight, head.bias, targets, weights)
@@ -71,7 +71,7 @@ def _summed(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
 
 
 def has_own_loss(head: nn.Module) -> TypeGuard[HeadWithLoss]:
-    """Whether the output layer computes its own loss, one that is more than a softmax of its logits."""
+    """Return whether the output layer computes its own loss, which is not the softmax's of its logits."""
     return callable(getattr(head, "loss", None))
 
 
@@ -101,8 +101,8 @@ def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_siz
 
     Args:
         hidden: (positions, hidden).
-        head: the output layer, to logits (positions, vocab_size); a method `target_log_probs(hidden, targets)` of its
-            own is asked instead.
+        head: the output layer, to logits (positions, vocab_size); its method `target_log_probs(hidden, targets)` is
+            used if it has one.
         targets: (positions,) ids.
 
     Returns:
@@ -177,7 +177,7 @@ def _loss_and_gradients(
 
 
 def _piece_rows(positions: int, vocab_size: int) -> int:
-    """How many positions make a piece, all pieces being of about one size."""
+    """Return the number of positions of a piece; all pieces have about the same size."""
     pieces = math.ceil(positions / max(1, min(_ROWS, _ELEMENTS // vocab_size)))
     return max(1, math.ceil(positions / max(1, pieces)))
 

@@ -1,13 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Which position may attend to which, in the form that an attention function of transformers wants.
+"""Masks: which position may attend to which, in the form that an attention function of transformers reads.
 
 A caller says it in one of three ways: by an attention mask (batch, keys), 1 = real token; by a prepared mask of four
 axes, which says it for each position by itself; or, where a row holds several texts ("packed"), by position ids that
-begin anew with each text.
+start from 0 with each text.
 
-Of an `implementation` ("eager", "sdpa", "flex_attention", ...) and the positions `hidden` (batch, seq, hidden) that
-attend, of which only shape, type and device count: (batch or 1, 1, seq, keys), numbers to add for eager (0 = may
-attend), True = may attend for sdpa, or None where sdpa needs no mask; a block mask for flex_attention.
+The functions take an `implementation` ("eager", "sdpa", "flex_attention", ...) and the positions that attend, `hidden`
+(batch, seq, hidden), for shape, type and device only. They return (batch or 1, 1, seq, keys): numbers to add for eager
+(0 = may attend), True = may attend for sdpa, or None where sdpa needs no mask; a block mask for flex_attention.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def causal_mask(
     if is_prepared(attention_mask):
         return _prepared_mask(implementation, like, attention_mask)
     if position_ids is not None and attention_mask is None and holds_nothing(cache):
-        cache = None  # with a cache, transformers asks for no texts
+        cache = None  # with a cache, transformers does not look for texts
     config: Any = _MaskConfig(implementation)
     return create_causal_mask(config, like, attention_mask, cache, position_ids)
 
@@ -86,7 +86,7 @@ def bidirectional_mask(
 def _same_text(position_ids: Tensor) -> Tensor | None:
     """(batch or 1, 1, seq, seq) bool, whether two positions are of one text; None where every row is one text."""
     begins = position_ids == 0
-    # Tracing cannot ask for values.
+    # Tracing cannot read values.
     if not torch.compiler.is_compiling() and not bool(begins[:, 1:].any()):
         return None
     text = begins.cumsum(1)
@@ -94,20 +94,20 @@ def _same_text(position_ids: Tensor) -> Tensor | None:
 
 
 def is_prepared(attention_mask: Any) -> bool:
-    """Whether a mask says for each position by itself what it may attend to: it has four axes."""
+    """Return whether a mask is prepared: it has four axes, and says for each position what it may attend to."""
     return attention_mask is not None and len(attention_mask.shape) == 4
 
 
 def holds_nothing(cache: Cache | None) -> bool:
-    """Whether no tokens were seen before, and none will be laid out beside those of this call."""
+    """Return whether the cache is empty and will hold only the tokens of this call."""
     return cache is None or (not isinstance(cache, StaticCache) and int(cache.get_seq_length()) == 0)
 
 
 def check_prepared(hidden: Tensor, mask: Any) -> None:
-    """Refuse a prepared mask that says nothing of the positions `hidden` (batch, seq, hidden).
+    """Refuse a prepared mask that does not fit the positions `hidden` (batch, seq, hidden).
 
     Raises:
-        ValueError: another shape, or neither truth values nor numbers to add.
+        ValueError: it has another shape, or is neither bool nor float.
     """
     if not isinstance(mask, Tensor):
         return  # a block mask
@@ -142,14 +142,14 @@ def _prepared_mask(implementation: str, like: Tensor, mask: Any) -> Any:
 
 
 class _MaskConfig:
-    """All that transformers' functions read off a configuration."""
+    """The one field that transformers' functions read from a configuration."""
 
     def __init__(self, implementation: str):
         self._attn_implementation = implementation
 
 
 def _like_scores(hidden: Tensor) -> Tensor:
-    """`hidden` in shape and device, in the type of the scores: under autocast a wider mask would widen them all."""
+    """An empty tensor like `hidden`, in the type of the scores: under autocast, a wider mask would widen them all."""
     device = hidden.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
     return torch.empty((), dtype=dtype, device=hidden.device).expand(hidden.shape)

@@ -17,7 +17,7 @@ from torch import Tensor
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.layers.offloading import method_with_weights
 
-# How far from 1 the words of a class may add up in float32.
+# The largest difference from 1 of a class's probabilities, summed in float32.
 TOLERANCE = 1e-3
 
 
@@ -49,9 +49,9 @@ class WordClasses:
 
 
 class ClassNGramTrie(NGramTrie):
-    """As `NGramTrie` to its callers, who know words only, (tokens,) ids; the tables inside are over classes.
+    """An `NGramTrie` whose methods take words, (tokens,) ids, and whose tables are over classes.
 
-    In a new one the classes are as large as each other and uniform, and so are the words in them; ``non_events`` share
+    In a new one all classes are equally large and equally probable, and so are the words in each; ``non_events`` share
     the last class, whose probability is 0.
     """
 

@@ -14,7 +14,7 @@ from hf_lecture_models.layers.ngram_trie import NGramTrie
 
 
 class NGramMixture(nn.Module):
-    """As `NGramTrie` to its callers; contexts are those of the first model, then of the second, and so on.
+    """A mixture with the methods of `NGramTrie`; contexts are those of the first model, then of the second, and so on.
 
     >>> mixture = NGramMixture([NGramTrie(2, [2]), NGramTrie(4, [4])], [0.5, 0.5])
     >>> mixture.log_probs([], torch.tensor([1])).exp()

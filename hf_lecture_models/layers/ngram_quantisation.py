@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Logarithms stored as the numbers of bins, in 8 or 16 bits each; a bin stands for the mean of the values in it.
+"""Logarithms stored as the numbers of bins, in 8 or 16 bits each; a bin represents the mean of its values.
 
 The bins of a table hold equally many values (binning, in M. Federico and N. Bertoldi, How Many Bits Are Needed To Store
 Probabilities for Phrase-Based Translation?, 2006).
@@ -14,15 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# 16 bits stand in torch's int16, which more operations know than uint16; `& (2**bits - 1)` gives the number back.
+# 16 bits are stored as torch's int16, which more operations support than uint16; `& (2**bits - 1)` restores the number.
 CODE_TYPES: dict[int, np.dtype[Any]] = {8: np.dtype(np.uint8), 16: np.dtype(np.int16)}
 
 
 def quantise(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
     """Put values into at most 2^bits bins.
 
-    Equal values share a bin. -inf and 0, which say "never" and "no weight of its own", have bins of their own; so has
-    every value where there are no more different ones than bins.
+    Equal values share a bin. -inf and 0, which mean "never" and "no weight of its own", have bins of their own; so has
+    every value if there are at most as many different values as bins.
 
     >>> centres, codes = quantise(np.array([-3, -1, -1, 0, -5], np.float32), 8)
     >>> centres[codes].tolist()
@@ -33,15 +33,15 @@ def quantise(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
         bits: 8 or 16.
 
     Returns:
-        (2^bits,) float32, what each bin stands for, increasing, the last one repeated where there are fewer bins. And
-        the number of each value's bin, (values,) of `CODE_TYPES[bits]`.
+        The value of each bin, (2^bits,) float32, increasing, the last one repeated if there are fewer bins; and the
+        number of each value's bin, (values,) of `CODE_TYPES[bits]`.
     """
     distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     alone = (np.isinf(distinct) | (distinct == 0)) if len(distinct) > 2**bits else np.ones(len(distinct), bool)
     means = distinct.astype(float)
     if not alone.all():
         sizes, bins = counts[~alone], 2**bits - int(alone.sum())
-        # All of equal values go where the middle one of them belongs.
+        # Equal values all go into the bin of the middle one of them.
         bin_of = (np.cumsum(sizes) - (sizes + 1) // 2) * bins // sizes.sum()
         sums = np.bincount(bin_of, sizes * means[~alone])
         means[~alone] = (sums / np.bincount(bin_of, sizes).clip(1))[bin_of]
@@ -52,7 +52,7 @@ def quantise(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def quantise_two(values: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """As `quantise`, of one finite number, none positive, and perhaps -inf; on any device, "meta" too.
+    """Put values that hold one finite number, at most 0, and perhaps -inf into two bins; on any device, "meta" too.
 
     >>> centres, codes = quantise_two(torch.tensor([-2, -math.inf]), 8)
     >>> centres[codes.long()]

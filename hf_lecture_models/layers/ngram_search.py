@@ -12,7 +12,7 @@ _FEW, _MANY = 1000, 1 / 8  # queries, and queries per key, below and above which
 
 
 def find(keys: Tensor, queries: Tensor) -> Tensor:
-    """Index of each query, (queries,) and none negative, in the increasing ``keys``; -1 where it is absent.
+    """Index of each query, (queries,), in the increasing ``keys``; -1 where it is absent. No query is negative.
 
     >>> find(torch.tensor([3, 5, 9]), torch.tensor([9, 4, 3]))
     tensor([ 2, -1,  0])
@@ -39,8 +39,8 @@ def _find_in_parallel(keys: Tensor, queries: Tensor) -> Tensor:
 
 
 def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
-    # Neighbouring queries walk the same cache lines, and numpy starts each where the last one ended: several times
-    # faster than a search without order, sorting included. What is asked for repeatedly is searched once.
+    # Neighbouring queries use the same cache lines, and numpy starts each where the last one ended: several times
+    # faster than a search without order, sorting included. A repeated query is searched once.
     table = keys.numpy()
     ordered, origins = sort_keys(queries.numpy().copy(), np.arange(len(queries)))
     new = np.ones(len(ordered), bool)
@@ -56,10 +56,10 @@ def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
 
 
 def _search_in_blocks(keys: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """The last key that is not above each query, the first one where all are: (queries,) indices, or past the end.
+    """The last key not above each query, or the first key where all are: (queries,) indices, or past the end.
 
-    Queries that are far from each other in the keys wait for memory at each step of a search of their own. Here one
-    search finds their blocks, in an array that the cache holds, and all queries take the other steps together.
+    Searched one by one, queries that are far from each other in the keys wait for memory at each step. Here one search
+    finds their blocks, in an array that fits into the cache, and all queries take the other steps together.
     """
     places = np.maximum(keys[::_BLOCK].copy().searchsorted(queries, side="right") - 1, 0) * _BLOCK
     further, keys_there = np.empty_like(places), np.empty_like(queries)
@@ -73,9 +73,9 @@ def _search_in_blocks(keys: np.ndarray, queries: np.ndarray) -> np.ndarray:
 
 
 def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sort keys, none negative, and the increasing positions where they stand; equal keys stay in their order.
+    """Sort keys, none negative, together with their increasing positions; equal keys stay in their order.
 
-    The keys are overwritten. One number holds both, where 63 bits are enough: sorting numbers is several times faster
+    The keys are overwritten. If 63 bits are enough, one number holds both: sorting numbers is several times faster
     than finding their order.
 
     >>> sort_keys(np.array([7, 5, 7]), np.array([2, 4, 6]))

@@ -2,7 +2,7 @@
 """The numbers of a back-off n-gram model: flat sorted arrays, the ARPA form.
 
 An n-gram u w (prefix u of n-1 words) is one integer, ``index of u × vocabulary + w``, and an order's table is the
-sorted list of these integers. Its position there is the n-gram's index, of which the next order's keys are made.
+sorted list of these integers. Its position in the list is the n-gram's index, and the next order's keys are made of it.
 
     p(w | u) = p_stored(u w)                if u w is stored
              = backoff(u) p(w | u')         else, u' being u without its first word; backoff(u) = 1 if u is not stored
@@ -17,7 +17,7 @@ import numpy as np
 
 @dataclass
 class NGramTables:
-    """What estimation and ARPA files produce. Logarithms are base 10, float32."""
+    """The tables that estimation and ARPA files produce. Logarithms are base 10, float32."""
 
     vocab_size: int
     keys: list[np.ndarray]  # [n-2] for n = 2..order: int64, increasing; a prefix index of order 1 is the word
@@ -43,7 +43,7 @@ class NGramTables:
             raise ValueError("the keys are not all int64, or the logarithms not all float32; the tables are damaged")
         for n, keys in enumerate(self.keys, 2):
             if len(keys) != self.sizes[n - 1] or (keys[1:] <= keys[:-1]).any():
-                raise ValueError(f"{n}-gram table: the keys are too few, unsorted or stand twice; the table is damaged")
+                raise ValueError(f"{n}-gram table: the keys are too few, unsorted or repeated; the table is damaged")
             if len(keys) and (keys[0] < 0 or keys[-1] >= self.sizes[n - 2] * self.vocab_size):
                 raise ValueError(f"{n}-gram table: a key names a prefix that is not stored; the table is damaged")
         for n, probs in enumerate(self.log10_probs, 1):

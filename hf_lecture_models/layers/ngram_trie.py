@@ -120,7 +120,7 @@ class NGramTrie(nn.Module):
         return stored, entries
 
     def walk(self, words: Tensor, starts: Tensor, order: int, total: Tensor | None = None) -> Iterator[Found]:
-        """Go through a stream order by order, 2 to ``order``; yields where stored n-grams end, and their indices.
+        """Yield, for each order from 2 to ``order``, where stored n-grams end in a stream, and their indices.
 
         ``starts``, (tokens,) bool, is True where a row starts: no n-gram crosses it.
         """

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Noise-contrastive estimation: learn a softmax's scores by telling words of the text from words of noise.
+"""Noise-contrastive estimation: learn a softmax's scores by distinguishing words of the text from words of noise.
 
 Gutmann & Hyvärinen, "Noise-contrastive estimation: a new estimation principle for unnormalized statistical models",
 AISTATS 2010; for language models Mnih & Teh, "A fast and simple algorithm for training neural probabilistic language
@@ -7,16 +7,16 @@ models", ICML 2012; one sample of noise for all positions of a batch, Zoph, Vasw
 noise-contrastive estimation for large RNN vocabularies", NAACL 2016. Slides Y:278 and Y:435 name the cost that it
 saves.
 
-With the score s(w) = W[w] h + b[w], k words x_1 ... x_k drawn from the noise q, and the normaliser Z held at 1:
+With the score s(w) = W[w] h + b[w], k words x_1 ... x_k drawn from the noise q, and the normaliser Z fixed at 1:
 
     D(w) = s(w) - ln Z - ln(k q(w))
     loss = -ln σ(D(target)) - Σ_j ln σ(-D(x_j))
 
-σ(D(w)) is the probability that w was text and not one of k words of noise. With P the text's distribution, the gradient
-by s(w) is in expectation (exp(s(w)) - P(w)) k q(w) / (k q(w) + exp(s(w))): as k grows, that of maximum likelihood, once
-exp(s) sums to 1, to which the loss drives it.
+σ(D(w)) is the probability that w is a word of the text and not one of k words of noise. With P the text's distribution,
+the expected gradient by s(w) is (exp(s(w)) - P(w)) k q(w) / (k q(w) + exp(s(w))). As k grows, this becomes the gradient
+of maximum likelihood, once exp(s) sums to 1, and the loss makes it do so.
 
-q is the unigram distribution of the training text, each count one more, so that no word is impossible.
+q is the unigram distribution of the training text with each count raised by one, so that every word is possible.
 
 Deviations: the biases start at ln q, with which exp(s) sums to 1 where W h = 0.
 """
@@ -32,14 +32,40 @@ from torch.nn import functional as F
 from hf_lecture_models.layers.linear_cross_entropy import matrix_cross_entropy
 
 
+def noise_contrastive_loss(
+    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, noise: Tensor, log_noise: Tensor
+) -> Tensor:
+    """Return the module's loss summed over positions.
+
+    Args:
+        hidden: (positions, hidden).
+        weight, bias: (vocab, hidden), (vocab,).
+        targets: (positions,) ids.
+        noise: (samples,) ids, drawn from q.
+        log_noise: (vocab,), ln q.
+
+    Returns:
+        A scalar, float32 or wider.
+    """
+    # One look-up for both, because each one has a gradient of the whole matrix.
+    rows = F.embedding(torch.cat((targets, noise)), weight)
+    offset = bias - log_noise - math.log(len(noise))
+    wide = torch.promote_types(hidden.dtype, torch.float32)
+    right = (hidden * rows[: len(targets)]).to(wide).sum(1) + offset[targets]  # (positions,)
+    wrong = torch.mm(hidden, rows[len(targets) :].t()).to(wide) + offset[noise]  # (positions, samples)
+    return -F.logsigmoid(right).sum() - F.logsigmoid(-wrong).sum()
+
+
 class NoiseContrastiveLinear(nn.Linear):
-    """A linear output layer to logits that is trained by noise contrast and evaluated as the softmax it is.
+    """A linear output layer to logits, trained by noise contrast and evaluated as a softmax.
 
     Args:
         hidden_size: width of h.
         vocab_size: number of words.
         noise_samples: k, the words of noise that all positions of a batch share.
     """
+
+    training_loss = staticmethod(noise_contrastive_loss)
 
     token_counts: Tensor
 
@@ -50,7 +76,7 @@ class NoiseContrastiveLinear(nn.Linear):
 
     @torch.no_grad()
     def set_token_counts(self, counts: Tensor) -> None:
-        """Draw noise as often as the words occur, and start the biases there; before it, all words are equal.
+        """Set the noise's distribution, and the biases to it; without counts, all words are equally probable.
 
         Args:
             counts: (vocab_size,), integers.
@@ -64,45 +90,22 @@ class NoiseContrastiveLinear(nn.Linear):
         return counts.log() - counts.sum().log()
 
     def draw_noise(self) -> Tensor:
-        """(noise_samples,) ids from torch's global random generator, each word as often as its count plus one says."""
+        """(noise_samples,) ids drawn from q by torch's global random generator."""
         cumulative = (self.token_counts + 1).cumsum(0)
         drawn = torch.randint(int(cumulative[-1]), (self.noise_samples,), device=cumulative.device)
         return torch.searchsorted(cumulative, drawn, right=True)
 
     def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """In training mode the noise-contrastive loss, in evaluation mode -ln softmax(W h + b)[target]; both summed.
+        """Return `training_loss` in training mode, and -ln softmax(W h + b)[target] in evaluation mode; both summed.
 
         Args:
             hidden: (positions, hidden).
             targets: (positions,) ids.
 
         Returns:
-            A scalar, float32 or wider. In training mode it is no code length, so no softmax's loss compares with it.
+            A scalar, float32 or wider. The noise-contrastive loss is not a code length: do not compare it with a
+            softmax's.
         """
         if not self.training:
             return matrix_cross_entropy(self, hidden, targets)
-        return noise_contrastive_loss(hidden, self.weight, self.bias, targets, self.draw_noise(), self.log_noise())
-
-
-def noise_contrastive_loss(
-    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, noise: Tensor, log_noise: Tensor
-) -> Tensor:
-    """The loss of the formula above, summed over positions.
-
-    Args:
-        hidden: (positions, hidden).
-        weight, bias: (vocab, hidden), (vocab,).
-        targets: (positions,) ids.
-        noise: (samples,) ids, drawn from q.
-        log_noise: (vocab,), ln q.
-
-    Returns:
-        A scalar, float32 or wider.
-    """
-    # One look-up for both, because each would make a gradient of the whole matrix.
-    rows = F.embedding(torch.cat((targets, noise)), weight)
-    offset = bias - log_noise - math.log(len(noise))
-    wide = torch.promote_types(hidden.dtype, torch.float32)
-    right = (hidden * rows[: len(targets)]).to(wide).sum(1) + offset[targets]  # (positions,)
-    wrong = torch.mm(hidden, rows[len(targets) :].t()).to(wide) + offset[noise]  # (positions, samples)
-    return -F.logsigmoid(right).sum() - F.logsigmoid(-wrong).sum()
+        return self.training_loss(hidden, self.weight, self.bias, targets, self.draw_noise(), self.log_noise())

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Reading the weights of a module from outside of its `forward`, wherever they are kept.
+"""Reading the weights of a module outside of its `forward`, wherever they are kept.
 
-accelerate keeps the weights of an offloaded model (`device_map`, `cpu_offload`, `disk_offload`) on the meta device, but
-for the time in which a module's own `forward` runs: a hook on the module fetches and releases them.
+accelerate keeps the weights of an offloaded model (`device_map`, `cpu_offload`, `disk_offload`) on the meta device. A
+hook on each module loads them before its `forward`, and releases them afterwards.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def with_weights(module: Any, function: Callable[..., Result], *args: Any) -> Result:
-    """`function(*args)`, while the weights of `module`, an `nn.Module`, are where they compute; the arguments go there.
+    """Return `function(*args)`, called while the weights of `module`, an `nn.Module`, are loaded, on their device.
 
     >>> from torch import nn
     >>> linear = nn.Linear(3, 2, bias=False)

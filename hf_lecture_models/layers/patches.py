@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 COLOR_LEVELS = 8
-"""Of each channel of a mean color: three bits."""
+"""Levels of each channel of a mean color: three bits."""
 
 
 def check_images(pixel_values: Tensor, num_channels: int, patch_size: int, image_size: int | None = None) -> None:
@@ -30,7 +30,7 @@ def check_images(pixel_values: Tensor, num_channels: int, patch_size: int, image
     if not pixel_values.is_floating_point():
         raise ValueError(
             f"pixel_values are of type {pixel_values.dtype}, as in a file; the image processor that was saved with the "
-            "model makes the numbers of them that it was trained on"
+            "model scales them as in training"
         )
     _, channels, height, width = pixel_values.shape
     if channels != num_channels:
@@ -87,7 +87,7 @@ def number_of_colors(num_channels: int) -> int:
 
 
 def interpolate_positions(positions: Tensor, rows: int, columns: int) -> Tensor:
-    """The vectors of a square grid of positions, as those of another grid: bicubic, in two dimensions.
+    """Resize the vectors of a square grid of positions to another grid: bicubic, in two dimensions.
 
     >>> positions = torch.tensor([0.0, 1.0, 10.0, 11.0]).view(1, 4, 1)  # a grid of 2 x 2
     >>> interpolate_positions(positions, 2, 2).flatten().tolist()
@@ -107,7 +107,7 @@ def interpolate_positions(positions: Tensor, rows: int, columns: int) -> Tensor:
 
 
 def patch_sums(values: Tensor, patch_size: int) -> Tensor:
-    """The sum over the numbers of each patch, (batch, patches), of (batch, channels, height, width).
+    """Return the sum over each patch: (batch, channels, height, width) -> (batch, patches).
 
     >>> patch_sums(torch.arange(8.0).view(1, 1, 2, 4), 2).tolist()
     [[10.0, 18.0]]
@@ -126,7 +126,7 @@ def mean_colors(pixels: Tensor, patch_size: int) -> Tensor:
     tensor([[456]])
 
     Args:
-        pixels: (batch, channels, height, width), bytes, as they are before they are normalized.
+        pixels: (batch, channels, height, width), bytes, before normalization.
 
     Returns:
         (batch, patches) int64, from 0 to 8 ** channels - 1.

@@ -7,11 +7,11 @@ from torch import Tensor, nn
 
 
 class PositionWise(nn.Module):
-    """FFN(h) = W_2 φ(W_1 h + b_1) + b_2, at each position by itself.
+    """FFN(h) = W_2 φ(W_1 h + b_1) + b_2, at each position separately.
 
     Args:
         hidden_size: width of input and output.
-        intermediate_size: width in between.
+        intermediate_size: width of W_1 h.
         activation: φ, a module.
     """
 

@@ -1,15 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Six ways to tell attention where a token stands (slides R:892-928, Y:531-537).
+"""Six position encodings, which give attention the place of each token (slides R:892-928, Y:531-537).
 
 Each is a module with one call, `encoding(words, positions, key_positions)`:
 
     words: (batch, seq, hidden), the word vectors of this call.
     positions: (batch or 1, seq), each token's place among the real tokens of its row, counted from 0
         (`layers.token_positions`).
-    key_positions: (batch or 1, seq or 1, keys), the same for all that each may attend to (`layers.token_positions`).
+    key_positions: (batch or 1, seq or 1, keys), the places of the tokens attended to (`layers.token_positions`).
 
-It returns what goes into the first layer, (batch, seq, hidden), and what every layer adds to its attention scores,
-(batch or 1, heads, seq, keys), or None.
+It returns the input of the first layer, (batch, seq, hidden), and the bias that every layer adds to its attention
+scores, (batch or 1, heads, seq, keys), or None.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class SinusoidalPositions(nn.Module):
     """√hidden w + p_t, where p_t[2k] = sin(t / 10000^(2k/hidden)), p_t[2k+1] = cos(t / 10000^(2k/hidden)).
 
     Vaswani et al., "Attention is all you need", 2017, sections 3.4 and 3.5, with k = 0 ... hidden/2 - 1 (slide R:912
-    counts from 1). Any position has its vector; there is no table that could end.
+    counts from 1). The vectors are computed, so that every position has one.
 
     Args:
         hidden_size: width of the word vectors, even.
-        factor: what stands before w; None: √hidden, as in the paper.
+        factor: the factor of w; None: √hidden, as in the paper.
     """
 
     def __init__(self, hidden_size: int, factor: float | None = None):
@@ -45,19 +45,19 @@ class SinusoidalPositions(nn.Module):
         return words * self.factor + vectors.to(words.dtype), None
 
     def arrange(self, sines: Tensor, cosines: Tensor) -> Tensor:
-        """(..., hidden) of two halves (..., hidden / 2): sine, cosine, sine, cosine, ..."""
+        """Join two halves (..., hidden / 2) as sine, cosine, sine, cosine, ...: (..., hidden)."""
         return torch.stack((sines, cosines), dim=-1).flatten(-2)
 
 
 class SinesFirstPositions(SinusoidalPositions):
     """√hidden w + p_t, where p_t[k] = sin(t / 10000^(2k/hidden)), p_t[hidden/2 + k] = cos(t / 10000^(2k/hidden)).
 
-    The same numbers in the order of Marian (Junczys-Dowmunt et al., "Marian: fast neural machine translation in C++",
-    2018), and so of its checkpoints, in which all sines stand before all cosines.
+    The same numbers in the order of Marian and its checkpoints, all sines before all cosines (Junczys-Dowmunt et al.,
+    "Marian: fast neural machine translation in C++", 2018).
     """
 
     def arrange(self, sines: Tensor, cosines: Tensor) -> Tensor:
-        """(..., hidden) of two halves (..., hidden / 2): all sines, all cosines."""
+        """Join two halves (..., hidden / 2), all sines before all cosines: (..., hidden)."""
         return torch.cat((sines, cosines), dim=-1)
 
 
@@ -65,7 +65,7 @@ class LearnedPositions(nn.Module):
     """w + p_t, a trained vector for each position (Gehring et al. 2017; Radford et al. 2018).
 
     Args:
-        num_positions: how many; there is none beyond.
+        num_positions: number of positions; later ones have no vector.
         hidden_size: width of the word vectors.
     """
 
@@ -82,8 +82,8 @@ class RelativePositions(nn.Module):
     """A trained number per head and bucket of distances, added to the scores: score(t, s) + b[bucket(t - s)].
 
     Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text Transformer", 2020, section
-    2.1: one table for all layers. Half of the buckets hold one distance each, the others ranges that widen as the
-    logarithm up to `max_distance`; the last one holds all that is farther.
+    2.1: one table for all layers. Half of the buckets hold one distance each. The others hold ranges that widen
+    logarithmically up to `max_distance`, and the last one all larger distances.
 
     Args:
         num_heads: heads per layer.
@@ -107,21 +107,21 @@ class RelativePositions(nn.Module):
 
 
 def causal_buckets(distances: Tensor, num_buckets: int, max_distance: int) -> Tensor:
-    """The bucket of each distance query - key, of any shape; what lies ahead (and is masked) shares bucket 0.
+    """The bucket of each distance query - key, of any shape; keys ahead, which are masked, share bucket 0.
 
     >>> causal_buckets(torch.tensor([-3, 0, 1, 3, 4, 6, 15, 16, 99]), num_buckets=8, max_distance=16).tolist()
     [0, 0, 1, 3, 4, 5, 7, 7, 7]
     """
     exact = num_buckets // 2
     distances = distances.clamp(min=0)
-    # Below `exact` the logarithm is not used, and must not be of 0.
+    # Below `exact` the logarithm is not used; the clamp keeps it from being that of 0.
     octaves = torch.log(distances.clamp(min=exact).float() / exact) / math.log(max_distance / exact)
     wide = exact + (octaves * (num_buckets - exact)).long()
     return torch.where(distances < exact, distances, wide.clamp(max=num_buckets - 1))
 
 
 class BidirectionalRelativePositions(RelativePositions):
-    """The same where a token attends to both sides: half of the buckets are for keys behind, half for keys ahead.
+    """`RelativePositions` for attention to both sides: half of the buckets are for earlier keys, half for later ones.
 
     Args:
         num_heads: heads per layer.
@@ -148,7 +148,7 @@ class AlibiPositions(nn.Module):
     """A penalty that grows with distance, added to the scores: score(t, s) - m_head (t - s).
 
     Press, Smith & Lewis, "Train short, test long: attention with linear biases enables input length extrapolation",
-    2022, section 3. Nothing of it is trained.
+    2022, section 3. The penalties are not trained.
 
     Args:
         num_heads: heads per layer.
@@ -168,8 +168,8 @@ class AlibiPositions(nn.Module):
 def alibi_slopes(num_heads: int) -> list[float]:
     """The m of each head: for a power of two 2^(-8/heads), 2^(-16/heads), ..., 2^-8.
 
-    For other numbers, as Press et al.'s code does: the slopes of the next smaller power of two, then every other one
-    of its double.
+    For other numbers, as in Press et al.'s code, they are the slopes of the next smaller power of two, then every other
+    slope of its double.
 
     >>> alibi_slopes(3)
     [0.0625, 0.00390625, 0.25]

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The state that recurrent models carry from call to call, in the form that transformers' `generate()` works with."""
+"""The state that recurrent models carry from call to call, as a cache that transformers' `generate()` can use."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ _NO_KEYS = "a RecurrentCache holds no keys and values, and nothing is added to i
 class RecurrentCacheLayer(CacheLayerMixin):
     """One layer's part of a `RecurrentCache`: a tuple of tensors, None before the first step.
 
-    Its methods replace tensors, and never change one in place, so that tensors which another cache holds too keep their
-    values.
+    Its methods replace tensors and never change one in place, because another cache may hold the same tensor.
     """
 
     supports_early_init = False
@@ -60,7 +59,7 @@ class RecurrentCacheLayer(CacheLayerMixin):
         return self.seen_tokens
 
     def get_max_length(self) -> int:
-        """-1: there is no maximum."""
+        """Return -1: the length is unlimited."""
         return -1
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -68,11 +67,11 @@ class RecurrentCacheLayer(CacheLayerMixin):
         return self.seen_tokens + query_length, 0
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        """Refuse: there are no keys and values."""
+        """Raise a TypeError: a state has no keys and values."""
         raise TypeError(_NO_KEYS)
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        """Refuse: there are no keys and values."""
+        """Raise a TypeError: a state has no keys and values."""
         raise TypeError(_NO_KEYS)
 
 
@@ -80,7 +79,7 @@ class RecurrentCache(Cache):
     """Per layer a tuple of tensors of any shape, batch first, and the number of tokens seen.
 
     Its size does not grow with the text. Models never write into a cache that they are given: they return a new one.
-    What `generate()` calls (`reorder_cache`, ...) is transformers' own and acts on every layer.
+    The methods that `generate()` calls (`reorder_cache`, ...) are transformers' and act on every layer.
 
     >>> cache = RecurrentCache.from_states([(torch.tensor([[1.0], [2.0]]),)], seen_tokens=7)  # one layer, two rows
     >>> cache.reorder_cache(torch.tensor([1, 1]))
@@ -116,11 +115,11 @@ class RecurrentCache(Cache):
         return next((len(tensor) for state in self.states for tensor in state or ()), -1)
 
     def detach(self) -> RecurrentCache:
-        """A new cache of the same values, cut from the graph: what truncated back-propagation starts from."""
+        """A new cache of the same values, detached from the graph, for truncated back-propagation."""
         return self.from_states([changed(state, Tensor.detach) for state in self.states], self.seen_tokens)
 
     def to_tensors(self) -> dict[str, Tensor]:
-        """Everything as named tensors, for a checkpoint: "<layer>.<index in the layer's tuple>", and the counts."""
+        """The cache as named tensors, for a checkpoint: "<layer>.<index in the layer's tuple>", and the counts."""
         tensors = {"num_layers": torch.tensor(len(self.states)), "seen_tokens": torch.tensor(self.seen_tokens)}
         for layer, state in enumerate(self.states):
             for index, tensor in enumerate(state or ()):
@@ -148,15 +147,15 @@ class RecurrentCache(Cache):
 
 
 def changed(state: State | None, change: Callable[[Tensor], Tensor]) -> State | None:
-    """The state with every tensor changed; None stays None."""
+    """Return the state with `change` applied to every tensor; None stays None."""
     return None if state is None else tuple(change(tensor) for tensor in state)
 
 
 def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[State | None]:
-    """The states that a model starts from, one per layer: those of its `past_key_values`, or None without any.
+    """Return the state of each layer before the first step: that of the cache, or None without a cache.
 
     Raises:
-        TypeError: the cache is no `RecurrentCache`.
+        TypeError: the cache is not a `RecurrentCache`.
         ValueError: its layers do not hold tensors of these `shapes`.
     """
     if cache is None:

@@ -2,8 +2,8 @@
 """The recurrent functions q(h, u) of the slides, written out: Elman, GRU, LSTM, LSTM with recurrent projection.
 
 A cell maps one step's input u (batch, input_size) and the state before it, a tuple whose first tensor is the output h,
-to the state after it. `unroll` applies a cell along a sequence. The models run torch's fused kernels instead, and these
-cells where kernels cannot go (export); `cell_from_kernel` makes of a kernel the cell that computes the same.
+to the state after it. `unroll` applies a cell along a sequence. The models run torch's fused kernels, and these cells
+only in exported models; `cell_from_kernel` returns the cell that computes the same as a kernel.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def unroll(cell: Cell, inputs: Tensor, state: State | None = None, mask: Tensor 
     Args:
         inputs: (batch, seq, input_size).
         state: the state before the first step, zeros unless given.
-        mask: (batch, seq) bool; a False step carries the state over unchanged and outputs zeros.
+        mask: (batch, seq) bool; a step that is False keeps the state unchanged and outputs zeros.
 
     Returns:
         The outputs (batch, seq, size of h) and the state after the last step.
@@ -117,17 +117,17 @@ def unroll(cell: Cell, inputs: Tensor, state: State | None = None, mask: Tensor 
 
 
 def cell_from_kernel(kernel: nn.RNNBase) -> Cell:
-    """The cell that computes what one forward layer of torch's `nn.RNN`, `nn.GRU` or `nn.LSTM` does.
+    """Return the cell that computes the same as one forward layer of torch's `nn.RNN`, `nn.GRU` or `nn.LSTM`.
 
     It has no parameters of its own: its matrices are put together from the kernel's, and gradients flow back to those.
-    torch keeps two biases, of which only the sum counts (but not in the GRU's n), and orders the gates r, z, n and
-    i, f, g, o; here they stand as on the slides.
+    torch keeps two biases, whose sum is the slides' (but in the GRU's n), and orders the gates r, z, n and i, f, g, o;
+    here they are in the slides' order.
     """
     size, given = kernel.hidden_size, dict(kernel.named_parameters())
     weight = torch.cat((given["weight_hh_l0"], given["weight_ih_l0"]), 1)
     blocks = list(zip(weight.split(size), (given["bias_hh_l0"] + given["bias_ih_l0"]).split(size), strict=True))
     cell: Cell
-    # On the meta device, for the cell's own matrices are replaced before anything reads them.
+    # On the meta device, because the cell's own matrices are replaced before anything reads them.
     with torch.device("meta"):
         if isinstance(kernel, nn.GRU):
             cell, order = GruCell(kernel.input_size, size), [1, 0]

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """One recurrent layer on a batch of sequences of unequal lengths, run by torch's fused kernels.
 
-The real tokens of each row are read in their order, wherever the padding stands (left, right, in between): padding
-yields zeros and carries the state over unchanged. Without padding the kernel gets the batch as it is; under
-`torch.export` the written-out cell stands in for the kernel.
+The real tokens of each row are read in their order, wherever padding is (left, right, in between): it outputs zeros and
+leaves the state unchanged. Without padding the kernel gets the batch as it is; under `torch.export` the written-out
+cell replaces the kernel.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _CELL_KERNELS: dict[type, Callable[..., Any]] = {
 
 
 class RecurrentLayer(nn.Module):
-    """A forward-reading layer around `kernel`: a one-layer, batch-first `nn.RNN`, `nn.GRU` or `nn.LSTM`.
+    """A layer that reads forwards with `kernel`: a one-layer, batch-first `nn.RNN`, `nn.GRU` or `nn.LSTM`.
 
     The state is a tuple of tensors (batch, size): (h,), or (h, c) for an LSTM; `state_sizes` holds the sizes. `dropout`
-    is the dropout probability in the outputs; the state has none.
+    is the dropout probability of the outputs; the state has no dropout.
     """
 
     def __init__(self, kernel: nn.RNNBase, dropout: float = 0.0):
         super().__init__()
         self.rnn = kernel
         self.dropout = nn.Dropout(dropout)
-        # Kept here, because an adapter (peft) may later wrap the kernel.
+        # Stored, because an adapter (peft) may later wrap the kernel.
         size = kernel.hidden_size
         self.state_sizes = (kernel.proj_size or size, size) if isinstance(kernel, nn.LSTM) else (size,)
 
@@ -70,7 +70,7 @@ class RecurrentLayer(nn.Module):
 
 
 class BidirectionalLayer(nn.Module):
-    """Two layers, one of which reads backwards; their outputs side by side: [h→; h←] (slide R:613, Y:442)."""
+    """Two layers, the second reading backwards, and their outputs side by side: [h→; h←] (slide R:613, Y:442)."""
 
     state_sizes = ()
 
@@ -83,26 +83,26 @@ class BidirectionalLayer(nn.Module):
     def forward(self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None) -> tuple[Tensor, State]:
         """Read the sequences both ways.
 
-        Args and returns are `RecurrentLayer`'s, but the outputs are (batch, seq, 2 * output_size), and there is no
-        state to go on from, since a sequence read backwards cannot be continued: `state` must be None, () comes back.
+        Args and returns are `RecurrentLayer`'s, but the outputs are (batch, seq, 2 * output_size). A sequence read
+        backwards cannot be continued, so `state` must be None and the returned state is ().
         """
         if state:
             raise ValueError("a bidirectional layer starts from no state: it reads the whole sequence at once")
         ahead, _ = self.forwards(hidden, None, mask)
-        # Flipped, the last real token of a row comes first, whatever padding stands before it.
+        # In the flipped row the last real token comes first, after any padding.
         back, _ = self.backwards(hidden.flip(1), None, None if mask is None else mask.flip(1))
         return self.dropout(torch.cat((ahead, back.flip(1)), -1)), ()
 
 
 def init_kernel(kernel: nn.RNNBase) -> None:
-    """Initial weights and biases of torch's own rule: uniform within 1/√hidden. Loaded tensors stay as they are."""
+    """Start weights and biases by torch's own rule: uniform within 1/√hidden. Loaded tensors stay as they are."""
     bound = kernel.hidden_size**-0.5
     for parameter in kernel.parameters(recurse=False):
         init.uniform_(parameter, -bound, bound)
 
 
 def _run(kernel: nn.RNNBase, inputs: Tensor | PackedSequence, state: State | None) -> tuple[Tensor, State]:
-    """Call the kernel, whose own states are (1, batch, size), and only an LSTM's two are a tuple."""
+    """Call the kernel, whose states are (1, batch, size), and a tuple only for an LSTM."""
     initial = None if state is None else tuple(tensor.unsqueeze(0) for tensor in state)
     outputs, final = kernel(inputs, initial[0] if initial is not None and len(initial) == 1 else initial)
     final = final if isinstance(final, tuple) else (final,)
@@ -110,9 +110,9 @@ def _run(kernel: nn.RNNBase, inputs: Tensor | PackedSequence, state: State | Non
 
 
 def _run_step(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tuple[Tensor, State]:
-    """A single step, as in generation.
+    """Read a single step, as in generation.
 
-    On the CPU nn.LSTM would prepare its weights for oneDNN anew at every call: 6.8 ms at 512 units, the step 0.4 ms.
+    On the CPU nn.LSTM prepares its weights for oneDNN at every call: 6.8 ms at 512 units, where the step takes 0.4 ms.
     """
     weights = (kernel.weight_ih_l0, kernel.weight_hh_l0, kernel.bias_ih_l0, kernel.bias_hh_l0)
     if state is None:
@@ -139,7 +139,7 @@ def _run_packed(kernel: nn.RNNBase, hidden: Tensor, state: State | None, mask: T
 
 
 def _packing(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What a `PackedSequence` of the real tokens needs.
+    """Return the indices that make a `PackedSequence` of the real tokens.
 
     Returns:
         The rows that have real tokens, longest first; the places of all real tokens in the flattened batch, step by
@@ -158,18 +158,18 @@ def _packing(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _nothing_read(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tuple[Tensor, State]:
-    # One step over zeros tells sizes and types.
+    # One step over zeros gives sizes and types.
     outputs, after = _run(kernel, torch.zeros_like(hidden[:, :1]), None)
     zeros = outputs.new_zeros(hidden.shape[0], hidden.shape[1], outputs.shape[-1])
     return zeros, state or tuple(torch.zeros_like(tensor) for tensor in after)
 
 
 def run_traced(cell: Cell, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
-    """The written-out cell as a loop that `torch.export` and ONNX keep a loop, free in length and batch.
+    """Run the written-out cell as a loop that `torch.export` and ONNX keep a loop, for any length and batch.
 
-    Traced, torch's kernels would be taken apart into as many steps as the example has.
+    Tracing would unroll torch's kernels into as many steps as the example has.
     """
-    # Not yet public in torch: nothing but export may depend on it.
+    # Not yet public in torch: only export may depend on it.
     from torch._higher_order_ops.scan import scan
 
     if mask is None:

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What recurrent decoders read of a source: attention with one head, and the maxout layer before their softmax.
+"""Parts of recurrent decoders: attention to a source with one head, and the maxout layer before their softmax.
 
 Bahdanau, Cho & Bengio, "Neural machine translation by jointly learning to align and translate", ICLR 2015, A.1.2;
 Luong, Pham & Manning, "Effective approaches to attention-based neural machine translation", EMNLP 2015, equations 5-8;
-Goodfellow et al., "Maxout networks", ICML 2013. The transformers' attention is another: `layers/attention.py`.
+Goodfellow et al., "Maxout networks", ICML 2013. `layers/attention.py` has the Transformer's attention.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 def attention_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """softmax over the real tokens of the source.
+    """Return the softmax of the scores over the real tokens of the source.
 
     >>> attention_weights(torch.zeros(1, 1, 3), torch.tensor([[True, True, False]]))
     tensor([[[0.5000, 0.5000, 0.0000]]])
@@ -23,7 +23,7 @@ def attention_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
         mask: (batch, source) bool, True = real token; None where all are.
 
     Returns:
-        (batch, target, source); each row adds up to 1, in a source without real tokens over its padding.
+        (batch, target, source); each row adds up to 1, over the padding where a source has no real tokens.
     """
     if mask is not None:
         scores = scores.masked_fill(~mask.unsqueeze(1), torch.finfo(scores.dtype).min)
@@ -31,7 +31,7 @@ def attention_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 class AdditiveScore(nn.Module):
-    """e_j = v_a · tanh(W_a s + U_a h_j), where U_a h_j is given: it is the same for every s.
+    """e_j = v_a · tanh(W_a s + U_a h_j); the caller gives U_a h_j, which is the same for every s.
 
     Args:
         target_size: width of s.
@@ -49,7 +49,7 @@ class AdditiveScore(nn.Module):
 
 
 class Maxout(nn.Module):
-    """Of each pair of linear units the larger: t_k = max(x_{2k-1}, x_{2k}) with x = W u + b.
+    """The larger of each pair of linear units: t_k = max(x_{2k-1}, x_{2k}) with x = W u + b.
 
     >>> layer = Maxout(3, 2)
     >>> layer(torch.ones(5, 3)).shape

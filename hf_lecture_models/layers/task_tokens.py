@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Special tokens that tell a language model its task: where a text's Extract stands, and a pair in its other order.
+"""Special tokens that mark a task's texts: the place of Extract, and the pair with its texts exchanged.
 
 A text is `Start text Extract`, a pair `Start a Delim b Extract` (Radford et al. 2018, section 3.3; slide R:1087).
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def last_index(found: Tensor) -> Tensor:
-    """(batch,): the last place in each row that is True; 0 where there is none.
+    """(batch,): the last place in each row that is True; 0 in a row without one.
 
     >>> last_index(torch.tensor([[True, False, True, False], [False, False, False, False]])).tolist()
     [2, 0]
@@ -20,9 +20,9 @@ def last_index(found: Tensor) -> Tensor:
 
 
 def extract_index(input_ids: Tensor, real: Tensor, extract_token_id: int) -> Tensor:
-    """(batch,): where Extract stands in each row, the last one if there are several; 0 in rows of padding only.
+    """(batch,): the place of Extract in each row, the last one if there are several; 0 in rows of padding only.
 
-    No check while tracing, which cannot ask for values.
+    Tracing, which cannot read values, checks nothing.
 
     Args:
         input_ids: (batch, seq).
@@ -40,14 +40,14 @@ def extract_index(input_ids: Tensor, real: Tensor, extract_token_id: int) -> Ten
 
 
 def other_order(input_ids: Tensor, real: Tensor, extract: Tensor, delim_token_id: int) -> Tensor:
-    """(batch, seq): for each place, the place of the token that stands there once the two texts have changed places.
+    """(batch, seq): indices that exchange the two texts of each row: `row.gather(1, other_order(...))`.
 
-    `Start a Delim b Extract` becomes `Start b Delim a Extract`, wherever padding stands. No check while tracing.
+    `Start a Delim b Extract` becomes `Start b Delim a Extract`, wherever padding is. Tracing checks nothing.
 
     Args:
         input_ids: (batch, seq).
         real: (batch, seq) bool, True for real tokens.
-        extract: (batch,), where Extract stands.
+        extract: (batch,), the place of Extract.
 
     Raises:
         ValueError: a row has no Delim, or several.
@@ -72,7 +72,7 @@ def other_order(input_ids: Tensor, real: Tensor, extract: Tensor, delim_token_id
 
 
 def _check(good: Tensor, what: str) -> None:
-    """Raise a ValueError that names the first row which is not good, (batch,) bool, and how to make it so."""
+    """Raise a ValueError that names the first row where `good` (batch,) is False, and the remedy."""
     if torch.compiler.is_compiling() or bool(good.all()):
         return
     raise ValueError(

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""One or two texts in a row behind a first token, "[CLS] A [SEP] B [SEP]": which is which, and the vector of both.
+"""One or two texts in a row after a first token, "[CLS] A [SEP] B [SEP]": their type vectors, and the vector of both.
 
 Devlin et al., "BERT: pre-training of deep bidirectional Transformers", 2018, section 3; slides R:958-993.
 """
@@ -23,7 +23,7 @@ def type_vectors(embed_types: nn.Embedding, token_type_ids: Tensor | None, words
         token_type_ids: (batch or 1, seq), 0 for the first text, 1 for the second; None where all are of the first.
 
     Raises:
-        ValueError: ids of another shape, that are no integers, or, on the CPU, that have no vector.
+        ValueError: ids that are not integers, have another shape, or, on the CPU, have no vector.
     """
     if token_type_ids is None:
         return embed_types(torch.zeros(1, 1, dtype=torch.long, device=words.device))
@@ -44,11 +44,11 @@ def type_vectors(embed_types: nn.Embedding, token_type_ids: Tensor | None, words
 
 
 def first_token(hidden: Tensor, attention_mask: Any = None) -> Tensor:
-    """(batch, size): of the states `hidden` (batch, seq, size), that of each row's first real token.
+    """(batch, size): the state of each row's first real token, from `hidden` (batch, seq, size).
 
     Args:
-        attention_mask: (batch, seq), 1 = real token; None where all are. Beside a mask of four axes, which says nothing
-            of padding, it is the first of the row; and so in a row of nothing but padding.
+        attention_mask: (batch, seq), 1 = real token; None where all are. With a mask of four axes, which does not mark
+            padding, and in a row of padding only, it is the row's first token.
 
     >>> first_token(torch.tensor([[[5.0], [6.0], [7.0]]]), torch.tensor([[0, 1, 1]]))
     tensor([[6.]])

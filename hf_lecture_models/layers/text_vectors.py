@@ -18,7 +18,7 @@ def real_tokens(attention_mask: Tensor | None, states: Tensor) -> Tensor:
 
 
 def last_state(states: Tensor, real: Tensor) -> Tensor:
-    """h_T, the state of the last real token.
+    """Return h_T, the state of the last real token.
 
     >>> last_state(torch.tensor([[[1.0], [2.0], [3.0]]]), torch.tensor([[True, True, False]]))
     tensor([[2.]])
@@ -28,14 +28,14 @@ def last_state(states: Tensor, real: Tensor) -> Tensor:
         real: (batch, seq) bool, False at padding.
 
     Returns:
-        (batch, size); zeros for a row of nothing but padding, as of the other functions here.
+        (batch, size); zeros for a row of padding only, as the other functions here.
     """
     steps = torch.arange(real.shape[1], device=real.device)
     return _state_at(steps.where(real, 0).amax(1), states, real)
 
 
 def end_states(states: Tensor, real: Tensor) -> Tensor:
-    """[h_T; h̄_1] from [h→; h←]: in each direction the state that has read the whole text.
+    """Return [h→_T; h←_1] of [h→; h←]: in each direction the state that has read the whole text.
 
     >>> end_states(torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]]), torch.tensor([[True, True, False]]))
     tensor([[ 2., 10.]])
@@ -45,7 +45,7 @@ def end_states(states: Tensor, real: Tensor) -> Tensor:
 
 
 def mean_state(states: Tensor, real: Tensor) -> Tensor:
-    """The mean over the real tokens.
+    """Return the mean over the real tokens.
 
     >>> mean_state(torch.tensor([[[1.0], [2.0], [9.0]]]), torch.tensor([[True, True, False]]))
     tensor([[1.5000]])
@@ -54,7 +54,7 @@ def mean_state(states: Tensor, real: Tensor) -> Tensor:
 
 
 def max_state(states: Tensor, real: Tensor) -> Tensor:
-    """In each coordinate the largest value that it has at a real token.
+    """Return the largest value of each coordinate over the real tokens.
 
     >>> max_state(torch.tensor([[[-1.0, 3.0], [-2.0, 4.0], [0.0, 5.0]]]), torch.tensor([[True, True, False]]))
     tensor([[-1.,  4.]])
@@ -70,7 +70,7 @@ def _state_at(step: Tensor, states: Tensor, real: Tensor) -> Tensor:
 
 POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"last": last_state, "mean": mean_state, "max": max_state}
 
-# Of the vectors u, v (batch, size) of two texts, (batch, width * size).
+# From the vectors u, v (batch, size) of two texts to (batch, width * size).
 PAIR_COMBINATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "sum": lambda u, v: u + v,
     "concat": lambda u, v: torch.cat((u, v), -1),
@@ -79,8 +79,8 @@ PAIR_COMBINATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 PAIR_WIDTHS: dict[str | None, int] = {None: 1, "sum": 1, "concat": 2, "infersent": 4}
 
 
-def refuse_pairs(token_type_ids: Tensor | None) -> None:
-    """Raise a ValueError where types tell two texts apart; of single texts they are 0, or left out."""
+def check_single_texts(token_type_ids: Tensor | None) -> None:
+    """Raise a ValueError for types other than 0, which mark the second text of a pair."""
     if token_type_ids is None or torch.compiler.is_compiling():
         return
     if bool(token_type_ids.any()):
@@ -91,7 +91,7 @@ def refuse_pairs(token_type_ids: Tensor | None) -> None:
 
 
 def texts_of_pairs(token_type_ids: Tensor | None, real: Tensor) -> Tensor:
-    """Where the first text of each pair stands, and below, in as many rows again, where the second does.
+    """Return the masks of the first texts of all pairs, followed by those of the second texts.
 
     >>> texts_of_pairs(torch.tensor([[0, 0, 1, 0]]), torch.tensor([[True, True, True, False]])).int().tolist()
     [[1, 1, 0, 0], [0, 0, 1, 0]]
@@ -104,8 +104,8 @@ def texts_of_pairs(token_type_ids: Tensor | None, real: Tensor) -> Tensor:
         (2 * batch, seq) bool.
 
     Raises:
-        ValueError: types are missing, of another shape, or neither 0 nor 1; or a row has one text only, and not nothing
-            but padding. Tracing cannot ask for values.
+        ValueError: types are missing, of another shape, or neither 0 nor 1; or a row that is not all padding has only
+            one text. Tracing, which cannot read values, checks the shape alone.
     """
     if token_type_ids is None:
         raise ValueError(

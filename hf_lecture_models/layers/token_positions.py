@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The position of each token in its text, for models that are told where a token stands."""
+"""The position of each token in its text, for models with position encodings."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transformers.cache_utils import Cache
 from hf_lecture_models.layers.inputs import out_of_range
 from hf_lecture_models.layers.masks import check_prepared, holds_nothing, is_prepared
 
-# What is added to a score so low that the weight is 0 in any type: the key is masked.
+# A mask that adds less than this to a score makes its weight 0 in any type.
 _MASKED = -1000.0
 
 
 def token_positions(hidden: Tensor, attention_mask: Any, cache: Cache | None = None) -> Tensor:
     """(batch or 1, seen + seq): each token's position among the real tokens of its row, counted from 0.
 
-    Padding takes no position, so that a row has the same ones whatever stands beside it in a batch. One row serves the
-    whole batch where no padding stands before a real token.
+    Padding takes no position, so that a row's positions do not depend on the other rows of its batch. One row serves
+    the whole batch if padding comes only at the ends.
 
     Args:
         hidden: (batch, seq, hidden), the tokens of this call; for shape and device only.
-        attention_mask: (batch, seen + seq), 1 = real token; None where all are. Beside a prepared mask, all count.
+        attention_mask: (batch, seen + seq), 1 = real token; None where all are. With a prepared mask, all count.
         cache: keys and values of the tokens seen before, padding included; None at the start.
 
     Raises:
@@ -41,7 +41,7 @@ def token_positions(hidden: Tensor, attention_mask: Any, cache: Cache | None = N
     positions = (attention_mask.long().cumsum(1) - 1).clamp(min=0)
     shared = positions.amax(0, keepdim=True)
     at_the_end = (attention_mask[:, 1:] <= attention_mask[:, :-1]).all()
-    # Tracing cannot ask for values; there every row gets positions of its own, which are the same ones.
+    # Tracing cannot read values; there every row gets positions of its own, which are equal.
     if torch.compiler.is_compiling():
         return torch.where(at_the_end, shared, positions)
     return shared if bool(at_the_end) else positions
@@ -56,18 +56,18 @@ def bounded_positions(
 ) -> Tensor:
     """(batch or 1, seq): the positions of this call's tokens.
 
-    There are `limit` of them, 0 to limit - 1, or with None any number. `position_ids` (batch or 1, seq) are taken as
-    they are; without them it is `token_positions` that counts. One row serves the whole batch where all are the same.
+    They are `position_ids` (batch or 1, seq) where given, else those of `token_positions`. Positions go from 0 to
+    `limit` - 1, without end if `limit` is None. One row serves the whole batch if all rows are equal.
 
     Raises:
-        ValueError: a position that does not exist, a mask or positions of another shape, or positions that begin anew
+        ValueError: a position that does not exist, a mask or positions of another shape, or positions that start again
             within a row where the mask would let the texts attend to each other.
     """
     if is_prepared(attention_mask):
         check_prepared(hidden, attention_mask)
     if position_ids is None:
         positions = token_positions(hidden, attention_mask, cache)
-        # Asking for values waits for a GPU: it is done only where they could be too large.
+        # Reading values waits for a GPU, so it is done only where they could be too large.
         if limit is not None and positions.shape[1] > limit:
             check_positions(positions[:, -hidden.shape[1] :], limit)
         return positions[:, -hidden.shape[1] :]
@@ -89,14 +89,14 @@ def bounded_positions(
 
 
 def key_positions(hidden: Tensor, positions: Tensor, attention_mask: Any, cache: Cache | None = None) -> Tensor:
-    """(batch or 1, seq or 1, keys): the position of each token attended to, as each token of this call sees it.
+    """(batch or 1, seq or 1, keys): the position of each token attended to, for each token of this call.
 
-    Position less key position is the distance, in tokens of the same text. Those seen before stand directly before
-    this call's; beside a prepared mask, the distance is the number of tokens in between that it lets attend to.
+    Position minus key position is the distance in tokens of the same text. Tokens seen before come directly before this
+    call's. With a prepared mask, the distance counts only the tokens that the mask lets attend to.
 
     Args:
         hidden: (batch, seq, hidden), the tokens of this call; for shape and device only.
-        positions: (batch or 1, seq), theirs.
+        positions: (batch or 1, seq), the positions of these tokens.
         attention_mask: as `causal_mask` takes it.
         cache: keys and values of the tokens seen before, padding included; None at the start.
 
@@ -147,7 +147,7 @@ def _check_one_text(position_ids: Tensor, attention_mask: Tensor | None) -> None
 
 
 def check_positions(positions: Tensor, limit: int) -> None:
-    """Refuse positions outside of 0 to `limit` - 1; no check while tracing, which cannot ask for values.
+    """Refuse positions outside of 0 to `limit` - 1; not while tracing, which cannot read values.
 
     Raises:
         ValueError: naming the position and the limit.

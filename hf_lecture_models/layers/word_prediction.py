@@ -2,13 +2,13 @@
 """Two ways to predict a word among many without the softmax over all of them.
 
 Mikolov, Sutskever, Chen, Corrado & Dean, "Distributed representations of words and phrases and their
-compositionality", NeurIPS 2013. With h what predicts and w the word,
+compositionality", NeurIPS 2013. With h the predicting vector and w the word,
 
     negative sampling       loss = -ln σ(h · v_w) - Σ_{i=1}^k ln σ(-h · v_{n_i}), n_i drawn from q     (equation 4)
     hierarchical softmax    loss = -Σ_j ln σ(±h · v_{n(w,j)}), over the inner nodes n(w,j) from the root   (equation 3)
                             of a Huffman tree to w; + where the path goes on by bit 0, - where by bit 1
 
-The second is -ln P(w | h) of a distribution over words; the first is none.
+The second is -ln P(w | h) of a distribution over words; the first does not give a distribution.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hf_lecture_models.layers.huffman import balanced_tree, huffman_tree
 
 
 class NegativeSampling(nn.Module):
-    """Words told from words of noise. `weight` (vocab, hidden) holds the output vectors v.
+    """Words distinguished from words of noise. `weight` (vocab, hidden) holds the output vectors v.
 
-    The noise q(w) is the number of times that w occurs, to the power `noise_exponent`; before `set_token_counts` all
-    words are equal. A drawn word that is w itself is left out, as the authors' program does.
+    The noise q(w) is proportional to the number of times that w occurs, to the power `noise_exponent`; before
+    `set_token_counts` all words are equal. A drawn word that is w itself is left out, as in the authors' program.
     """
 
     token_counts: Tensor
@@ -43,7 +43,7 @@ class NegativeSampling(nn.Module):
     def cumulative_noise(self) -> Tensor:
         """(vocab,) float64: the sums of q up to each word."""
         counts = torch.where(self.token_counts.any(), self.token_counts, 1).double()
-        # 0 to the power 0 would be 1: a word that does not occur is no noise.
+        # 0 to the power 0 would be 1, but a word that does not occur is never drawn.
         total = counts.pow(self.noise_exponent).where(counts > 0, 0.0).cumsum(0)
         return total / total[-1]
 
@@ -59,7 +59,7 @@ class NegativeSampling(nn.Module):
         Args:
             hidden: (pairs, hidden), h.
             targets: (pairs,), ids.
-            generator: of the noise; None: torch's global one.
+            generator: draws the noise; None: torch's global one.
 
         Returns:
             (pairs,), float32 or wider.
@@ -74,8 +74,8 @@ class NegativeSampling(nn.Module):
 class HierarchicalSoftmax(nn.Module):
     """A word as a path of choices. `weight` (vocab - 1, hidden) holds the vectors v of the inner nodes.
 
-    Before `set_token_counts` the tree is that of equally frequent words. Afterwards a word that never occurs is not in
-    it: its probability is 0.
+    Before `set_token_counts` the tree is that of equally frequent words. Afterwards, a word that never occurs is not in
+    the tree: its probability is 0.
     """
 
     token_counts: Tensor
@@ -101,7 +101,7 @@ class HierarchicalSoftmax(nn.Module):
         """The inner nodes between the words (n,) and the root, the root last, and the bits chosen at them.
 
         Returns:
-            (n, longest path) rows of `weight`, -1 behind the root; and bits, 0 there.
+            (n, longest path) rows of `weight`, -1 after the root; and the bits, 0 there.
         """
         node, nodes, bits = words, [], []
         while (self.parents[node] >= 0).any():
@@ -114,7 +114,7 @@ class HierarchicalSoftmax(nn.Module):
         return torch.stack(nodes, 1), torch.stack(bits, 1)
 
     def forward(self, hidden: Tensor, targets: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """-ln P(target | h) of each pair; arguments and result as those of `NegativeSampling`, nothing is drawn."""
+        """Return -ln P(target | h) of each pair; arguments and result are `NegativeSampling`'s. Nothing is drawn."""
         nodes, bits = self.paths(targets)
         scores = torch.einsum("pd,pnd->pn", hidden, F.embedding(nodes.clamp(min=0), self.weight)).float()
         choices = F.softplus(torch.where(bits == 0, -scores, scores)).where(nodes >= 0, 0.0)

@@ -83,9 +83,9 @@ from hf_lecture_models.layers.text_vectors import (
     PAIR_COMBINATIONS,
     PAIR_WIDTHS,
     POOLINGS,
+    check_single_texts,
     end_states,
     real_tokens,
-    refuse_pairs,
     texts_of_pairs,
 )
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
@@ -260,7 +260,7 @@ class RecurrentForSequenceClassification(SequenceClassificationHead, RecurrentPr
             ValueError: a pair for a model of single texts, or a single text for one of pairs; labels as the head.
         """
         if self.config.pair_combination is None:
-            refuse_pairs(token_type_ids)
+            check_single_texts(token_type_ids)
         else:
             words = input_vectors(self.model.embed_tokens, input_ids, inputs_embeds)
             attention_mask = texts_of_pairs(token_type_ids, real_tokens(attention_mask, words))
