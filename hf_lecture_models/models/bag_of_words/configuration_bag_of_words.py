@@ -19,7 +19,7 @@ class BagOfWordsConfig(LectureConfig):
         hidden_act: activation of the hidden layers: "relu", "gelu" (exact), "gelu_new" (its tanh form) or "silu".
         dropout: dropout probability in the output of each hidden layer.
         initializer_range: standard deviation of the initial weights; those of the linear model start at 0.
-        bos_token_id, eos_token_id, pad_token_id: ids that are no words: they are left out of the bag.
+        bos_token_id, eos_token_id, pad_token_id: ids of special tokens, which are left out of the bag.
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
@@ -49,21 +49,21 @@ class BagOfWordsConfig(LectureConfig):
 
     @property
     def has_word_vectors(self) -> bool:
-        """Whether each word has weights of its own."""
+        """True if each word has weights of its own."""
         return self.input_coding == "one_hot"
 
     @property
     def input_width(self) -> int:
-        """Outputs of the layer that reads the words: the first hidden layer's, or one for each class."""
+        """Width of the layer that reads the words: the first hidden layer's, or the number of classes."""
         return self.hidden_sizes[0] if self.hidden_sizes else self.num_labels
 
     @property
     def output_size(self) -> int:
-        """Width of `last_hidden_state`, what each word adds."""
+        """Width of `last_hidden_state`, the summand of each word."""
         return self.input_width
 
     def check_fields(self) -> None:
-        """Refuse impossible widths, too many layers, and a dropout that nothing would read."""
+        """Refuse impossible widths, too many layers, and dropout without hidden layers."""
         if not all(0 < width <= LARGEST_WIDTH for width in self.hidden_sizes):
             raise ValueError(
                 f"BagOfWordsConfig.hidden_sizes is {self.hidden_sizes}; widths are from 1 to {LARGEST_WIDTH}"

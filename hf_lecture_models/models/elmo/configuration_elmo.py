@@ -14,28 +14,28 @@ _OFFICIAL_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7
 
 @strict
 class ElmoConfig(LectureConfig):
-    """Shape of ELMo, by default that of the original model but for its clipping and its output vocabulary.
+    """Shape of ELMo; the defaults are the original model's but for its clipping and its output vocabulary.
 
     Args:
         vocab_size: number of character ids, `len(tokenizer)`.
         max_characters_per_token: character ids of each word.
         char_embedding_size: width of a character's vector.
         char_filters: pairs (width in characters, number of filters) of the convolutions.
-        char_activation: what follows the maximum over a word: "relu" or "tanh".
-        num_highway_layers: highway layers behind the convolutions.
+        char_activation: activation after the maximum over a word: "relu" or "tanh".
+        num_highway_layers: highway layers after the convolutions.
         hidden_size: width of each LSTM's cell.
         projection_size: width of a word's vector, and of each direction's output, which the next step reads.
         num_hidden_layers: stacked LSTMs in each direction.
         use_skip_connections: from the second layer on, add a layer's input to its output.
-        cell_clip, projection_clip: bounds of the cell and of the output, 3 in official weights, whose cell is then
-            written out; None for none, which torch's kernels compute.
+        cell_clip, projection_clip: bounds of the cell and of the output, 3 in official weights; a bound makes the model
+            run the written-out cell. None: no bound, and torch's kernels run.
         num_words: words that `ElmoForPreTraining` predicts, `len(tokenizer.words)`.
-        softmax_samples: words on a sample of which it is trained; None for all.
-        word_vector_size: width of x, the vector of a word that the heads learn from its characters by themselves.
+        softmax_samples: size of the sample of words that it is trained on; None for all words.
+        word_vector_size: width of x, a word's vector that the heads learn from its characters.
         task_hidden_size: width of each direction of the heads' LSTM.
         dropout: dropout probability in the input of each layer of the language model.
         task_dropout: dropout probability in the input and in the output of the heads' LSTM.
-        use_cache: return the state of both directions, to go on from.
+        use_cache: return the state of both directions, to continue a text.
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
@@ -114,7 +114,7 @@ class ElmoConfig(LectureConfig):
         return self.word_vector_size + self.output_size
 
     def check_fields(self) -> None:
-        """Refuse filters that no word has room for, bounds of 0, and a projection that is none."""
+        """Refuse filters wider than a word, bounds of 0, and a projection that does not reduce the width."""
         pairs, longest = self.char_filters, self.max_characters_per_token
         for pair in pairs:
             if len(pair) != 2 or not 1 <= pair[0] <= longest or not 1 <= pair[1] <= LARGEST_WIDTH:

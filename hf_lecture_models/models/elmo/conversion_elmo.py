@@ -2,11 +2,11 @@
 """ELMo's official files, `options.json` and `weights.hdf5`: `ElmoModel.from_allennlp`, bound by `__init__.py`.
 
 The files are bilm-tf's. Their LSTM orders its gates i, j, f, o (torch: i, f, g, o), multiplies by rows [u; h], and adds
-1 to the forget gate's bias when it runs; the gate of their highway layers is called carry, and opens for what is
-changed; their first character is our id 1, since 0 is padding.
+1 to the forget gate's bias when it runs. Their highway layers call the gate of the changed share "carry". Their first
+character is our id 1, since 0 is padding.
 
-Nothing of a file is believed: each array must be in the file itself, of numbers, and of the shape that the options ask
-for, before it is read.
+Before an array is read, it is checked: it must be in the file itself, hold numbers, and have the shape that the options
+give.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hf_lecture_models.models.elmo.modeling_elmo import ElmoModel
 
 _Path = str | os.PathLike[str]
 _LARGEST_OPTIONS = 2**20
-# Where an option stands, and the field that it fills.
+# The path of each option, and the configuration field that it sets.
 _OPTIONS = {
     ("lstm", "dim"): "hidden_size",
     ("lstm", "projection_dim"): "projection_size",
@@ -45,7 +45,7 @@ _MAY_LACK = {"cell_clip": None, "projection_clip": None, "use_skip_connections":
 def from_allennlp(cls: type[ElmoModel], options_json: _Path, weights_hdf5: _Path) -> ElmoModel:
     """Read an official model: `ElmoModel.from_allennlp(options_json, weights_hdf5)`, which needs h5py.
 
-    Its words are those of `ElmoTokenizer()`. The files hold no softmax, and no words to predict.
+    `ElmoTokenizer()` encodes its words. The files have neither the softmax nor the words that it predicts.
 
     Args:
         cls: ElmoModel.
@@ -58,8 +58,8 @@ def from_allennlp(cls: type[ElmoModel], options_json: _Path, weights_hdf5: _Path
     Raises:
         ImportError: h5py is not installed.
         OSError: a file cannot be read.
-        ValueError: the options are no such options, or name another shape than the weights have; an array is missing,
-            links to another file, or holds no numbers, or a value that is NaN or infinite.
+        ValueError: the options are not ELMo's, or name another shape than the weights have; an array is missing, links
+            to another file, holds something else than numbers, or a value that is NaN or infinite.
     """
     config = ElmoConfig(**_fields(options_json))
     arrays = _read_arrays(weights_hdf5, _shapes(config))
@@ -91,7 +91,7 @@ def _fields(path: _Path) -> dict[str, Any]:
             raise ValueError(f"{path} has no {'.'.join(keys)}; name the options.json of an ELMo model with characters")
         fields[name] = _MAY_LACK[name] if value is _Missing else value
     _check_types(path, fields)
-    # A bound of 0 is none.
+    # A bound of 0 means no bound.
     return fields | {name: fields[name] or None for name in ("cell_clip", "projection_clip")}
 
 

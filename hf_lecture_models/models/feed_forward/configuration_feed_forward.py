@@ -20,18 +20,18 @@ class FeedForwardConfig(LectureConfig):
         hidden_size: width of the hidden layer.
         direct_connections: the output layer also reads the word vectors of the context themselves.
         tie_word_embeddings: use the word vectors as the output matrix; `embedding_size` must equal `hidden_size`, and
-            there can be no direct connections.
+            `direct_connections` be False.
         output_layer: "softmax"; for large vocabularies "adaptive" (layers/adaptive_softmax.py) or "noise_contrastive"
-            (layers/noise_contrastive.py), which want `set_token_counts` before training.
+            (layers/noise_contrastive.py), which need `set_token_counts` before training.
         adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
             of the words.
-        noise_samples: noise_contrastive only, how many words of noise all positions of a batch share.
-        initialization: "free": word vectors and output matrix start at random, each its own way; "equal": the output
-            matrix starts as a copy of the word vectors and is free from then on (their widths must be equal);
-            "one_vector": all words start from one and the same random vector, the output matrix at random.
+        noise_samples: noise_contrastive only, the number of words of noise that all positions of a batch share.
+        initialization: "free": word vectors and output matrix start at random, independently; "equal": the output
+            matrix starts as a copy of the word vectors, and both are then trained freely (their widths must be equal);
+            "one_vector": all words start from one random vector, the output matrix at random.
         dropout: dropout probability in the context's word vectors and in the hidden layer.
         initializer_range: standard deviation of the initial word vectors and matrices.
-        use_cache: return the last word vectors, to go on from.
+        use_cache: return the last word vectors, to continue a text.
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
@@ -77,7 +77,7 @@ class FeedForwardConfig(LectureConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         super().__post_init__(**kwargs)
         if self.output_layer == "adaptive" and self.adaptive_cutoffs is None:
-            # Written down, so that a saved model keeps its shape whatever the default becomes.
+            # Stored, so that a saved model keeps its shape if the default changes.
             self.adaptive_cutoffs = default_cutoffs(self.vocab_size)
 
     @property
@@ -97,7 +97,7 @@ class FeedForwardConfig(LectureConfig):
 
     @property
     def starts_equal(self) -> bool:
-        """Whether the output matrix starts as a copy of the word vectors."""
+        """True if the output matrix starts as a copy of the word vectors."""
         return self.initialization == "equal"
 
     def check_fields(self) -> None:

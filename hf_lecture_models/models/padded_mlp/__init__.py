@@ -1,10 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Texts of unequal length: zero-padded for a multi-layer perceptron, or read by one layer for each word.
 
-The two networks are two model types. They do not have the same fields (a list of widths; one width and as many layers
-as words), and an Auto class gives one class for a configuration's type, when it loads a folder, builds a new model, or
-looks for the code of an exported one: with two classes for one type, a new configuration would silently be built as the
-first of them.
+The two networks are two model types. They have different fields (a list of widths; one width, and as many layers as
+words), and an Auto class knows one class for each model type: with two classes for one type, a new configuration would
+silently be built as the first of them.
 """
 
 from transformers import AutoModel, AutoModelForSequenceClassification

@@ -10,20 +10,20 @@ from hf_lecture_models.io.compat import strict
 
 @strict
 class WordSequenceConfig(LectureConfig):
-    """What a classifier of word sequences with a maximum length must be told.
+    """The fields of a classifier of word sequences with a maximum length.
 
     Args:
         vocab_size: number of words, `len(tokenizer)`.
         input_coding: "one_hot", or "integer": the number of the word.
         embedding_size: width of the trained vector that each word has; None: the coding itself is the input, which for
             one-hot vectors is `vocab_size` wide.
-        max_position_embeddings: the maximum length of a text, in words. (There are no position embeddings; other
-            programs read the maximum under this name.)
+        max_position_embeddings: the maximum length of a text, in words. (The model has no position embeddings, but
+            other programs read the maximum under this name.)
         hidden_act: σ: "relu", "gelu" (exact), "gelu_new" (its tanh form), "silu" or "tanh".
-        dropout: dropout probability in the word vectors and in the output of each hidden layer; of one input per layer
-            in the last state, which the classifier reads, never on the way from word to word.
+        dropout: dropout probability in the word vectors and in the output of each hidden layer; with one input per
+            layer, in the last state instead, never between two words.
         initializer_range: standard deviation of the initial word vectors and of the classifier.
-        bos_token_id, eos_token_id, pad_token_id: ids that are no words: they are left out.
+        bos_token_id, eos_token_id, pad_token_id: ids of special tokens, which are left out.
     """
 
     allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
@@ -46,7 +46,7 @@ class WordSequenceConfig(LectureConfig):
 
     @property
     def has_word_vectors(self) -> bool:
-        """Whether each word has a trained vector of its own."""
+        """True if each word has a trained vector of its own."""
         return self.embedding_size is not None
 
     @property
@@ -55,7 +55,7 @@ class WordSequenceConfig(LectureConfig):
         return self.embedding_size or (self.vocab_size if self.input_coding == "one_hot" else 1)
 
     def check_fields(self) -> None:
-        """Refuse word vectors of a number."""
+        """Refuse word vectors with the integer coding."""
         if self.embedding_size is not None and self.input_coding == "integer":
             raise ValueError(
                 f"{type(self).__name__}.embedding_size is {self.embedding_size} with input_coding='integer', which "
@@ -93,7 +93,7 @@ class PaddedMlpConfig(WordSequenceConfig):
         return self.max_position_embeddings * self.input_size
 
     def check_fields(self) -> None:
-        """Refuse impossible widths, and no or too many layers."""
+        """Refuse impossible widths, and too few or too many layers."""
         super().check_fields()
         most = self.largest_values["num_hidden_layers"]
         if not 1 <= len(self.hidden_sizes) <= most:

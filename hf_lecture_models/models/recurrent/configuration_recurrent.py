@@ -26,18 +26,18 @@ class RecurrentConfig(LectureConfig):
             not see it. None for no projection.
         tie_word_embeddings: use the word vectors as the output matrix; `embedding_size` must equal `output_size`.
         output_layer: "softmax"; for large vocabularies "adaptive" (layers/adaptive_softmax.py) or "noise_contrastive"
-            (layers/noise_contrastive.py), which want `set_token_counts` before training.
+            (layers/noise_contrastive.py), which need `set_token_counts` before training.
         adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
             of the words.
-        noise_samples: noise_contrastive only, how many words of noise all positions of a batch share.
-        pooling: `RecurrentForSequenceClassification` only, how a text's states become its vector: "last", the one after
-            the last word, of a bidirectional model with the backward one of the first; "mean" or "max" of all states.
-        pair_combination: `RecurrentForSequenceClassification` only, what the vectors u, v of two texts become: "sum",
-            "concat" or "infersent", [u; v; |u - v|; u ⊙ v]; None for a model that reads single texts.
+        noise_samples: noise_contrastive only, the number of words of noise that all positions of a batch share.
+        pooling: `RecurrentForSequenceClassification` only, the vector of a text: "last", the state after the last word,
+            in a bidirectional model beside the backward state of the first word; "mean" or "max" of all states.
+        pair_combination: `RecurrentForSequenceClassification` only, the vector of two texts with the vectors u, v:
+            "sum", "concat" or "infersent", [u; v; |u - v|; u ⊙ v]; None for a model that reads single texts.
         dropout: dropout probability in the embeddings and in each layer's output; never in the recurrence.
         initializer_range: standard deviation of the initial word vectors and linear layers. The recurrent matrices and
             biases start uniform within 1/sqrt(hidden_size).
-        use_cache: return the state, to go on from.
+        use_cache: return the state, to continue a text.
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
@@ -95,7 +95,7 @@ class RecurrentConfig(LectureConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         super().__post_init__(**kwargs)
         if self.output_layer == "adaptive" and self.adaptive_cutoffs is None:
-            # Written down, so that a saved model keeps its shape whatever the default becomes.
+            # Stored, so that a saved model keeps its shape if the default changes.
             self.adaptive_cutoffs = default_cutoffs(self.vocab_size)
 
     @property
@@ -105,7 +105,7 @@ class RecurrentConfig(LectureConfig):
 
     @property
     def layer_output_size(self) -> int:
-        """Width of what one layer hands to the next."""
+        """Width of a layer's output."""
         return (self.projection_size or self.hidden_size) * (2 if self.bidirectional else 1)
 
     @property
@@ -115,11 +115,11 @@ class RecurrentConfig(LectureConfig):
 
     @property
     def type_vocab_size(self) -> int:
-        """Number of texts that a model of this configuration tells apart in one input, by `token_type_ids`."""
+        """Number of texts that `token_type_ids` distinguish in one input."""
         return 1 if self.pair_combination is None else 2
 
     def refuse_pooling(self, reader: str) -> None:
-        """Raise a ValueError where a field is set that only the classifier reads, and not the class named `reader`."""
+        """Raise a ValueError if a field of the classifier is set, which the class named `reader` does not read."""
         for name, unset in (("pooling", "last"), ("pair_combination", None)):
             if getattr(self, name) != unset:
                 raise ValueError(
@@ -128,7 +128,7 @@ class RecurrentConfig(LectureConfig):
                 )
 
     def check_fields(self) -> None:
-        """Refuse a projection without an LSTM or not downwards, untieable sizes, an impossible output layer."""
+        """Refuse an impossible projection or output layer, and sizes that cannot be tied."""
         check_output_layer(self)
         if self.projection_size is not None and self.cell_type != "lstm":
             raise ValueError(

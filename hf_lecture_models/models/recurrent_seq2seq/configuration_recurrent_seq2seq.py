@@ -10,12 +10,12 @@ from hf_lecture_models.io.compat import strict
 
 @strict
 class RecurrentSeq2SeqConfig(LectureConfig):
-    """Shape of an encoder and a decoder, both recurrent, and of what the decoder knows of the source.
+    """Shape of a recurrent encoder and decoder, and of their connection.
 
     Args:
         vocab_size: number of source tokens, `len(tokenizer)`; without `decoder_vocab_size` of target tokens too.
-        decoder_vocab_size: number of target tokens, where they have a vocabulary of their own; None for one vocabulary,
-            whose word vectors encoder and decoder then share.
+        decoder_vocab_size: number of target tokens, if they have a vocabulary of their own; None: encoder and decoder
+            share one vocabulary and its word vectors.
         cell_type: "elman", "gru" or "lstm", of the encoder and of the decoder.
         hidden_size: width of each layer's inner state; a bidirectional encoder has one of this width per direction.
         num_hidden_layers: number of stacked layers, of the encoder and of the decoder.
@@ -23,18 +23,18 @@ class RecurrentSeq2SeqConfig(LectureConfig):
         bidirectional_encoder: each layer of the encoder reads its input both ways and puts the outputs side by side.
         reverse_source: the encoder reads the source's real tokens from the last one to the first; not with
             `bidirectional_encoder`, which does so anyway.
-        attention_type: "none", "additive" or "dot": how the decoder looks at the encoder's states, if it does.
-        context: attention_type="none" only, where the encoder's last state goes: "first_state", it is the decoder's
+        attention_type: "none", "additive" or "dot": the decoder's attention to the encoder's states.
+        context: attention_type="none" only, the use of the encoder's last state: "first_state", it is the decoder's
             first state; "every_step", a vector made of it is an input of every step as well.
         tie_word_embeddings: use the target's word vectors as the output matrix; needs `embedding_size` = `hidden_size`.
         dropout: dropout probability in the word vectors and in each layer's output; never in the recurrence.
         initializer_range: standard deviation of the initial word vectors and linear layers. The recurrent matrices and
             biases start uniform within 1/sqrt(hidden_size).
-        use_cache: return the decoder's state, to go on from.
-        pad_token_id: what stands for no token in `decoder_input_ids`.
+        use_cache: return the decoder's state, to continue a text.
+        pad_token_id: padding in `decoder_input_ids`.
         bos_token_id: begins a text.
         eos_token_id: ends a text, and generation.
-        decoder_start_token_id: what the decoder reads first.
+        decoder_start_token_id: the first token that the decoder reads.
 
     Raises:
         ValueError: an unknown value, or fields that contradict each other.
@@ -90,7 +90,7 @@ class RecurrentSeq2SeqConfig(LectureConfig):
         return self.decoder_vocab_size or self.vocab_size
 
     def check_fields(self) -> None:
-        """Refuse fields that nothing would read, and untieable sizes."""
+        """Refuse fields that another field leaves without effect, and sizes that cannot be tied."""
         if self.attention_type != "none" and self.context != "first_state":
             raise ValueError(
                 f"RecurrentSeq2SeqConfig.context is {self.context!r} with attention_type={self.attention_type!r}: it "
@@ -117,7 +117,7 @@ class RecurrentSeq2SeqConfig(LectureConfig):
         return config
 
     def _check_token_id(self, name: str, given: int | list[int] | None) -> None:
-        # All are the target's: of the source's padding, its mask tells.
+        # All are ids of the target; the source's mask marks its padding.
         for value in given if isinstance(given, list) else [given]:
             if value is not None and not 0 <= value < self.target_vocab_size:
                 raise ValueError(

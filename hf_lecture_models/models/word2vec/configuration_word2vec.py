@@ -9,17 +9,17 @@ from hf_lecture_models.io.compat import strict
 
 @strict
 class Word2VecConfig(LectureConfig):
-    """Shape of word vectors, and of what they are trained with.
+    """Shape of word vectors, and of the layer that trains them.
 
     Args:
         vocab_size: number of words, `len(tokenizer)`.
         hidden_size: width of the vectors.
         architecture: "skip_gram", a word predicts those around it; "cbow", the mean of those around a word predicts it.
         output_layer: "negative_sampling" or "hierarchical_softmax".
-        window_size: the most words on either side; each window is drawn from 1 to this.
+        window_size: the largest number of words on either side; each window's is drawn from 1 to this.
         num_negatives: words of noise for each pair, with negative sampling.
-        noise_exponent: the power of the counts by which noise is drawn.
-        bos_token_id, eos_token_id, pad_token_id, unk_token_id: ids that are no words: no window has them.
+        noise_exponent: noise is drawn in proportion to the counts, raised to this power.
+        bos_token_id, eos_token_id, pad_token_id, unk_token_id: ids of special tokens, which windows leave out.
 
     Raises:
         ValueError: an unknown value.
@@ -50,7 +50,7 @@ class Word2VecConfig(LectureConfig):
 
     @property
     def special_ids(self) -> list[int]:
-        """The ids that are no words, in ascending order."""
+        """The ids of the special tokens, in ascending order."""
         ends = self.eos_token_id if isinstance(self.eos_token_id, list) else [self.eos_token_id]
         ids = {self.bos_token_id, self.pad_token_id, self.unk_token_id, *ends}
         return sorted(id_ for id_ in ids if id_ is not None)

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Word vectors from and to word2vec files: `Word2VecModel.from_word2vec_format` and `.save_word2vec_format`.
 
-`__init__.py` binds them. `<s>`, `</s>`, `<pad>` and `<unk>` are the tokenizer's special tokens; one that a file
-does not have gets a vector of zeros, and such a vector is not written.
+`__init__.py` binds them. `<s>`, `</s>`, `<pad>` and `<unk>` are the tokenizer's special tokens. A special token that a
+file does not have gets a vector of zeros, and is not written if its vector is still zero.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from hf_lecture_models.tokenization.word import WordTokenizer
 _Path = str | os.PathLike[str]
 
 BINARY_NAMES, TEXT_NAMES = (".bin", ".bin.gz"), (".vec", ".vec.gz", ".txt", ".txt.gz")
-"""How the names of word2vec files end, where nothing else says of which kind they are."""
+"""Suffixes of the names of word2vec files, binary and text."""
 
 
 def is_word2vec_name(name: _Path) -> bool:
-    """Whether a path ends as word2vec files do.
+    """Return whether a path has a suffix of word2vec files.
 
     >>> is_word2vec_name("GoogleNews-vectors.bin.gz"), is_word2vec_name("word2vec")
     (True, False)
@@ -59,8 +59,8 @@ def from_word2vec_format(
 
     Args:
         path: the file.
-        binary: which kind it is; "text" files have False.
-        encoding, errors: of the words, as `bytes.decode` takes them.
+        binary: True for binary files, False for text files.
+        encoding, errors: the words' encoding and the treatment of errors, as for `bytes.decode`.
 
     Returns:
         The model and a tokenizer of its words; unknown words have a vector of zeros where the file has no `<unk>`.
@@ -100,10 +100,10 @@ def _tokenizer_of(words: list[str], path: _Path) -> WordTokenizer:
 def save_word2vec_format(self: Word2VecModel, path: _Path, tokenizer: Any, binary: bool = True) -> None:
     """Write the vectors as a word2vec file: `model.save_word2vec_format(path, tokenizer)`; gzip if named `.gz`.
 
-    The words stand in the order of their ids. Special tokens whose vectors are zeros are left out.
+    Words are in the order of their ids. Special tokens whose vectors are zeros are left out.
 
     Raises:
-        OSError: the file cannot be written; what stood there is untouched.
+        OSError: the file cannot be written; an earlier file of that name is untouched.
         ValueError: the tokenizer is not the model's, or a word is empty or holds a space or a line feed; other white
             space, such as a no-break space, is written as it is read.
     """
@@ -113,7 +113,7 @@ def save_word2vec_format(self: Word2VecModel, path: _Path, tokenizer: Any, binar
     special = set(tokenizer.all_special_ids)
     written = [id_ for id_ in range(len(words)) if id_ not in special or table[id_].any()]
     for id_ in written:
-        # The signs that end a word for `read_word2vec` and gensim; other white space is part of words there.
+        # `read_word2vec` and gensim end a word at these two; other white space is part of it.
         if not words[id_] or " " in words[id_] or "\n" in words[id_]:
             raise ValueError(
                 f"the word {words[id_]!r} is empty or holds a space or line feed, which words of word2vec files "

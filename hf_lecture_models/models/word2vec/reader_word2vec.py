@@ -1,13 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-r"""Reading word2vec files. Both kinds begin with a line of two numbers, those of words and of each vector.
+r"""Reading word2vec files. Both kinds begin with a line of two numbers: of words, and of numbers in each vector.
 
-    text      a line for each word: the word and its numbers, with spaces between; without its line feed the last one
-              may be cut off within a number, and is refused
-    binary    for each word its bytes, a space, and its numbers as little-endian float32; word2vec.c puts a line feed
-              behind them, gensim does not
+    text      a line for each word: the word and its numbers, separated by spaces; a last line without line feed may be
+              cut off within a number, and is refused
+    binary    for each word its bytes, a space, and its numbers as little-endian float32; word2vec.c adds a line feed,
+              gensim does not
 
-Nothing is allocated because a file says so: sizes that the file cannot hold are refused first, and what is read grows
-with what was there.
+Memory is never allocated from an unchecked size: sizes that the file cannot hold are refused, and arrays grow with the
+data that was read.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 MAX_WORD_BYTES = 2**14
-"""The longest word, in bytes; a phrase of text is one word in some files."""
+"""The longest word, in bytes; some files have whole phrases as words."""
 
 _MAX_WIDTH, _MAX_HEADER, _MAX_NUMBER_BYTES = 2**16, 64, 64
-# What deflate can make of a byte, at most (zlib's own documentation).
+# The most bytes that one byte of deflate can become (zlib's own documentation).
 _INFLATION = 1032
 _CHUNK = 2**18
 _HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?\n")
@@ -41,7 +41,7 @@ class _Bytes:
     """A file, plain or gzip, read in pieces.
 
     Attributes:
-        most: bytes that the file can hold at most.
+        most: the largest number of bytes that the file can hold.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -56,7 +56,7 @@ class _Bytes:
         return ValueError(f"{self.path}, byte {self.dropped + self.place}: {message}")
 
     def fill(self, size: int) -> None:
-        """Have that many bytes ahead, or all that are left."""
+        """Read until the buffer holds `size` bytes ahead, or all that are left."""
         while len(self.buffer) - self.place < size:
             try:
                 more = self.file.read(_CHUNK)
@@ -68,18 +68,18 @@ class _Bytes:
             self.buffer, self.place = self.buffer[self.place :] + more, 0
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, fewer at the end of the file."""
+        """Return the next bytes, fewer at the end of the file, without passing them."""
         self.fill(size)
         return self.buffer[self.place : self.place + size]
 
     def take(self, size: int) -> bytes:
-        """The next bytes, which are passed."""
+        """Return the next bytes and pass them."""
         taken = self.peek(size)
         self.place += len(taken)
         return taken
 
     def take_to(self, sign: bytes, most: int, what: str) -> bytes:
-        """The bytes before the next `sign`, both of which are passed."""
+        """Return the bytes before the next `sign`, and pass both."""
         self.fill(most + 1)
         end = self.buffer.find(sign, self.place, self.place + most + 1)
         if end < 0:
@@ -97,8 +97,8 @@ def read_word2vec(
 
     Args:
         path: the file.
-        binary: which of the two kinds it is.
-        encoding, errors: of the words, as `bytes.decode` takes them.
+        binary: True for binary files, False for text files.
+        encoding, errors: the words' encoding and the treatment of errors, as for `bytes.decode`.
 
     Returns:
         The words, each once, and their vectors, (words, width) float32.
@@ -140,7 +140,7 @@ def _read_header(source: _Bytes, binary: bool) -> tuple[int, int]:
     count, width = map(int, match.groups())
     if not count or not 0 < width <= _MAX_WIDTH:
         raise ValueError(f"{source.path}: {count} words of width {width}; widths are from 1 to {_MAX_WIDTH}")
-    # A word is a byte at least, a number four, or in text two with the space before it.
+    # A word has at least one byte, a number four, or in text two with the space before it.
     if (least := count * (2 + (4 if binary else 2) * width)) > source.most:
         raise ValueError(
             f"{source.path} says that it holds {count} words of width {width}, at least {least} bytes, but it can hold "
@@ -186,7 +186,7 @@ def _add_word(source: _Bytes, words: dict[str, None], word: bytes, encoding: str
 
 
 def _finite(source: _Bytes, block: list[Any], words: dict[str, None]) -> np.ndarray:
-    """The rows as one array; the words are all that were read so far."""
+    """Return the rows as one array, or raise an error that names the wrong one; `words` are all read so far."""
     with np.errstate(over="ignore"):
         array = np.array(block, dtype=np.float32)
     wrong = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(1))
