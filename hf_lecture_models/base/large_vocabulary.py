@@ -1,13 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Output layers for large vocabularies: checks of the configuration, and token counts."""
+"""Language models with a choice of output layers: checks of the configuration, token counts, a fixed vocabulary."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.io.compat import init
+from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 
@@ -52,64 +52,66 @@ def check_output_layer(config: Any) -> None:
         )
 
 
-class LargeVocabularyLM:
-    """A mixin with the output layer that the configuration names, and its token counts; put it before the head."""
+class CountedOutputLayer:
+    """Token counts for an output layer that has `token_counts`; it stands before the pre-trained base class."""
 
     config: Any
-    lm_head: nn.Module
-
-    def add_layers(self, config: Any) -> None:
-        """Build the `lm_head` that `config.output_layer` names."""
-        self.lm_head = OUTPUT_LAYERS[config.output_layer](config)
+    output_layer_name: ClassVar[str] = "lm_head"
 
     @property
     def needs_token_counts(self) -> bool:
-        """Return whether the output layer still needs counts, by `set_token_counts`, before training."""
-        counts = getattr(self.lm_head, "token_counts", None)
+        """True if the output layer has no counts yet but needs them: call `set_token_counts` before training."""
+        counts = getattr(getattr(self, self.output_layer_name), "token_counts", None)
         return counts is not None and not bool(counts.any())
 
     def set_token_counts(self, counts: Tensor) -> None:
-        """Tell the output layer how often each token is a target in the training text; once, before training.
+        """Set how often each token is a target in the training text; once, before training.
 
         Args:
-            counts: (vocab_size,), integers of at least 0, not all 0.
+            counts: (tokens,), integers of at least 0, not all 0. Those of `config.special_ids` count as 0.
 
         Raises:
-            ValueError: wrong counts, an output layer that wants none, or one that has some: its weights depend on them.
+            ValueError: wrong counts, an output layer that takes none, or one that has some: its weights depend on them.
         """
-        if not isinstance(self.lm_head, AdaptiveSoftmax | NoiseContrastiveLinear):
+        layer = getattr(self, self.output_layer_name)
+        if getattr(layer, "token_counts", None) is None:
             raise ValueError(
-                f"an output layer of type {type(self.lm_head).__name__} wants no token counts; they are for "
-                "output_layer='adaptive' and 'noise_contrastive'"
+                f"an output layer of type {type(layer).__name__} wants no token counts; only one that ranks or samples "
+                "words does"
             )
         if not self.needs_token_counts:
             raise ValueError("the model has token counts, on which its weights depend; set others on a new model")
-        counts = torch.as_tensor(counts)
-        if counts.shape != (self.config.vocab_size,) or counts.is_floating_point() or bool((counts < 0).any()):
+        counts, needed = torch.as_tensor(counts), len(layer.token_counts)
+        if counts.shape != (needed,) or counts.is_floating_point() or bool((counts < 0).any()):
             raise ValueError(
-                f"token counts of shape {tuple(counts.shape)} and type {counts.dtype}; needed are "
-                f"vocab_size={self.config.vocab_size} integers of at least 0"
+                f"token counts of shape {tuple(counts.shape)} and type {counts.dtype}; needed are {needed} integers of "
+                "at least 0, one for each word of the output layer"
             )
+        counts = counts.clone()
+        counts[getattr(self.config, "special_ids", [])] = 0
         if not bool(counts.any()):
             raise ValueError("all token counts are 0; count the targets of the training text")
-        self.lm_head.set_token_counts(counts)
+        layer.set_token_counts(counts)
+
+
+class LargeVocabularyLM(CountedOutputLayer):
+    """A language model whose `lm_head` is the output layer that `config.output_layer` names.
+
+    It stands before the head.
+    """
+
+    lm_head: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `lm_head`."""
+        self.lm_head = OUTPUT_LAYERS[config.output_layer](config)
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
-        """Resize the vocabulary, unless the output layer is built on the counts of its words."""
+        """Resize the vocabulary, as transformers does; refused for an output layer that is built on token counts."""
         if not isinstance(self.lm_head, AdaptiveSoftmax | NoiseContrastiveLinear):
             return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)  # type: ignore[misc]
-        padded = kwargs.get("pad_to_multiple_of", args[0] if args else None) is not None
-        if padded or new_num_tokens not in (None, self.config.vocab_size):
-            raise ValueError(
-                f"the vocabulary of a model with output_layer={self.config.output_layer!r} cannot be resized: its "
-                "output layer is built on the counts of its words; train a new model with vocab_size=len(tokenizer)"
-            )
-        return self.get_input_embeddings()  # type: ignore[attr-defined]
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)  # type: ignore[misc]
-        if isinstance(module, AdaptiveSoftmax | NoiseContrastiveLinear):
-            init.zeros_(module.token_counts)
-        if isinstance(module, AdaptiveSoftmax):
-            init.copy_(module.ranks, torch.arange(len(module.ranks)))
+        reason = (
+            f"a model with output_layer={self.config.output_layer!r} cannot be resized: its output layer is built on "
+            "the counts of its words; train a new model with vocab_size=len(tokenizer)"
+        )
+        return keep_vocabulary(self, reason, new_num_tokens, *args, **kwargs)

@@ -21,6 +21,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
 
 _FACTOR = 4
@@ -58,6 +59,11 @@ class AdaptiveSoftmax(nn.Module):
         )
         self.register_buffer("token_counts", torch.zeros(vocab_size, dtype=torch.long))
         self.register_buffer("ranks", torch.arange(vocab_size))  # of each id; 0 is the most frequent
+
+    def draw_weights(self) -> None:
+        """Start without counts, and with the ids as ranks."""
+        init.zeros_(self.token_counts)
+        init.copy_(self.ranks, torch.arange(len(self.ranks)))
 
     @torch.no_grad()
     def set_token_counts(self, counts: Tensor) -> None:

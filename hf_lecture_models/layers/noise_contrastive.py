@@ -29,6 +29,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.linear_cross_entropy import matrix_cross_entropy
 
 
@@ -73,6 +74,10 @@ class NoiseContrastiveLinear(nn.Linear):
         super().__init__(hidden_size, vocab_size)
         self.noise_samples = noise_samples
         self.register_buffer("token_counts", torch.zeros(vocab_size, dtype=torch.long))
+
+    def draw_weights(self) -> None:
+        """Start without counts."""
+        init.zeros_(self.token_counts)
 
     @torch.no_grad()
     def set_token_counts(self, counts: Tensor) -> None:

@@ -99,6 +99,11 @@ class RecurrentCache(Cache):
         cache.layers = [RecurrentCacheLayer(state, seen_tokens) for state in states]
         return cache
 
+    @classmethod
+    def after(cls, before: RecurrentCache | None, states: Iterable[State | None], new_tokens: int) -> RecurrentCache:
+        """The cache `new_tokens` later than `before`, or than the beginning of the text, holding `states`."""
+        return cls.from_states(states, new_tokens + (0 if before is None else before.seen_tokens))
+
     @property
     def states(self) -> list[State | None]:
         """Each layer's tensors, None before the first step."""

@@ -22,6 +22,9 @@ from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
 
 State = tuple[Tensor, ...]
 
+KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+"""torch's fused kernels for each `cell_type` of a configuration."""
+
 # torch's kernels for one step.
 _CELL_KERNELS: dict[type, Callable[..., Any]] = {
     nn.RNN: torch.rnn_tanh_cell,

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.huffman import balanced_tree, huffman_tree
 
 
@@ -34,6 +35,11 @@ class NegativeSampling(nn.Module):
         self.num_negatives, self.noise_exponent = num_negatives, noise_exponent
         self.weight = nn.Parameter(torch.zeros(vocab_size, hidden_size))
         self.register_buffer("token_counts", torch.zeros(vocab_size, dtype=torch.long))
+
+    def draw_weights(self) -> None:
+        """Start with zeros, and without counts."""
+        init.zeros_(self.weight)
+        init.zeros_(self.token_counts)
 
     @torch.no_grad()
     def set_token_counts(self, counts: Tensor) -> None:
@@ -89,6 +95,13 @@ class HierarchicalSoftmax(nn.Module):
         self.register_buffer("token_counts", torch.zeros(vocab_size, dtype=torch.long))
         self.register_buffer("parents", parents)
         self.register_buffer("bits", bits)
+
+    def draw_weights(self) -> None:
+        """Start with zeros, without counts, and with the tree of equally frequent words."""
+        init.zeros_(self.weight)
+        init.zeros_(self.token_counts)
+        for buffer, values in zip((self.parents, self.bits), balanced_tree(len(self.token_counts)), strict=True):
+            init.copy_(buffer, values)
 
     @torch.no_grad()
     def set_token_counts(self, counts: Tensor) -> None:

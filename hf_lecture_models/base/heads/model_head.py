@@ -37,6 +37,8 @@ class ModelHead:
     """The model that the head reads; a class with a head, or a base class of it, sets it."""
     base_model_options: ClassVar[dict[str, Any]] = {}
     """Arguments of `base_model_class` beside the configuration."""
+    extra_arguments: ClassVar[tuple[str, ...]] = ()
+    """Arguments of `forward` that the class reads itself, beside the head's and the base model's."""
     config: Any
     model: Any
     _keeps_cache: ClassVar[bool] = False
@@ -46,7 +48,7 @@ class ModelHead:
         if issubclass(cls, PreTrainedModel) and hasattr(cls, "base_model_class"):
             inner: Any = cls.base_model_class.forward
             if getattr(cls.forward, "passes_on_to", None) is not inner:
-                cls.forward = _with_arguments_of(inner, cls.forward)
+                cls.forward = _with_arguments_of(inner, cls.forward, cls.extra_arguments)
             cls._keeps_cache = "use_cache" in signature(inner).parameters
 
     def __init__(self, config: Any) -> None:
@@ -131,8 +133,11 @@ class TextVectorHead(ModelHead):
         return loss if auxiliary is None else loss + mean_over_items(auxiliary, counts.sum(), items)
 
 
-def _with_arguments_of(inner: Callable[..., Any], forward: Callable[..., Any]) -> Callable[..., Any]:
+def _with_arguments_of(
+    inner: Callable[..., Any], forward: Callable[..., Any], extra: tuple[str, ...]
+) -> Callable[..., Any]:
     *own, keywords = signature(forward).parameters.values()
+    own += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in extra]
     names = {parameter.name for parameter in own}
     handed_on = [
         parameter.replace(kind=Parameter.KEYWORD_ONLY)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The bag of words: a text is the sum of its words, in no order; linear, or with hidden layers.
+"""The bag of words: a text is the sum of its words, whatever their order; linear, or with hidden layers.
 
 Slides R:146-160 (the model) and R:76-108 (a token as a number or as a vector). Trained by cross-entropy, the linear
 model is logistic regression on word counts. No paper is on the slides; the name is from Harris, "Distributional
@@ -14,8 +14,8 @@ For the words w_1, ..., w_L of a text X, each coded as τ(w) in R^n,
 
     one_hot   τ(w) in R^n is 1 at the id of w and 0 elsewhere (slide R:95). Each word has weights of its own,
               the column a[:, w], and the sum counts the words: f(X)_k = b_k + Σ_l a[k, w_l].
-    integer   τ(w) in R is the number of w (slide R:80), so n = 1: f(X)_k = b_k + a_k Σ_l τ(w_l). The slide's
-              "doesn't work very well" can be tried: texts whose numbers have one sum are one text.
+    integer   τ(w) in R is the number of w (slide R:80), so n = 1: f(X)_k = b_k + a_k Σ_l τ(w_l). The slide says
+              "doesn't work very well": texts whose numbers have the same sum get the same answer.
 
 With `hidden_sizes` m_1, ..., m_K this is the first layer of a network (slide R:158):
 
@@ -23,39 +23,33 @@ With `hidden_sizes` m_1, ..., m_K this is the first layer of a network (slide R:
     h_k = b_k + A_k σ(h_{k-1}),  k = 2, ..., K                    `BagOfWordsModel` returns σ(h_K) as the text's vector
     f(X) = b + A σ(h_K)
 
-A product with a one-hot vector picks a column. So a is stored as a table with a row for each word, and the sum over a
+A product with a one-hot vector selects a column. So a is stored as a table with a row for each word, and the sum over a
 text adds rows up: in a training step this took a tenth of the time of the product with the vector of counts (32 texts
-of 25 words, 16,600 words, 3 classes, one core), and as long as torch's EmbeddingBag, which shows no single words.
+of 25 words, 16,600 words, 3 classes, one core), and as long as torch's EmbeddingBag, which hides the single words.
 
-`<s>`, `</s>` and padding are no words of the text: they are left out of the sum. An unknown word is one, `<unk>`.
+The sum leaves out `<s>`, `</s>` and padding. An unknown word counts as the word `<unk>`.
 
 Deviations:
-- The slide has one scalar output, for two classes or for -1, 0, 1 on a line. Here are num_labels outputs, by default
-  two for two classes; only their difference counts. One output is num_labels=1, with
+- The slide has one scalar output, for two classes or for -1, 0, 1 on a line. Here there are num_labels outputs, by
+  default two for two classes, whose difference counts. For one output set num_labels=1, with
   problem_type="multi_label_classification" for logistic regression and "regression" for labels on a line.
 - The slide's integers 1, 2, ... are divided by vocab_size (a is that much larger): their sums run into the hundred
   thousands, where no common learning rate fits.
-- Initial values are on no slide. The linear model starts at a = b = 0: all classes equally probable, and a word that
-  training never meets says nothing. Hidden layers start normal, biases at zero.
+- The slides give no initial values. The linear model starts at a = b = 0: all classes are equally probable, and a word
+  that training never meets has no effect. Hidden layers start normal, biases at zero.
 - Dropout, on the output of each hidden layer, is not on the slide.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
-from hf_lecture_models.base.word_inputs import WordInputs
+from hf_lecture_models.base.word_inputs import WordInputsPreTrainedModel
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.input_codings import IntegerCoding
-from hf_lecture_models.layers.inputs import look_up, token_ids
 from hf_lecture_models.models.bag_of_words.configuration_bag_of_words import BagOfWordsConfig
 
 
@@ -71,28 +65,21 @@ class IntegerWeights(nn.Linear):
         return super().forward(self.coding(input_ids).to(self.weight.dtype))
 
 
-# From ids (batch, seq) to a τ(w), (batch, seq, width). A one-hot τ(w) picks the row of w in `weight` (vocab, width).
+# From ids (batch, seq) to a τ(w), (batch, seq, width). A one-hot τ(w) selects the row of w in `weight` (vocab, width).
 WEIGHTS: dict[str, type[nn.Embedding | IntegerWeights]] = {"one_hot": nn.Embedding, "integer": IntegerWeights}
 
 
-class BagOfWordsPreTrainedModel(WordInputs, LecturePreTrainedModel):
-    """What all bag-of-words models share."""
+class BagOfWordsPreTrainedModel(WordInputsPreTrainedModel):
+    """The base of both bag-of-words models."""
 
     config: BagOfWordsConfig
-    config_class = BagOfWordsConfig
-    base_model_prefix = "model"
 
 
 class BagOfWordsModel(BagOfWordsPreTrainedModel):
     """The text's vector: f(X) of the linear model, σ(h_K) of one with hidden layers.
 
-    `forward` reads ids (batch, seq); a row without tokens is an empty bag. In `attention_mask` (batch, seq) 1 is a real
-    token; without one, all are real. The configuration's `bos_token_id`, `eos_token_id` and `pad_token_id` are left out
-    either way.
-
-    It returns `pooler_output` (batch, last hidden size or num_labels), the text's vector, and `last_hidden_state`
-    (batch, seq, first hidden size or num_labels), what each token adds to h_1 or f(X), 0 for those left out. On request
-    `hidden_states` holds this alone: the hidden layers read the whole text.
+    `pooler_output` (batch, last hidden size or num_labels) is this vector. `last_hidden_state` (batch, seq, first
+    hidden size or num_labels) are the summands a τ(w_l) of h_1 or f(X), 0 for tokens that are left out.
 
     >>> model = BagOfWordsModel(BagOfWordsConfig(vocab_size=9, hidden_sizes=[4], bos_token_id=8))
     >>> outputs = model(torch.tensor([[8, 3, 1]]))
@@ -104,37 +91,24 @@ class BagOfWordsModel(BagOfWordsPreTrainedModel):
         super().__init__(config)
         self.embed_tokens = WEIGHTS[config.input_coding](config.vocab_size, config.input_width)
         self.bias = nn.Parameter(torch.zeros(config.input_width))
-        self.hidden_layers = _hidden_layers(config)
+        layers: list[nn.Module] = []  # h_k = b_k + A_k σ(h_{k-1}), and σ(h_K)
+        for before, width in pairwise(config.hidden_sizes):
+            layers += [ACTIVATIONS[config.hidden_act](), nn.Dropout(config.dropout), nn.Linear(before, width)]
+        if config.hidden_sizes:
+            layers.append(ACTIVATIONS[config.hidden_act]())
+        self.hidden_layers = nn.Sequential(*layers)
         self.post_init()
 
-    @model_forward
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: bool
-    ) -> BaseModelOutputWithPooling:
+    def read(self, u: Tensor, words: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
         """Add up the words."""
-        ids = token_ids(input_ids, allow_empty=True)
-        words = look_up(self.embed_tokens, ids).where(self.is_word(ids, attention_mask).unsqueeze(-1), 0.0)
-        h = self.bias + words.sum(dim=1)
-        states = self.shown_states(kwargs.get("output_hidden_states"), words)
-        return BaseModelOutputWithPooling(words, self.hidden_layers(h), states)
+        h = self.bias + u.sum(dim=1)
+        return (u,), self.hidden_layers(h)
 
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        if module is self:
-            init.zeros_(self.bias)
-        if module is self.embed_tokens and not self.config.hidden_sizes:
-            init.zeros_(self.embed_tokens.weight)
-
-
-def _hidden_layers(config: BagOfWordsConfig) -> nn.Sequential:
-    """h_1 to σ(h_K), by h_k = b_k + A_k σ(h_{k-1}); the identity of the linear model."""
-    layers: list[nn.Module] = []
-    for before, width in pairwise(config.hidden_sizes):
-        layers += [ACTIVATIONS[config.hidden_act](), nn.Dropout(config.dropout), nn.Linear(before, width)]
-    if config.hidden_sizes:
-        layers.append(ACTIVATIONS[config.hidden_act]())
-    return nn.Sequential(*layers)
+    def draw_weights(self) -> None:
+        """Start at b = 0, and the linear model at a = 0."""
+        init.zeros_(self.bias)
+        if not self.config.hidden_sizes:
+            init.zeros_(self.get_parameter("embed_tokens.weight"))
 
 
 class BagOfWordsForSequenceClassification(SequenceClassificationHead, BagOfWordsPreTrainedModel):
@@ -148,15 +122,7 @@ class BagOfWordsForSequenceClassification(SequenceClassificationHead, BagOfWords
 
     base_model_class = BagOfWordsModel
 
-    def __init__(self, config: BagOfWordsConfig):
-        super().__init__(config)
-        self.model = BagOfWordsModel(config)
-        self.dropout = nn.Dropout(config.dropout)
-        self.classifier = (
-            nn.Linear(config.hidden_sizes[-1], config.num_labels) if config.hidden_sizes else nn.Identity()
-        )
-        self.post_init()
-
-    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
-        """The sum of the words, behind the hidden layers: (batch, last hidden size or num_labels)."""
-        return outputs.pooler_output
+    def add_layers(self, config: BagOfWordsConfig) -> None:
+        """Build A and b after the hidden layers."""
+        self.dropout, sizes = nn.Dropout(config.dropout), config.hidden_sizes
+        self.classifier = nn.Linear(sizes[-1], config.num_labels) if sizes else nn.Identity()

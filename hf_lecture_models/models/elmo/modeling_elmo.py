@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""ELMo: words in context, from a language model in each direction; and its pre-training.
+"""ELMo: vectors of words in context, made by a language model in each direction; and its pre-training.
 
 Peters, Neumann, Iyyer, Gardner, Clark, Lee & Zettlemoyer, "Deep contextualized word representations", NAACL 2018,
 sections 3.1 to 3.3. Slides R:692-750.
@@ -8,16 +8,16 @@ The characters of the word at l give its vector (`layers/character_cnn.py`, `lay
 
     h_{0,l} = W highway(... highway(cnn(characters of l))) + b
 
-which two stacks of K LSTMs with projection read, one from left to right and one from right to left, apart:
+which two separate stacks of K LSTMs with projection read, from left to right and from right to left:
 
     h→_{k,l} = LSTM_k(h→_{k,l-1}, h→_{k-1,l}) [+ h→_{k-1,l} for k > 1]
     h←_{k,l} = LSTM'_k(h←_{k,l+1}, h←_{k-1,l}) [+ h←_{k-1,l} for k > 1]
 
-In pre-training each direction predicts the word that it has not read, by one softmax for both:
+In pre-training each direction predicts its next word, by one softmax for both:
 
     loss = -Σ_l (ln softmax(V h→_{K,l-1} + v)[u_l] + ln softmax(V h←_{K,l+1} + v)[u_l])
 
-A task reads, in the place of its own vector x_l of a word, with s = softmax(w) (`layers/layer_mix.py`)
+A task replaces its own vector x_l of a word by x̃_l, with s = softmax(w) (`layers/layer_mix.py`),
 
     x̃_l = [x_l; γ Σ_k s_k h→_{k,l}; γ Σ_k s_k h←_{k,l}],  k = 0, ..., K,  h→_0 = h←_0 = h_0
 
@@ -27,18 +27,18 @@ their maximum over the text (classes).
 
 Deviations:
 - From the slide R:727: s is normalised and γ scales it (the paper's equation 1); the language model is trained before
-  the task, and may be frozen in it (the paper's 3.3), which the slide trains with the task.
-- The loss is the mean over all predictions, of both directions; `<S>` and `</S>` are predicted where they are unread.
+  the task, and may be frozen then (the paper's 3.3); the slide trains both together.
+- The loss is the mean over all predictions of both directions; each direction also predicts the mark, `<S>` or `</S>`,
+  that it reaches last.
 - The task models of the paper differ from task to task, with attention and a CRF; here all have the same small one.
-- No weight decay towards equal s, and no layer norm in the mix, which the paper has as options.
+- The paper's optional weight decay towards equal s and layer norm in the mix are left out.
 - The LSTMs' weights and biases start uniform within 1/sqrt(hidden_size), by the rule of torch, which has two biases
   where the formula has one; all other weights start as in the authors' code (bilm-tf).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from os import PathLike
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -46,24 +46,21 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils.generic import ModelOutput
 
 from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
-from hf_lecture_models.io.compat import init
+from hf_lecture_models.base.large_vocabulary import CountedOutputLayer
+from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forward
 from hf_lecture_models.layers.character_cnn import CharacterCnn, character_ids
 from hf_lecture_models.layers.clipped_lstm import ClippedLstmLayer
-from hf_lecture_models.layers.highway import Gate, Highway
+from hf_lecture_models.layers.highway import Highway
 from hf_lecture_models.layers.inputs import padding_mask
-from hf_lecture_models.layers.layer_mix import SoftmaxLayerMix
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
-from hf_lecture_models.layers.recurrent_layer import init_kernel
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
 from hf_lecture_models.layers.sampled_softmax import SampledSoftmaxLinear
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
-
-State = tuple[Tensor, ...]
+from hf_lecture_models.models.elmo.initialization_elmo import draw_initial_weights
 
 
 @dataclass
 class ElmoModelOutput(ModelOutput):
-    """What `ElmoModel` returns.
+    """The outputs of `ElmoModel`.
 
     Attributes:
         last_hidden_state: (batch, seq, 2 * projection_size), [h→_K; h←_K].
@@ -83,7 +80,7 @@ class ElmoLayer(GradientCheckpointingLayer):
 
     def __init__(self, config: ElmoConfig, skips: bool):
         super().__init__()
-        self.forwards, self.backwards = (_lstm(config) for _ in range(2))
+        self.forwards, self.backwards = (clipped_lstm(config) for _ in range(2))
         self.dropout, self.skips = nn.Dropout(config.dropout), skips
         self.state_sizes = (*self.forwards.state_sizes, *self.backwards.state_sizes)
 
@@ -92,66 +89,47 @@ class ElmoLayer(GradientCheckpointingLayer):
 
         Args:
             hidden: (batch, seq, 2 * projection_size).
-            state: h and c of the forward direction before the first word, and of the backward one behind the last.
+            state: h and c of the forward direction before the first word, and of the backward one after the last.
             mask: (batch, seq) bool, True = real word; None where all are.
         """
         hidden = self.dropout(hidden)
         left, right = hidden.chunk(2, -1)
         ahead, after = self.forwards(left, state and state[:2], mask)
-        # Flipped, the last real word of a row comes first, whatever padding stands before it.
+        # In the flipped row the last real word comes first, after any padding.
         back, before = self.backwards(right.flip(1), state and state[2:], None if mask is None else mask.flip(1))
         output = torch.cat((ahead, back.flip(1)), -1)
         return (output + hidden if self.skips else output), (*after, *before)
 
 
-class ElmoPreTrainedModel(LecturePreTrainedModel):
-    """What all ELMo models share."""
+class ElmoPreTrainedModel(LayeredPreTrainedModel):
+    """The base of all ELMo models."""
 
     config: ElmoConfig
-    config_class = ElmoConfig
-    base_model_prefix = "model"
-    supports_gradient_checkpointing = True
     _is_stateful = True
-    _no_split_modules = ["ElmoLayer"]
-    _can_record_outputs = {"hidden_states": ElmoLayer}
 
     def get_input_embeddings(self) -> nn.Module:
-        """The vectors of characters."""
+        """Return the vectors of characters."""
         return self.base_model.characters.embed  # type: ignore[union-attr, return-value]
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Put other vectors of characters in their place."""
+        """Replace the vectors of characters."""
         self.base_model.characters.embed = value  # type: ignore[union-attr]
 
     def get_output_embeddings(self) -> None:
-        """Return None: what is predicted are words, of another vocabulary than the characters that are read."""
+        """Return None: the vocabulary of the predicted words is not that of the characters."""
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Embedding):
-            init.uniform_(module.weight, -1.0, 1.0)
-        elif isinstance(module, nn.Conv1d):
-            init.uniform_(module.weight, -0.05, 0.05)
-            init.zeros_(module.bias)  # type: ignore[arg-type]
-        elif isinstance(module, nn.Linear):
-            init.normal_(module.weight, std=module.in_features**-0.5)
-            init.constant_(module.bias, -2.0 if isinstance(module, Gate) else 0.0)
-        elif isinstance(module, nn.RNNBase):
-            init_kernel(module)
-        elif isinstance(module, SoftmaxLayerMix):
-            init.zeros_(module.w)
-            init.ones_(module.gamma)
-        if isinstance(module, SampledSoftmaxLinear):
-            init.zeros_(module.token_counts)
+        draw_initial_weights(module)
 
 
 class ElmoModel(ElmoPreTrainedModel):
     """The language models of both directions without their softmax: each word's vectors in context.
 
     `forward` reads character ids (batch, seq, max_characters_per_token), as `ElmoTokenizer` gives them. In
-    `attention_mask` (batch, seq) 1 is a real word. Padding, wherever it stands, outputs zeros and leaves the state as
-    it was. Each call begins anew, unless `past_key_values` brings a state, which is not changed; with `use_cache` the
-    state at the end comes back. The backward direction then goes on from the one that it had before the first word.
+    `attention_mask` (batch, seq) 1 is a real word. Padding, wherever it is, outputs zeros and leaves the state as it
+    was. `past_key_values` is the state to start from, zero by default, and is not changed; with `use_cache` the state
+    at the end is returned. The backward direction continues from its state before the first word.
 
     >>> shape = {"char_filters": [[2, 5]], "hidden_size": 8, "projection_size": 4}
     >>> model = ElmoModel(ElmoConfig(**shape))
@@ -168,13 +146,7 @@ class ElmoModel(ElmoPreTrainedModel):
         self.projection = nn.Linear(config.num_filters, config.projection_size)
         skips = [config.use_skip_connections and k > 0 for k in range(config.num_hidden_layers)]
         self.layers = nn.ModuleList(ElmoLayer(config, skip) for skip in skips)
-        self.gradient_checkpointing = False
         self.post_init()
-
-    @classmethod
-    def from_allennlp(cls, options_json: str | PathLike[str], weights_hdf5: str | PathLike[str]) -> ElmoModel:
-        """Read the files of an official model; needs the package and h5py."""
-        raise ImportError("reading AllenNLP's files needs the package hf_lecture_models: pip install hf-lecture-models")
 
     def word_vectors(self, input_ids: Tensor) -> Tensor:
         """h_0: (batch, seq, characters) to (batch, seq, projection_size)."""
@@ -197,7 +169,7 @@ class ElmoModel(ElmoPreTrainedModel):
         mask = padding_mask(attention_mask, hidden)
         if mask is not None:
             hidden = hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
-        hidden = torch.cat((hidden, hidden), -1)
+        hidden = torch.cat((hidden, hidden), -1)  # h→_0 and h←_0
         batch, seq, _ = hidden.shape
         shapes = [[(batch, size) for size in layer.state_sizes] for layer in self.layers]  # type: ignore[union-attr]
         layers, after = [hidden], []
@@ -205,14 +177,16 @@ class ElmoModel(ElmoPreTrainedModel):
             hidden, state = layer(hidden, state, mask)
             layers.append(hidden)
             after.append(state)
-        cache = None
-        if use_cache:
-            seen_tokens = 0 if past_key_values is None else past_key_values.seen_tokens
-            cache = RecurrentCache.from_states(after, seen_tokens + seq)
+        cache = RecurrentCache.after(past_key_values, after, seq) if use_cache else None
         return ElmoModelOutput(hidden, torch.cat(layers, -1), cache)
 
+    @classmethod
+    def from_allennlp(cls, options_json: str | PathLike[str], weights_hdf5: str | PathLike[str]) -> Self:
+        """Read the files of an official model; needs the package and h5py."""
+        raise ImportError("reading AllenNLP's files needs the package hf_lecture_models: pip install hf-lecture-models")
 
-class ElmoForPreTraining(BidirectionalLMHead, ElmoPreTrainedModel):
+
+class ElmoForPreTraining(CountedOutputLayer, BidirectionalLMHead, ElmoPreTrainedModel):
     """The language model of each direction, with one softmax over `num_words` words for both.
 
     >>> shape = {"char_filters": [[2, 5]], "hidden_size": 8, "projection_size": 4, "num_words": 7}
@@ -224,29 +198,14 @@ class ElmoForPreTraining(BidirectionalLMHead, ElmoPreTrainedModel):
 
     base_model_class = ElmoModel
 
-    def __init__(self, config: ElmoConfig):
-        super().__init__(config)
-        self.model = ElmoModel(config)
+    def add_layers(self, config: ElmoConfig) -> None:
+        """Build the softmax of both directions."""
         samples, sizes = config.softmax_samples, (config.projection_size, config.num_words)
         self.lm_head = nn.Linear(*sizes) if samples is None else SampledSoftmaxLinear(*sizes, samples)
-        self.post_init()
-
-    @property
-    def needs_token_counts(self) -> bool:
-        """Whether `set_token_counts` should be called before training: the softmax is sampled and has no counts yet."""
-        return isinstance(self.lm_head, SampledSoftmaxLinear) and not bool(self.lm_head.token_counts.any())
-
-    def set_token_counts(self, counts: Tensor) -> None:
-        """Tell a sampled softmax how often each word occurs in the training text: (num_words,), integers; once."""
-        if not self.needs_token_counts or counts.shape != (self.config.num_words,):
-            raise ValueError(
-                f"token counts of shape {tuple(counts.shape)}; only a new model with softmax_samples wants some, "
-                f"num_words={self.config.num_words} of them"
-            )
-        self.lm_head.set_token_counts(counts)  # type: ignore[operator]
 
 
-def _lstm(config: ElmoConfig) -> ClippedLstmLayer:
+def clipped_lstm(config: ElmoConfig) -> ClippedLstmLayer:
+    """LSTM_k."""
     width, size = config.projection_size, config.hidden_size
     kernel = nn.LSTM(width, size, batch_first=True, proj_size=width)
     return ClippedLstmLayer(kernel, config.cell_clip, config.projection_clip)

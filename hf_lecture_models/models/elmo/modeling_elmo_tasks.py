@@ -1,15 +1,19 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What reads ELMo's words in context: a classifier of texts, a tagger, and one that finds answers.
+"""Tasks on ELMo's vectors of words in context: texts to classes, words to tags, questions to answers.
 
-The paper's section 3.2 and slides R:723-731; `modeling_elmo.py` has the formula of x̃.
+The paper's section 3.2 and slides R:723-731. With ELMo's layers h→_k, h←_k and a word's vector x_l of the task's own,
+
+    x̃_l = [x_l; γ Σ_k s_k h→_{k,l}; γ Σ_k s_k h←_{k,l}],  s = softmax(w)
+    z_1, ..., z_L = biLSTM(x̃_1, ..., x̃_L)
+    P(tag of w_l | text) = softmax(W z_l + b);  P(class | text) = softmax(W max_l z_l + b), the maximum by coordinate
+
+and the ends of an answer are two tags, for which the softmax is over l.
 
 Deviations, which the list of `modeling_elmo.py` has too:
-- From the paper: one small task model in the place of many; no weight decay towards equal s, no layer norm in the mix.
+- From the paper: one small task model instead of many; neither weight decay towards equal s nor layer norm in the mix.
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -26,12 +30,12 @@ from hf_lecture_models.layers.text_vectors import max_state, real_tokens
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
 from hf_lecture_models.models.elmo.modeling_elmo import ElmoModel, ElmoPreTrainedModel
 
-# What the heads make x of: vectors of characters, and filters over three of them.
+# x is made of characters' vectors of this size, by filters over this many of them.
 _CHARACTER_SIZE, _FILTER_WIDTH = 16, 3
 
 
 class ElmoTaskReader(nn.Module):
-    """x̃_l = [x_l; γ Σ s_k h→_{k,l}; γ Σ s_k h←_{k,l}], read by a bidirectional LSTM of the task's own."""
+    """z: x̃, read by a bidirectional LSTM of the task's own."""
 
     def __init__(self, config: ElmoConfig):
         super().__init__()
@@ -40,9 +44,8 @@ class ElmoTaskReader(nn.Module):
         self.mix = SoftmaxLayerMix(config.num_hidden_layers + 1)
         self.dropout = nn.Dropout(config.task_dropout)
         sizes = config.task_input_size, config.task_hidden_size
-        self.lstm = BidirectionalLayer(
-            RecurrentLayer(nn.LSTM(*sizes, batch_first=True)), RecurrentLayer(nn.LSTM(*sizes, batch_first=True))
-        )
+        forwards, backwards = (RecurrentLayer(nn.LSTM(*sizes, batch_first=True)) for _ in range(2))
+        self.lstm = BidirectionalLayer(forwards, backwards)
 
     def forward(self, input_ids: Tensor, layer_states: Tensor, mask: Tensor | None) -> Tensor:
         """(batch, seq, characters) and `ElmoModelOutput.layer_states` to (batch, seq, 2 * task_hidden_size)."""
@@ -52,22 +55,30 @@ class ElmoTaskReader(nn.Module):
 
 
 class ElmoTaskHead(ModelHead):
-    """What the heads share: they read a `reader`'s states in the place of the language models' own."""
+    """A head that reads z, the `reader`'s states, instead of the language models' own."""
 
-    config: Any
+    base_model_class = ElmoModel
+    output_layer: ClassVar[str] = "classifier"
     dropout: nn.Module
     reader: ElmoTaskReader
 
-    def add_modules(self, output_layer: str, num_outputs: int) -> None:
-        """Language models, reader, and `output_layer`, the name of the head's own."""
-        self.model, self.reader = ElmoModel(self.config), ElmoTaskReader(self.config)
-        self.dropout = nn.Dropout(self.config.task_dropout)
-        setattr(self, output_layer, nn.Linear(2 * self.config.task_hidden_size, num_outputs))
+    def add_layers(self, config: ElmoConfig) -> None:
+        """Build the reader of x̃, and W and b."""
+        self.reader, self.dropout = ElmoTaskReader(config), nn.Dropout(config.task_dropout)
+        outputs = 2 if self.output_layer == "qa_outputs" else config.num_labels
+        setattr(self, self.output_layer, nn.Linear(2 * config.task_hidden_size, outputs))
+
+    def base_model_outputs(self, **inputs: Any) -> Any:
+        """Return the outputs of every head's base model, with z as `last_hidden_state`."""
+        outputs = super().base_model_outputs(**inputs)
+        mask = padding_mask(inputs["attention_mask"], outputs.last_hidden_state)
+        outputs.last_hidden_state = self.reader(inputs["input_ids"], outputs.layer_states, mask)
+        return outputs
 
     def resize_token_embeddings(
         self, new_num_tokens: int | None = None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
     ) -> nn.Embedding:
-        """Resize the characters of the language models and those of the reader."""
+        """Resize the vocabulary of characters, of the language models and of the reader."""
         resize: Any = super().resize_token_embeddings  # type: ignore[misc]
         embeddings, own = resize(new_num_tokens, pad_to_multiple_of, mean_resizing), self.reader.characters.embed
         resized: nn.Embedding = self._get_resized_embeddings(  # type: ignore[attr-defined]
@@ -75,13 +86,6 @@ class ElmoTaskHead(ModelHead):
         )
         self.reader.characters.embed = resized.requires_grad_(own.weight.requires_grad)
         return embeddings
-
-    def base_model_outputs(self, **inputs: Any) -> Any:
-        """As every head's, with the reader's states as `last_hidden_state`."""
-        outputs = super().base_model_outputs(**inputs)
-        mask = padding_mask(inputs["attention_mask"], outputs.last_hidden_state)
-        outputs.last_hidden_state = self.reader(inputs["input_ids"], outputs.layer_states, mask)
-        return outputs
 
 
 class ElmoForSequenceClassification(ElmoTaskHead, SequenceClassificationHead, ElmoPreTrainedModel):
@@ -92,15 +96,8 @@ class ElmoForSequenceClassification(ElmoTaskHead, SequenceClassificationHead, El
     torch.Size([2, 3])
     """
 
-    base_model_class = ElmoModel
-
-    def __init__(self, config: ElmoConfig):
-        super().__init__(config)
-        self.add_modules("classifier", config.num_labels)
-        self.post_init()
-
     def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
-        """In each coordinate the largest of the reader's states."""
+        """Return max_l z_l."""
         return max_state(outputs.last_hidden_state, real_tokens(attention_mask, outputs.last_hidden_state))
 
 
@@ -112,13 +109,6 @@ class ElmoForTokenClassification(ElmoTaskHead, TokenClassificationHead, ElmoPreT
     torch.Size([2, 4, 3])
     """
 
-    base_model_class = ElmoModel
-
-    def __init__(self, config: ElmoConfig):
-        super().__init__(config)
-        self.add_modules("classifier", config.num_labels)
-        self.post_init()
-
 
 class ElmoForQuestionAnswering(ElmoTaskHead, QuestionAnsweringHead, ElmoPreTrainedModel):
     """A question and a text, read as one, to the first and the last word of the answer.
@@ -128,9 +118,4 @@ class ElmoForQuestionAnswering(ElmoTaskHead, QuestionAnsweringHead, ElmoPreTrain
     torch.Size([2, 4])
     """
 
-    base_model_class = ElmoModel
-
-    def __init__(self, config: ElmoConfig):
-        super().__init__(config)
-        self.add_modules("qa_outputs", 2)
-        self.post_init()
+    output_layer = "qa_outputs"

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The decoders of the recurrent encoder-decoders, one for each way in which they know the source.
+"""The decoders of the recurrent encoder-decoders, one for each use of the source.
 
 `modeling_recurrent_seq2seq.py` has the equations.
 
@@ -8,8 +8,6 @@ Deviations, which its list has too:
 - From Luong et al.: where the h_j are wider than s_i, the scores are their "general"; no input feeding.
 - From the slides: N s25's sum of W_o s_i and V_o c_i is tanh(W_c [c; s]).
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,28 +19,25 @@ from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttenti
 
 from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.inputs import padding_mask
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
-from hf_lecture_models.layers.recurrent_layer import RecurrentLayer
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
+from hf_lecture_models.layers.recurrent_layer import KERNELS, RecurrentLayer
 from hf_lecture_models.layers.source_attention import AdditiveScore, Maxout, attention_weights
 from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq import RecurrentSeq2SeqConfig
 from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_encoder import (
-    KERNELS,
     RecurrentEncoderOutput,
     RecurrentSeq2SeqPreTrainedModel,
 )
 
-State = tuple[Tensor, ...]
-
 
 @dataclass
 class Source:
-    """What the decoder knows of the source.
+    """The source, as the decoder reads it.
 
     Attributes:
         states: (batch, source, source_size), all h_j.
         last: the encoder's `last_states`.
         mask: (batch, source) bool, True = real token; None where all are.
-        keys: (batch, source, hidden_size), what attention compares the decoder's states with; None without attention.
+        keys: (batch, source, hidden_size), compared by attention with the decoder's states; None without attention.
     """
 
     states: Tensor
@@ -93,9 +88,8 @@ class AdditiveLayer(GradientCheckpointingLayer):
 
 
 class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
-    """t_i = s_i: of the source, the decoder knows its own first state. The other decoders differ in a few methods."""
+    """t_i = s_i: the source gives only the first state. The other decoders differ in a few methods."""
 
-    _can_record_outputs = {"hidden_states": [DecoderLayer, AdditiveLayer]}
     caches_keys = False
 
     def __init__(self, config: RecurrentSeq2SeqConfig):
@@ -107,40 +101,39 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
         above = (DecoderLayer(config, config.hidden_size) for _ in range(config.num_hidden_layers - 1))
         self.layers = nn.ModuleList([self.make_first_layer(config), *above])
         self.make_modules(config)
-        self.gradient_checkpointing = False
         self.post_init()
 
     def make_first_layer(self, config: RecurrentSeq2SeqConfig) -> nn.Module:
-        """The layer that reads the words."""
+        """Return the layer that reads the words."""
         return DecoderLayer(config, config.input_size)
 
     def make_modules(self, config: RecurrentSeq2SeqConfig) -> None:
-        """All modules but the layers: W_s, where the encoder's states are wider than the decoder's."""
+        """Build all modules but the layers: W_s, if the encoder's states are wider than the decoder's."""
         if config.source_size != config.hidden_size:
             self.W_s = self.state_matrices(config.source_size)
 
     def state_matrices(self, size: int) -> nn.ModuleList:
-        """Linear maps from vectors of `size` to each tensor of each layer's first state."""
+        """Return linear maps from vectors of `size` to each tensor of each layer's first state."""
         count = self.config.num_hidden_layers * self.num_states
         return nn.ModuleList(nn.Linear(size, self.config.hidden_size) for _ in range(count))
 
     def first_states(self, source: Source) -> list[Tensor]:
-        """s_0: of each layer h, of an LSTM c behind it, each (batch, hidden_size)."""
+        """s_0: each layer's h, followed by an LSTM's c; each is (batch, hidden_size)."""
         last = list(source.last.flatten(1, 2).unbind(1))
         if self.config.source_size == self.config.hidden_size:
             return last
         return [torch.tanh(W(states)) for W, states in zip(self.W_s, last, strict=True)]
 
     def keys(self, source: Source) -> Tensor | None:
-        """What `Source.keys` says."""
+        """`Source.keys`."""
         return None
 
     def first_layer(self, words: Tensor, state: State, mask: Tensor | None, source: Source) -> tuple[Any, ...]:
-        """The first layer's outputs, its state, and what `output` takes beside."""
+        """Return the first layer's outputs, its state, and the arguments `seen` of `output`."""
         return self.layers[0](words, state, mask)
 
     def output(self, hidden: Tensor, words: Tensor, source: Source, *seen: Tensor) -> tuple[Tensor, Tensor | None]:
-        """All t_i (batch, target, hidden_size), and the weights α (batch, target, source), if there are."""
+        """All t_i (batch, target, hidden_size), and the weights α (batch, target, source) or None."""
         return hidden, None
 
     @model_forward
@@ -172,12 +165,12 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
         shown = self.config.output_attentions if output_attentions is None else output_attentions
         return BaseModelOutputWithPastAndCrossAttentions(
             hidden,
-            self._cache(after, source, past_key_values, words.shape[1]) if use_cache else None,
+            RecurrentCache.after(past_key_values, self._kept(after, source), words.shape[1]) if use_cache else None,
             cross_attentions=(weights.unsqueeze(1),) if shown and weights is not None else None,
         )
 
     def _start(self, cache: RecurrentCache | None, source: Source) -> list[State]:
-        """Each layer's state before these words; the source gets its keys."""
+        """Return each layer's state before these words, and set the source's keys."""
         batch, length, _ = source.states.shape
         n, size = self.num_states, self.config.hidden_size
         shapes: list[list[tuple[int, ...]]] = [[(batch, size)] * n for _ in self.layers]
@@ -190,23 +183,20 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
         source.keys, first = self.keys(source), self.first_states(source)
         return [tuple(first[k : k + n]) for k in range(0, len(first), n)]
 
-    def _cache(
-        self, after: list[State], source: Source, before: RecurrentCache | None, new_tokens: int
-    ) -> RecurrentCache:
-        seen_tokens = 0 if before is None else before.seen_tokens
-        kept = [(source.keys,)] if self.caches_keys and source.keys is not None else []
-        return RecurrentCache.from_states([*after, *kept], seen_tokens + new_tokens)
+    def _kept(self, after: list[State], source: Source) -> list[State]:
+        """The states that go into the cache, the keys among them."""
+        return [*after, (source.keys,)] if self.caches_keys and source.keys is not None else after
 
 
 class EveryStepDecoder(FirstStateDecoder):
     """c = tanh(V h_J), s_0 = tanh(V' c), s_i = q(s_{i-1}, [y_{i-1}; c]), t_i = maxout(O [s_i; y_{i-1}; c])."""
 
     def make_first_layer(self, config: RecurrentSeq2SeqConfig) -> nn.Module:
-        """A layer that reads [y; c]."""
+        """Return a layer that reads [y; c]."""
         return DecoderLayer(config, config.input_size + config.hidden_size)
 
     def make_modules(self, config: RecurrentSeq2SeqConfig) -> None:
-        """V, V' and O."""
+        """Build V, V' and O."""
         self.V = nn.Linear(config.source_size, config.hidden_size)
         self.W_s = self.state_matrices(config.hidden_size)
         self.O = Maxout(2 * config.hidden_size + config.input_size, config.hidden_size)
@@ -221,7 +211,7 @@ class EveryStepDecoder(FirstStateDecoder):
         return [torch.tanh(W(context)) for W in self.W_s]
 
     def first_layer(self, words: Tensor, state: State, mask: Tensor | None, source: Source) -> tuple[Any, ...]:
-        """With c."""
+        """Read [y; c]."""
         context = self.context(source)
         return *self.layers[0](words, state, mask, context), context.unsqueeze(1).expand(-1, words.shape[1], -1)
 
@@ -236,11 +226,11 @@ class AdditiveDecoder(FirstStateDecoder):
     caches_keys = True
 
     def make_first_layer(self, config: RecurrentSeq2SeqConfig) -> nn.Module:
-        """The layer with the attention."""
+        """Return the layer with the attention."""
         return AdditiveLayer(config)
 
     def make_modules(self, config: RecurrentSeq2SeqConfig) -> None:
-        """U_a and O, beside W_s."""
+        """Build U_a and O, beside W_s."""
         super().make_modules(config)
         self.U_a = nn.Linear(config.source_size, config.hidden_size, bias=False)
         self.O = Maxout(config.hidden_size + config.input_size + config.source_size, config.hidden_size)
@@ -250,7 +240,7 @@ class AdditiveDecoder(FirstStateDecoder):
         return self.U_a(source.states)
 
     def first_layer(self, words: Tensor, state: State, mask: Tensor | None, source: Source) -> tuple[Any, ...]:
-        """With c_i and α_i."""
+        """Read [y; c_i], and return c_i and α_i too."""
         return self.layers[0](words, state, mask, source.states, source.keys, source.mask)
 
     def output(self, hidden: Tensor, words: Tensor, source: Source, *seen: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -263,7 +253,7 @@ class DotDecoder(FirstStateDecoder):
     """e_ij = s_i · h_j, c_i = Σ_j α_ij h_j, t_i = tanh(W_c [c_i; s_i])."""
 
     def make_modules(self, config: RecurrentSeq2SeqConfig) -> None:
-        """W_c, and where h_j are wider than s_i, W_a, beside W_s."""
+        """Build W_c, and if the h_j are wider than s_i, W_a, beside W_s."""
         super().make_modules(config)
         self.caches_keys = config.source_size != config.hidden_size
         if self.caches_keys:

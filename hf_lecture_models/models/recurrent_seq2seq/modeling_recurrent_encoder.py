@@ -2,12 +2,9 @@
 """The encoder of the recurrent encoder-decoders; `modeling_recurrent_seq2seq.py` has the equations.
 
 Deviations, which its list has too:
-- From Sutskever et al.: `reverse_source` turns round all real tokens, special ones too.
+- From Sutskever et al.: `reverse_source` reverses all real tokens, special ones too.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -15,22 +12,21 @@ from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import ModelOutput
 
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.base.recurrent_kernels import RecurrentKernelsModel
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
-from hf_lecture_models.layers.recurrent_layer import RecurrentLayer, init_kernel
+from hf_lecture_models.layers.recurrent_layer import KERNELS, RecurrentLayer
 from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq import RecurrentSeq2SeqConfig
-
-KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
 
 @dataclass
 class RecurrentEncoderOutput(ModelOutput):
-    """What the encoder returns.
+    """The encoder's outputs.
 
     Attributes:
         last_hidden_state: (batch, source, source_size), h_j at each token in the source's order; zeros at padding.
-        last_states: (batch, num_hidden_layers, 1, source_size), of an LSTM 2 in the place of 1: each layer's h, and c,
-            when all of the source is read; in two directions [h→_J; h←_1].
+        last_states: (batch, num_hidden_layers, 1 or 2, source_size): each layer's h, and an LSTM's c, after the whole
+            source; in two directions [h→_J; h←_1].
         hidden_states: the word vectors and each layer's output, if asked for.
     """
 
@@ -57,33 +53,20 @@ class EncoderLayer(GradientCheckpointingLayer):
             ahead, state = self.forwards(hidden, None, mask)
             outputs, last = [ahead], [torch.stack(state, 1)]
         if self.backwards is not None:
-            # Flipped, the last real token of a row comes first, whatever padding stands before it.
-            behind, state = self.backwards(hidden.flip(1), None, None if mask is None else mask.flip(1))
-            outputs, last = [*outputs, behind.flip(1)], [*last, torch.stack(state, 1)]
+            # In the flipped row the last real token comes first, after any padding.
+            back, state = self.backwards(hidden.flip(1), None, None if mask is None else mask.flip(1))
+            outputs, last = [*outputs, back.flip(1)], [*last, torch.stack(state, 1)]
         return self.dropout(torch.cat(outputs, -1)), torch.cat(last, -1)
 
 
-class RecurrentSeq2SeqPreTrainedModel(LecturePreTrainedModel):
-    """What all recurrent encoder-decoders share."""
+class RecurrentSeq2SeqPreTrainedModel(RecurrentKernelsModel):
+    """The base of all recurrent encoders and decoders."""
 
     config: RecurrentSeq2SeqConfig
-    config_class = RecurrentSeq2SeqConfig
-    base_model_prefix = "model"
-    supports_gradient_checkpointing = True
-    _is_stateful = True
-    _no_split_modules = ["EncoderLayer", "DecoderLayer", "AdditiveLayer"]
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        if isinstance(module, nn.RNNBase):
-            init_kernel(module)
 
 
 class RecurrentEncoder(RecurrentSeq2SeqPreTrainedModel):
-    """Word vectors and a stack of layers: the source, read in one direction or in both."""
-
-    _can_record_outputs = {"hidden_states": EncoderLayer}
+    """Word vectors and a stack of layers, which read the source in one direction or in both."""
 
     def __init__(self, config: RecurrentSeq2SeqConfig):
         super().__init__(config)
@@ -91,7 +74,6 @@ class RecurrentEncoder(RecurrentSeq2SeqPreTrainedModel):
         self.dropout = nn.Dropout(config.dropout)
         sizes = [config.input_size] + [config.source_size] * (config.num_hidden_layers - 1)
         self.layers = nn.ModuleList(EncoderLayer(config, size) for size in sizes)
-        self.gradient_checkpointing = False
         self.post_init()
 
     @model_forward

@@ -23,33 +23,29 @@ where q is a recurrent function of `layers/recurrent_cells.py` (Elman, GRU, LSTM
     dot                 s_i = q(s_{i-1}, y_{i-1}),  e_ij = s_i · h_j,  α_i = softmax(e_i),  c_i = Σ_j α_ij h_j,
                         t_i = tanh(W_c [c_i; s_i])
 
-Stacked, each layer reads the one below, layer k of the decoder starts where layer k of the encoder ended, h_j is the
-last layer's and s_i in t_i too; c_i is made from, and read by, the decoder's first layer, but in "dot" from the last.
-Dropout acts on the word vectors and on each layer's outputs.
+In a stack, each layer reads the one below, and layer k of the decoder starts from the last state of layer k of the
+encoder. h_j, and s_i in t_i, are the last layer's. The decoder's first layer makes and reads c_i; in "dot" c_i is made
+by the last. Dropout acts on the word vectors and on each layer's outputs.
 
 Deviations:
-- From the slides: N s25 adds the attention to the output, W_o s_i + V_o c_i; here, as in Luong et al., tanh(W_c [c; s])
-  stands between. The softmax acts on logits, without bounds on them (N s19).
+- From the slides: N s25 adds the attention to the output, W_o s_i + V_o c_i; here the output layer reads
+  tanh(W_c [c; s]), as in Luong et al. The softmax acts on logits without bounds (N s19 has bounds).
 - From Cho et al. and Bahdanau et al.: any cell, their GRU with the reset gate after the matrix (`recurrent_cells.py`).
-  What is said of s_0 holds of an LSTM's cell state too. Bahdanau et al. have s_0 = tanh(W_s h←_1).
+  An LSTM's first cell state is made like s_0. Bahdanau et al. have s_0 = tanh(W_s h←_1).
 - From Luong et al.: the h_j of a bidirectional encoder are twice as wide as s_i, and scored by their "general",
-  s_i · W_a h_j. No input feeding, no local attention.
-- From Sutskever et al.: `reverse_source` turns round all real tokens, special ones too.
+  s_i · W_a h_j. There is neither input feeding nor local attention.
+- From Sutskever et al.: `reverse_source` reverses all real tokens, special ones too.
 - Weights start normal, recurrent ones uniform within 1/sqrt(hidden_size); forget gates have no extra bias.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 from transformers.generation import GenerationMixin
-from transformers.modeling_outputs import Seq2SeqModelOutput
 
+from hf_lecture_models.base.encoder_decoder import EncoderDecoderModel, checked_source
 from hf_lecture_models.base.heads.seq2seq_lm import Seq2SeqLMHead
-from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.inputs import input_vectors
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq import RecurrentSeq2SeqConfig
 from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_decoder import DECODERS
 from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_encoder import (
@@ -59,12 +55,13 @@ from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_encoder impor
 )
 
 
-class RecurrentSeq2SeqModel(RecurrentSeq2SeqPreTrainedModel):
+class RecurrentSeq2SeqModel(EncoderDecoderModel, RecurrentSeq2SeqPreTrainedModel):
     """Encoder and decoder without the layer that predicts words.
 
-    It returns t_i as `last_hidden_state` (batch, target, hidden_size), the decoder's state as `past_key_values`, the
-    encoder's states h_j as `encoder_last_hidden_state` (batch, source, source_size), and with `output_attentions` the
-    weights α as `cross_attentions`, a tuple of one tensor (batch, 1, target, source).
+    `EncoderDecoderModel` says what `forward` reads. It returns t_i as `last_hidden_state` (batch, target, hidden_size),
+    the decoder's state as `past_key_values`, the encoder's states h_j as `encoder_last_hidden_state` (batch, source,
+    source_size), and with `output_attentions` the weights α as `cross_attentions`, a tuple of one tensor (batch, 1,
+    target, source).
 
     >>> model = RecurrentSeq2SeqModel(RecurrentSeq2SeqConfig(vocab_size=9, hidden_size=4, attention_type="dot"))
     >>> import torch
@@ -78,66 +75,25 @@ class RecurrentSeq2SeqModel(RecurrentSeq2SeqPreTrainedModel):
         super().__init__(config)
         self.encoder = RecurrentEncoder(config)
         self.decoder = DECODERS[config.attention_type, config.context](config)
-        self.gradient_checkpointing = False
         self.post_init()
 
-    def get_input_embeddings(self) -> nn.Module:
-        """The source's word vectors; with one vocabulary, the target's too."""
-        return self.encoder.embed_tokens
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        """Put others in their place."""
-        self.encoder.embed_tokens = value  # type: ignore[assignment]
-
-    @model_forward
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: RecurrentEncoderOutput | tuple[Tensor, ...] | None = None,
-        past_key_values: RecurrentCache | None = None,
-        inputs_embeds: Tensor | None = None,
-        decoder_inputs_embeds: Tensor | None = None,
-        use_cache: bool | None = None,
-        **kwargs: bool,
-    ) -> Seq2SeqModelOutput:
-        """Read the source, unless `encoder_outputs` are given, and the target."""
-        if encoder_outputs is None:
-            encoder_outputs = self.encoder(input_ids, attention_mask, inputs_embeds, return_dict=True, **kwargs)
-        encoded = _of_this_encoder(encoder_outputs)
-        embeds = self._target_vectors(decoder_input_ids, decoder_inputs_embeds, encoded)
-        outputs = self.decoder(
-            embeds,
-            encoded,
-            encoder_attention_mask=attention_mask,
-            attention_mask=decoder_attention_mask,
-            past_key_values=past_key_values,
-            use_cache=use_cache,
-            return_dict=True,
-            **kwargs,
-        )
-        return Seq2SeqModelOutput(
-            last_hidden_state=outputs.last_hidden_state,
-            past_key_values=outputs.past_key_values,
-            decoder_hidden_states=outputs.hidden_states,
-            cross_attentions=outputs.cross_attentions,
-            encoder_last_hidden_state=encoded.last_hidden_state,
-            encoder_hidden_states=encoded.hidden_states,
-        )
-
-    def _target_vectors(
-        self, decoder_input_ids: Tensor | None, embeds: Tensor | None, source: RecurrentEncoderOutput
-    ) -> Tensor:
+    def decode(self, encoded: Any, source_mask: Tensor | None, **target: Any) -> Any:
+        """Return the decoder's outputs for the word vectors y of the target."""
         words = self.encoder if self.config.decoder_vocab_size is None else self.decoder
-        vectors = input_vectors(words.embed_tokens, decoder_input_ids, embeds, "decoder_")
-        sources = 0 if source.last_hidden_state is None else source.last_hidden_state.shape[0]
-        if vectors.shape[0] != sources:
+        y = input_vectors(words.embed_tokens, target.pop("input_ids"), target.pop("inputs_embeds"), "decoder_")
+        checked_source(encoded.last_hidden_state, y)
+        return self.decoder(y, encoded, encoder_attention_mask=source_mask, **target)
+
+    def as_encoded(self, encoder_outputs: Any) -> RecurrentEncoderOutput:
+        """Return `encoder_outputs` as this encoder returns them."""
+        if isinstance(encoder_outputs, tuple):
+            encoder_outputs = RecurrentEncoderOutput(*encoder_outputs[:2])
+        if encoder_outputs.get("last_states") is None:
             raise ValueError(
-                f"decoder_input_ids has {vectors.shape[0]} row(s), but the source {sources}: give each a target"
+                "encoder_outputs must be what model.get_encoder()(input_ids, attention_mask) returns: the decoder "
+                "starts from its last_states"
             )
-        return vectors
+        return encoder_outputs
 
 
 class RecurrentSeq2SeqForConditionalGeneration(Seq2SeqLMHead, RecurrentSeq2SeqPreTrainedModel, GenerationMixin):
@@ -153,22 +109,3 @@ class RecurrentSeq2SeqForConditionalGeneration(Seq2SeqLMHead, RecurrentSeq2SeqPr
     """
 
     base_model_class = RecurrentSeq2SeqModel
-
-    def __init__(self, config: RecurrentSeq2SeqConfig):
-        super().__init__(config)
-        self.model = RecurrentSeq2SeqModel(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.target_vocab_size)
-        words = "encoder" if config.decoder_vocab_size is None else "decoder"
-        self._tied_weights_keys = {"lm_head.weight": f"model.{words}.embed_tokens.weight"}
-        self.post_init()
-
-
-def _of_this_encoder(outputs: Any) -> RecurrentEncoderOutput:
-    if isinstance(outputs, tuple):
-        outputs = RecurrentEncoderOutput(*outputs[:2])
-    if outputs.get("last_states") is None:
-        raise ValueError(
-            "encoder_outputs must be what model.get_encoder()(input_ids, attention_mask) returns: the decoder starts "
-            "from its last_states"
-        )
-    return outputs
