@@ -365,8 +365,7 @@ def lecture_map() -> Iterator[str]:
     (grey_letters, great_letters), *_ = pairs("characters of WikiText-2, 6-gram")
     yield f"{grey} and {great} by a 5-gram of words, {grey_letters} and {great_letters} by a 6-gram of characters"
     yield (
-        f"if ape is `<unk>` ({great} against {grey}), and loses by characters ({great_letters} against "
-        f"{grey_letters})"
+        f"if ape is `<unk>` ({great} against {grey}), and loses by characters ({great_letters} against {grey_letters})"
     )
     (danse, danses), (_, dansee) = pairs("characters of 5,000 captions, 6-gram")
     yield f"of the characters of 5,000 captions: {danse}, {danses}, {dansee}"
