@@ -112,8 +112,7 @@ def measure(
     model, tokenizer, training = fitted
     if not model.config.is_distribution:
         print(f"{recipe.smoothing}: scores for ranking, which have no perplexity; nothing is measured, no card written")
-        return None
-    if texts is None:
+    if texts is None or not model.config.is_distribution:
         return None
     results = evaluate_language_model(model, tokenizer, texts)
     print(f"{split} perplexity {results['perplexity']:.2f}, bits per byte {results['bits_per_byte']:.3f}")

@@ -32,15 +32,14 @@ def run(
 
     Args:
         task: a name of `TASK_OF_BENCHMARK` or of `TASKS`.
-        files, split: their data; no files: that split of a benchmark's on the Hub, None for validation's.
-        max_length: the tokens that are kept of an input; None: those of the setting that was saved with the model.
-        output: a picture of the confusion matrix, .png, .svg or .pdf; None: no picture.
+        files, split: their data; without files, that split of a benchmark on the Hub, by default the validation split.
+        max_length: the tokens that are kept of an input; None: the setting that was saved with the model.
+        output: a picture of the confusion matrix; None: no picture.
         store: keep the settings that follow from the measures in the model's folder, if it has none of them.
-        fields: how the data are to be read, where the task or the model's recipe says otherwise or nothing: fields of
-            the recipe by their dotted names, such as "label_names.1".
+        fields: fields of the recipe that describe the data, by their dotted names, such as "label_names.1".
 
     Raises:
-        ValueError: there is no such task, the model is none of it, or the data cannot be used.
+        ValueError: the task is unknown, the model is for another task, or the data cannot be used.
         OSError: the model or the data cannot be read.
     """
     _check(name, files, split, store)
@@ -55,17 +54,18 @@ def run(
     if data is None:
         raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
     measured = {"task": task, **found.evaluate(model, processor, data, recipe)}
-    if output is not None and "classes" not in measured:
-        raise ValueError(f"--output draws the confusion matrix of classes, and {task} measures none: leave it out")
-    if json:
-        print_json(measured)
-    else:
-        _print(measured)
+    print_json(measured) if json else _print(measured)
     if output is not None:
-        title = f"{task}: {', '.join(files) or split or 'validation'}"
-        save_confusion_matrix(measured["classes"], output, title, caption=f"{name}, {type(model).__name__}")
+        _draw(measured, output, ", ".join(files) or split or "validation", f"{name}, {type(model).__name__}")
     if store:
         _store(found, name, measured, found.describe(model, recipe, data))
+
+
+def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:
+    """Draw the confusion matrix of measures that have classes."""
+    if "classes" not in measured:
+        raise ValueError(f"--output draws a confusion matrix, and {measured['task']} measures no classes: leave it out")
+    save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
 
 
 def _print(measured: Mapping[str, Any]) -> None:

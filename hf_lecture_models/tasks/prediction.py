@@ -60,14 +60,18 @@ def predict(
     """
     predictor = Predictor(model, processor, PredictionOptions(top_k, aggregate, batch_size, max_length))
     rows = [predictor.task.read_line(one) if isinstance(one, str) else dict(one) for one in inputs]
+    _check_rows(predictor, rows)
+    return predictor.predict(rows)
+
+
+def _check_rows(predictor: "Predictor", rows: Sequence[Mapping[str, Any]]) -> None:
     for number, row in enumerate(rows, 1):
         if missing := [name for name in predictor.form.fields if name not in row]:
-            raise ValueError(f"row {number} has no field {missing[0]}: give {predictor.form.words}")
+            raise ValueError(f"inputs, line {number} has no field {missing[0]}: give {predictor.form.words}")
         try:
             predictor.task.check_fields(row)
         except ValueError as error:
-            raise ValueError(f"row {number}: {error}") from None
-    return predictor.predict(rows)
+            raise ValueError(f"inputs, line {number}: {error}") from None
 
 
 class Predictor:
