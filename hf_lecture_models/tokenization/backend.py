@@ -11,13 +11,14 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar
 
+import numpy as np
 from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_utils_base import TruncationStrategy
 
 from hf_lecture_models.io.compat import TokenizersBackend
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.saved_json import check_tokenizer_files, read_fields
-from hf_lecture_models.tokenization.splitting import refuse_surrogates
+from hf_lecture_models.tokenization.splitting import WordIndex, refuse_surrogates
 from hf_lecture_models.tokenization.templates import (
     Template,
     TemplatePieces,
@@ -288,6 +289,22 @@ class LectureTokenizer(TokenizersBackend):
             and isinstance(backend.pre_tokenizer, self.pre_tokenizer_class)
             and self._adds_special_tokens_only()
         )
+
+    def index_words(self, texts: list[str]) -> WordIndex:
+        """Split `texts` into strings whose tokens do not depend on the text around them; number the distinct ones.
+
+        Raises:
+            ValueError: a text holds a lone surrogate.
+        """
+        raise NotImplementedError
+
+    def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids of the strings of `index_words`, each taken as plain text, never as a special token.
+
+        Returns:
+            (tokens,) int32, the ids, string after string; (words,) int64, the tokens of each.
+        """
+        raise NotImplementedError
 
     def _adds_special_tokens_only(self) -> bool:
         return all(token.special for token in self.added_tokens_decoder.values())

@@ -195,21 +195,11 @@ class BpeTokenizer(SubwordTokenizer):
         return isinstance(pre_tokenizer, WhitespaceSplit)
 
     def index_words(self, texts: list[str]) -> WordIndex:
-        """Split `texts` into strings whose tokens do not depend on what stands around them, each distinct one once.
-
-        In the form "words" they are the words, in the form "bytes" words with the white space before them.
-
-        Raises:
-            ValueError: a text holds a lone surrogate.
-        """
+        """Split `texts` into words, in the form "bytes" with the white space before them."""
         return index_stretches(texts) if self.form == "bytes" else index_words(texts)
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of words, as every `SubwordTokenizer` does.
-
-        Raises:
-            ValueError: dropout is on; see `dropout`.
-        """
+        """Return the ids of words; raise a ValueError inside a block of `dropout`."""
         if self.backend_tokenizer.model.dropout:
             raise ValueError(
                 "a corpus is encoded once for all epochs, which BPE-dropout is not for; leave the block of "

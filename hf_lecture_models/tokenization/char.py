@@ -108,11 +108,7 @@ class CharTokenizer(LectureTokenizer):
         return isinstance(model, BPE) and model.byte_fallback and not model.ignore_merges
 
     def index_words(self, texts: list[str]) -> WordIndex:
-        """Split `texts` into characters, each distinct one once.
-
-        Raises:
-            ValueError: a text holds a lone surrogate.
-        """
+        """Split `texts` into characters."""
         points = _code_points(texts)
         found = np.flatnonzero(np.bincount(points))
         position = np.zeros(_CODE_POINTS, np.int32)
@@ -120,11 +116,7 @@ class CharTokenizer(LectureTokenizer):
         return WordIndex(list(map(chr, found)), position[points], np.fromiter(map(len, texts), np.int64, len(texts)))
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of characters, each taken as plain text, never as a special token.
-
-        Returns:
-            (tokens,) int32, the ids, character after character; (characters,) int64, the tokens of each.
-        """
+        """Return the ids of characters."""
         model = self.backend_tokenizer.model
         return flatten_ids([[token.id for token in model.tokenize(character)] for character in words])
 

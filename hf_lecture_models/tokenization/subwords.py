@@ -28,17 +28,13 @@ class SubwordTokenizer(LectureTokenizer):
         raise NotImplementedError
 
     def is_unmodified(self) -> bool:
-        """Return whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""
+        """Return whether the backend is unchanged."""
         split = self.backend_tokenizer.pre_tokenizer
         splits_bytes = isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
         return (splits_bytes or self._splits_words(split)) and super().is_unmodified()
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of the words of `index_words`, each taken as plain text, never as a special token.
-
-        Returns:
-            (tokens,) int32, the ids, word after word; (words,) int64, the tokens of each.
-        """
+        """Return the ids of words."""
         model, split = self.backend_tokenizer.model, self.backend_tokenizer.pre_tokenizer
         return flatten_ids(
             [

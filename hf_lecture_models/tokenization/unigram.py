@@ -172,16 +172,12 @@ class UnigramTokenizer(SubwordTokenizer):
         return isinstance(pre_tokenizer, Split) and bool(pre_tokenizer.__getstate__() == own)
 
     def is_unmodified(self) -> bool:
-        """Return whether the backend is unchanged, so that `index_words` and `encode_words` give its ids."""
+        """Return whether the backend is unchanged."""
         model = self.backend_tokenizer.model
         return super().is_unmodified() and model.alpha is None and model.nbest_size is None
 
     def index_words(self, texts: list[str]) -> WordIndex:
-        """Split `texts` into words with the white space before them, whose tokens do not depend on other words.
-
-        Raises:
-            ValueError: a text holds a lone surrogate.
-        """
+        """Split `texts` into words with the white space before them."""
         return index_stretches(texts)
 
     # All segmentations

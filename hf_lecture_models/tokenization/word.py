@@ -200,7 +200,7 @@ class WordTokenizer(LectureTokenizer):
         return {"unk_token": self.unk_token, "unknown_words": "token" if policy == "refused" else policy}
 
     def is_unmodified(self) -> bool:
-        """Return whether the backend is unchanged, so that `encode_words` gives its ids."""
+        """Return whether the backend is unchanged."""
         backend, policy = self.backend_tokenizer, self.unknown_words
         if policy == "spelled":
             splits = is_spelling_pre_tokenizer(backend.pre_tokenizer)
@@ -209,13 +209,10 @@ class WordTokenizer(LectureTokenizer):
         return splits and (policy == "classes" or backend.normalizer is None) and self._adds_special_tokens_only()
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of `words`, each taken as plain text, never as a special token.
+        """Return the ids of words.
 
         >>> WordTokenizer.from_words(["cat"], unknown_words="spelled").encode_words(["cat", "tac"])
         (array([0, 1, 4, 2, 3], dtype=int32), array([1, 4]))
-
-        Returns:
-            (tokens,) int32, the ids, word after word; (words,) int64, the tokens of each.
 
         Raises:
             UnknownWordError: a word is unknown, and the tokenizer has no unknown token.

@@ -192,19 +192,11 @@ class WordPieceTokenizer(LectureTokenizer):
         }
 
     def index_words(self, texts: list[str]) -> WordIndex:
-        """Split `texts` at white space; the pieces of a word do not depend on the words around it.
-
-        Raises:
-            ValueError: a text holds a lone surrogate.
-        """
+        """Split `texts` at white space."""
         return index_words([text.translate(_REMOVED) for text in texts])
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of the words of `index_words`, each taken as plain text, never as a special token.
-
-        Returns:
-            (tokens,) int32, the ids, word after word; (words,) int64, the tokens of each: none for control characters.
-        """
+        """Return the ids of words; control characters have none."""
         model = self.backend_tokenizer.model
         pieces = map(_splitter(self.backend_tokenizer), words)
         return flatten_ids([[token.id for piece in row for token in model.tokenize(piece)] for row in pieces])
