@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.utils import logging
 
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
@@ -178,7 +178,7 @@ class ElmoTokenizer(PythonBackend):
         tokenizer = cls(max_characters_per_token=max_characters_per_token, **kwargs)
         if texts is not None:
             # disable=None: silent unless standard error is a terminal.
-            bar = tqdm(texts, desc="counting words", unit=" texts", disable=None if progress else True)
+            bar = logging.tqdm(texts, desc="counting words", unit=" texts", disable=None if progress else True)
             counts = Counter(word for text in bar for word in _WORD.findall(text))
             found = [word for word, count in counts.items() if count >= min_count and word not in special]
             words = sorted(sorted(found), key=counts.__getitem__, reverse=True)
