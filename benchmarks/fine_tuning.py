@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""From counting to pre-trained Transformers, fine-tuned on nine tasks: the table and picture of docs/fine_tuning.md.
+"""From counting to pre-trained Transformers, fine-tuned on nine tasks: the table and picture of docs/nine_tasks.md.
 
     OMP_NUM_THREADS=1 python -m benchmarks.fine_tuning --gpt1 FOLDER --bert FOLDER --minilm FOLDER [--only NAME ...]
 

@@ -554,7 +554,7 @@ def pseudo_labels() -> Iterator[str]:
     assert found["unlabelled_in_test"] == 0
 
 
-def fine_tuning_page() -> Iterator[str]:
+def nine_tasks_page() -> Iterator[str]:
     cells = record("fine_tuning")["cells"]
     yield fine_tuning.scores(cells)
     yield fine_tuning.times(cells)
@@ -1025,7 +1025,7 @@ PAGES = "hf_lecture_models/models/{}/README.md"
 MODELS = sorted(path.parent.name for path in (ROOT / "hf_lecture_models" / "models").glob("*/README.md"))
 PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "README.md": readme,
-    "docs/fine_tuning.md": fine_tuning_page,
+    "docs/nine_tasks.md": nine_tasks_page,
     "docs/large_vocabularies.md": large_vocabularies_page,
     "docs/text_to_text.md": text_to_text,
     "docs/recurrent_tasks.md": recurrent_tasks_page,
@@ -1054,7 +1054,7 @@ OTHERS: dict[str, dict[str, str]] = {
         "Python 3.11 or later": "a version",
         "Apache-2.0": "a licence",
     },
-    "docs/fine_tuning.md": {
+    "docs/nine_tasks.md": {
         "the first 20,000 of 67,349 training rows": "rows of the file and of GLUE's",
         "3,576 pairs to train on and its 1,725 test pairs": "rows of the files",
         "3,838 training questions of about 87,600": "questions of the file and of SQuAD",
