@@ -197,6 +197,9 @@ def wikitext2_page() -> Iterator[str]:
 def usage_page() -> Iterator[str]:
     slower = [row["ratio"] for row in record("fusion")["rows"]]
     yield f"takes {min(slower):.1f} to {max(slower):.1f} times the time"
+
+
+def tokenizers_page() -> Iterator[str]:
     found = record("segmentations")
     unigram, pairs_of_bytes = (found["pieces"][name] for name in ("UnigramTokenizer", "BpeTokenizer"))
     networks = [f"{kind['lstm_bits_per_byte']:.2f}" for kind in (unigram, pairs_of_bytes)]
@@ -1033,6 +1036,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/sentence_pairs.md": sentence_pairs_page,
     "docs/speed.md": speed_page,
     "docs/translation.md": translation_page,
+    "docs/tokenizers.md": tokenizers_page,
     "docs/usage.md": usage_page,
     "docs/adaptation.md": adaptation_page,
     "docs/smoothing.md": smoothing_page,
@@ -1133,7 +1137,7 @@ OTHERS["docs/text_to_text.md"] = {
     "(0.15) and": "the default",
     "the same 20,000 sentences": "lines of the recipe's training data",
 }
-OTHERS["docs/usage.md"] = {"on 1,000 lines read 8 times": "of the benchmark"}
+OTHERS["docs/tokenizers.md"] = {"on 1,000 lines read 8 times": "of the benchmark"}
 OTHERS["docs/translation.md"] = {
     "29,000 pairs of captions": "lines of the file",
     "8,000 byte pairs": "of the recipes",
