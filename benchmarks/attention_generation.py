@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
 from typing import Any
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from benchmarks.common import read_options, write_results
+from benchmarks.training_steps import add_options, clock, ratio
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, SelfAttentionConfig, SelfAttentionForCausalLM
 
 PEER = "gpt2"
@@ -52,15 +52,12 @@ def build(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def seconds(model: Any, prompt: torch.Tensor, new_tokens: int) -> float:
     """Return the seconds that `generate()` takes for so many tokens."""
-    on_gpu = prompt.device.type != "cpu"
-    clock = time.perf_counter if on_gpu else time.process_time
     options = {"do_sample": False, "pad_token_id": 0, "min_new_tokens": new_tokens, "max_new_tokens": new_tokens}
-    begin = clock()
+    begin = clock(prompt.device.type)
     generated = model.generate(prompt, attention_mask=torch.ones_like(prompt), **options)
-    if on_gpu:
-        torch.cuda.synchronize()
+    taken = clock(prompt.device.type) - begin
     assert generated.shape[1] == prompt.shape[1] + new_tokens
-    return clock() - begin
+    return taken
 
 
 def measure(models: dict[str, Any], batch: int, context: int, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -79,19 +76,16 @@ def measure(models: dict[str, Any], batch: int, context: int, arguments: argpars
     for name in models:
         if name != PEER:
             for what, times in (("steps", steps), ("prompt", read)):
-                ratios = [theirs / ours for theirs, ours in zip(times[PEER], times[name], strict=True)]
-                result[f"{PEER} / {name}, {what}"] = round(statistics.median(ratios), 3)
+                result[f"{PEER} / {name}, {what}"] = ratio(times[PEER], times[name])
     return result
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "vocab_size": 8_192, "new_tokens": 32, "repeats": 7}
-    for name, value in sizes.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
+    add_options(parser, sizes)
     parser.add_argument("--contexts", type=int, nargs="*", default=[64, 256, 512, 900])
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 16])
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = read_options(parser)
     if arguments.device == "cpu":
         torch.set_num_threads(1)

@@ -19,10 +19,7 @@ Memory is what two steps add to the process (on a GPU, to what is allocated), ea
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import statistics
-import time
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -30,6 +27,7 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from benchmarks.common import keep_freed_memory, read_options, write_results
+from benchmarks.training_steps import Run, add_options, added_mib, ratio, take_turns, warm_up_of
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, SelfAttentionConfig, SelfAttentionForCausalLM
 
 PEERS = ("openai-gpt", "gpt2")
@@ -71,67 +69,21 @@ def build(name: str, shape: argparse.Namespace, dropout: float) -> nn.Module:
     return model.train().to(shape.device)
 
 
-class Run:
-    """One model, its optimizer, and the seconds that its steps took."""
-
-    def __init__(self, name: str, shape: argparse.Namespace, dropout: float, bf16: bool):
-        self.name, self.device, self.bf16 = name, shape.device, bf16
-        self.model = build(name, shape, dropout)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=shape.device == "cuda")
-        self.call: Any = torch.compile(self.model) if "compiled" in name else self.model
-        self.keep = {"logits_to_keep": 1} if name.split(",")[0] in OURS and "all logits" not in name else {}
-        self.seconds: list[float] = []
-
-    def step(self, ids: torch.Tensor) -> float:
-        """Train on ids (batch, length); returns the loss."""
-        begin = self._now()
-        self.optimizer.zero_grad()
-        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.bf16):
-            loss = self.call(input_ids=ids, labels=ids, use_cache=False, **self.keep).loss
-        loss.backward()
-        self.optimizer.step()
-        self.seconds.append(self._now() - begin)
-        return loss.item()
-
-    def _now(self) -> float:
-        if self.device == "cpu":
-            return time.process_time()
-        torch.cuda.synchronize()
-        return time.perf_counter()
+def make_run(name: str, shape: argparse.Namespace, dropout: float, bf16: bool) -> Run:
+    options = {"logits_to_keep": 1} if name.split(",")[0] in OURS and "all logits" not in name else {}
+    return Run(build(name, shape, dropout), bf16, compiled="compiled" in name, use_cache=False, **options)
 
 
-def tokens(shape: argparse.Namespace, seed: int) -> torch.Tensor:
+def tokens(shape: argparse.Namespace, seed: int) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    return torch.randint(shape.vocab_size, (shape.batch, shape.length), generator=generator).to(shape.device)
+    ids = torch.randint(shape.vocab_size, (shape.batch, shape.length), generator=generator).to(shape.device)
+    return {"input_ids": ids, "labels": ids}
 
 
-def memory_mib(name: str, shape: argparse.Namespace, dropout: float, bf16: bool) -> float:
-    """The largest memory during two steps, less what there was before the model."""
-    if shape.device == "cuda":
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        run = Run(name, shape, dropout, bf16)
-        for seed in range(2):
-            run.step(tokens(shape, seed))
-        return round((torch.cuda.max_memory_allocated() - before) / 2**20, 1)
-    # In a process of its own: what earlier runs freed would hide what this one takes.
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_memory_in_child, (name, shape, dropout, bf16))
-
-
-def _memory_in_child(name: str, shape: argparse.Namespace, dropout: float, bf16: bool) -> float:
-    before = _largest_kib()
-    run = Run(name, shape, dropout, bf16)
+def two_steps(name: str, shape: argparse.Namespace, dropout: float, bf16: bool) -> None:
+    run = make_run(name, shape, dropout, bf16)
     for seed in range(2):
         run.step(tokens(shape, seed))
-    return round((_largest_kib() - before) / 2**10, 1)
-
-
-def _largest_kib() -> int:
-    """This process's largest memory so far (Linux); getrusage's would begin with that of its parent."""
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 def flops_per_token(model: nn.Module, shape: argparse.Namespace) -> float:
@@ -152,16 +104,14 @@ def measure(shape: argparse.Namespace, dropout: float, bf16: bool) -> dict[str, 
     if shape.device == "cuda":
         names += [f"{name}, compiled" for name in ("gpt1", "self_attention", "gpt2")]
     results: dict[str, Any] = {
-        f"{name}: MiB": memory_mib(name, shape, dropout, bf16) for name in names if "compiled" not in name
+        f"{name}: MiB": added_mib(shape.device, two_steps, name, shape, dropout, bf16)
+        for name in names
+        if "compiled" not in name
     }
     torch.manual_seed(0)
-    runs = {name: Run(name, shape, dropout, bf16) for name in names}
-    warm_up = 1 if shape.device == "cpu" else 5
-    for seed in range(warm_up + shape.steps):
-        ids = tokens(shape, seed)
-        for run in runs.values():
-            run.step(ids)
-    seconds = {name: run.seconds[warm_up:] for name, run in runs.items()}
+    runs = {name: make_run(name, shape, dropout, bf16) for name in names}
+    batches = (tokens(shape, seed) for seed in range(warm_up_of(shape.device) + shape.steps))
+    seconds = take_turns(runs, batches)
     for name, run in runs.items():
         speed = shape.batch * shape.length / statistics.median(seconds[name])
         results[f"{name}: tokens per second"] = round(speed)
@@ -171,19 +121,16 @@ def measure(shape: argparse.Namespace, dropout: float, bf16: bool) -> dict[str, 
             results[f"{name}: model FLOPs utilisation"] = round(achieved / peak, 3)
     for peer in PEERS:
         for name in names[len(PEERS) :]:
-            ratios = [theirs / ours for theirs, ours in zip(seconds[peer], seconds[name], strict=True)]
-            results[f"{peer} / {name}"] = round(statistics.median(ratios), 3)
+            results[f"{peer} / {name}"] = ratio(seconds[peer], seconds[name])
     return results
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "length": 128, "batch": 16, "vocab_size": 8_192, "steps": 8}
-    for name, value in sizes.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
+    add_options(parser, sizes)
     parser.add_argument("--dropout", type=float, nargs="*", default=[0.0, 0.1])
     parser.add_argument("--precision", nargs="*", default=["float32", "bf16 autocast"])
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     shape = read_options(parser)
     if shape.device == "cpu":
         torch.set_num_threads(1)

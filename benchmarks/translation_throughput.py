@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-import time
 from typing import Any
 
 import torch
@@ -25,6 +24,7 @@ from torch.nn import functional as F
 from transformers import MarianConfig, MarianMTModel
 
 from benchmarks.common import read_options, write_results
+from benchmarks.training_steps import add_options, clock, ratio
 from hf_lecture_models import LectureTransformerForConditionalGeneration
 from hf_lecture_models.batches.label_smoothing import smoothed_loss
 
@@ -62,14 +62,6 @@ def build(size: str, device: str) -> dict[str, Any]:
         peer.save_pretrained(folder)
         ours = LectureTransformerForConditionalGeneration.from_pretrained(folder)
     return {name: model.to(device) for name, model in ((PEER, peer), (OURS, ours))}
-
-
-def clock(device: str) -> float:
-    """Seconds: of this process's CPU, or on a GPU of the wall."""
-    if device == "cpu":
-        return time.process_time()
-    torch.cuda.synchronize()
-    return time.perf_counter()
 
 
 def batch_of(options: argparse.Namespace, vocab_size: int, seed: int) -> dict[str, Tensor]:
@@ -146,21 +138,18 @@ def measure_beams(size: str, rows: int, options: argparse.Namespace) -> dict[str
 
 def figures(seconds: dict[str, list[float]], tokens: float) -> dict[str, float]:
     """Tokens per second of each, and the median ratio of the peer's seconds to ours."""
-    ratios = [theirs / ours for theirs, ours in zip(seconds[PEER], seconds[OURS], strict=True)]
     found: dict[str, float] = {
         f"{name}: tokens per second": round(tokens / statistics.median(taken)) for name, taken in seconds.items()
     }
-    return found | {f"{PEER} / {OURS}": round(statistics.median(ratios), 3)}
+    return found | {f"{PEER} / {OURS}": ratio(seconds[PEER], seconds[OURS])}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sizes = {"batch_tokens": 2048, "length": 16, "new_tokens": 16, "steps": 8, "repeats": 5}
-    for name, value in sizes.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
+    add_options(parser, sizes)
     parser.add_argument("--sizes", nargs="*", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 16], help="sources at once in beam search")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = read_options(parser)
     if options.device == "cpu":
         torch.set_num_threads(1)

@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +39,7 @@ from benchmarks.common import (
     refuse_stopped,
     write_results,
 )
+from benchmarks.training_steps import Run, add_options, ratio, take_turns, warm_up_of
 from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification, LectureViTForMaskedImageModeling
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.image_classification import ImageClassification
@@ -75,63 +75,32 @@ def build(name: str, shape: argparse.Namespace, masked: bool) -> nn.Module:
     return model.train().to(shape.device)
 
 
-class Run:
-    """One model, its optimizer, and the seconds that its steps took."""
-
-    def __init__(self, name: str, shape: argparse.Namespace, bf16: bool, masked: bool):
-        self.device, self.bf16 = shape.device, bf16
-        self.model = build(name, shape, masked)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=shape.device == "cuda")
-        self.call: Any = torch.compile(self.model) if "compiled" in name else self.model
-        self.seconds: list[float] = []
-
-    def step(self, inputs: dict[str, torch.Tensor]) -> float:
-        """Train on one batch; returns the loss."""
-        begin = self._now()
-        self.optimizer.zero_grad()
-        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.bf16):
-            loss = self.call(**inputs).loss
-        loss.backward()
-        self.optimizer.step()
-        self.seconds.append(self._now() - begin)
-        return loss.item()
-
-    def _now(self) -> float:
-        if self.device == "cpu":
-            return time.process_time()
-        torch.cuda.synchronize()
-        return time.perf_counter()
-
-
 def measure_speed(shape: argparse.Namespace, bf16: bool, masked: bool) -> dict[str, Any]:
     names = [PEER, OURS]
     if shape.device == "cuda":
         names += [f"{PEER}, compiled", f"{OURS}, compiled"]
     torch.manual_seed(0)
-    runs = {name: Run(name, shape, bf16, masked) for name in names}
-    warm_up = 1 if shape.device == "cpu" else 5
-    for seed in range(warm_up + shape.steps):
-        generator = torch.Generator().manual_seed(seed)
-        images = torch.randn(shape.batch, 3, shape.image_size, shape.image_size, generator=generator)
-        inputs = {"pixel_values": images.to(shape.device)} | _targets(shape, masked, generator)
-        for run in runs.values():
-            run.step(inputs)
-    seconds = {name: run.seconds[warm_up:] for name, run in runs.items()}
+    runs = {name: Run(build(name, shape, masked), bf16, compiled="compiled" in name) for name in names}
+    batches = (_batch(shape, masked, seed) for seed in range(warm_up_of(shape.device) + shape.steps))
+    seconds = take_turns(runs, batches)
     results: dict[str, Any] = {
         f"{name}: images per second": round(shape.batch / statistics.median(seconds[name]), 1) for name in names
     }
     for name in names[1:]:
-        ratios = [theirs / ours for theirs, ours in zip(seconds[PEER], seconds[name], strict=True)]
-        results[f"{PEER} / {name}"] = round(statistics.median(ratios), 3)
+        results[f"{PEER} / {name}"] = ratio(seconds[PEER], seconds[name])
     return results
 
 
-def _targets(shape: argparse.Namespace, masked: bool, generator: torch.Generator) -> dict[str, torch.Tensor]:
-    """Return labels, or a random mask of about half of the patches."""
-    if not masked:
-        return {"labels": torch.randint(CLASSES, (shape.batch,), generator=generator).to(shape.device)}
-    patches = (shape.image_size // shape.patch_size) ** 2
-    return {"bool_masked_pos": (torch.rand(shape.batch, patches, generator=generator) < 0.5).to(shape.device)}
+def _batch(shape: argparse.Namespace, masked: bool, seed: int) -> dict[str, torch.Tensor]:
+    """Return random images with labels, or with a random mask of about half of the patches."""
+    generator = torch.Generator().manual_seed(seed)
+    images = torch.randn(shape.batch, 3, shape.image_size, shape.image_size, generator=generator)
+    if masked:
+        patches = (shape.image_size // shape.patch_size) ** 2
+        targets = {"bool_masked_pos": torch.rand(shape.batch, patches, generator=generator) < 0.5}
+    else:
+        targets = {"labels": torch.randint(CLASSES, (shape.batch,), generator=generator)}
+    return {name: tensor.to(shape.device) for name, tensor in {"pixel_values": images, **targets}.items()}
 
 
 def speed(shape: argparse.Namespace, sizes: dict[str, int]) -> None:
@@ -197,10 +166,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("speed", "accuracy"))
     sizes = {"image_size": 32, "patch_size": 4, "hidden_size": 192, "layers": 6, "heads": 6, "batch": 32, "steps": 8}
-    for name, value in sizes.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
+    add_options(parser, sizes)
     parser.add_argument("--precision", nargs="*", default=["float32", "bf16 autocast"])
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--folder", default="runs/vit", help="accuracy: where the trained models go")
     parser.add_argument("--max_steps", type=int, default=0, help="accuracy: steps of each training, to try it")
     options = read_options(parser)
