@@ -78,16 +78,13 @@ def _fsync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _sync_tree(folder: Path) -> None:
-    for path in sorted(folder.rglob("*"), reverse=True):
-        _fsync(path)
-    _fsync(folder)
-
-
-def _make_readable(folder: Path) -> None:
-    # safetensors writes files that only their owner may read, whatever the umask says.
-    for path in folder.rglob("*"):
+def _sync_tree(stage: Path) -> None:
+    """Give all files the default mode, and write them to the disk."""
+    for path in sorted(stage.rglob("*"), reverse=True):
+        # safetensors writes files that only their owner may read, whatever the umask says.
         path.chmod(_default_mode(path.is_dir()))
+        _fsync(path)
+    _fsync(stage)
 
 
 def _default_mode(is_folder: bool) -> int:
@@ -117,7 +114,7 @@ def _signals_held() -> Iterator[None]:
 
 @contextmanager
 def _staged(
-    target: Path, make: Callable[[], str], commit: Callable[[Path], None], remove: Callable[[Path], None]
+    target: Path, make: Callable[[], str], commit: Callable[[Path], Any], remove: Callable[[Path], None]
 ) -> Iterator[Path]:
     """Yield what `make` makes beside `target`; `commit` it when the block succeeds, `remove` it when it does not."""
     with _write_errors(target):
@@ -128,7 +125,6 @@ def _staged(
                 stage = Path(make())
                 stage.chmod(_default_mode(stage.is_dir()))
             yield stage
-            _make_readable(stage)
             _sync_tree(stage)
             with _signals_held():
                 commit(stage)
@@ -283,8 +279,5 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.close(descriptor)
         return name
 
-    def commit(stage: Path) -> None:
-        stage.replace(target)
-
-    with _staged(target, make, commit, partial(Path.unlink, missing_ok=True)) as stage:
+    with _staged(target, make, lambda stage: stage.replace(target), partial(Path.unlink, missing_ok=True)) as stage:
         yield stage
