@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Card, publication and measurement of an answerer, ours or transformers' own, as training left it."""
+"""Card, publication and measurement of a question-answering model, ours or transformers' own, as training left it."""
 
 from __future__ import annotations
 
