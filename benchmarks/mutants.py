@@ -178,7 +178,7 @@ def try_out(mutant: Mutant, tests: list[tuple[float, str]], root: Path, limit: f
             chosen.append(name)
             total += seconds
     if not chosen:
-        return {"result": "alive", "tests": 0, "left_out": len(tests)}
+        return {"result": "alive" if tests else "not run", "tests": 0, "left_out": len(tests)}
     before, listed, began = place.path.read_bytes(), root.parent / "tests.txt", time.monotonic()
     listed.write_text("\n".join(chosen), encoding="utf-8")
     place.path.write_text(mutated(mutant, place), encoding="utf-8")
