@@ -187,7 +187,7 @@ class NGramConfig(LectureConfig):
 
     @property
     def is_distribution(self) -> bool:
-        """True where the scores sum to one; those of stupid back-off do not."""
+        """True if the scores sum to one; those of stupid back-off do not."""
         return self.smoothing != "stupid_backoff"
 
     @property

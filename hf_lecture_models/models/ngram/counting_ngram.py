@@ -119,3 +119,13 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
         if bar is not None:
             bar.update()
     return counts
+
+
+def continuation_counts(counts: list[NGramCounts], n: int) -> np.ndarray:
+    """Return how many different words precede each n-gram of order n, below the highest order: (n-grams,).
+
+    An n-gram that begins with `<s>` keeps its occurrences.
+    """
+    entry = counts[n - 1]
+    before = np.bincount(counts[n].suffixes, minlength=len(entry.keys))
+    return before if n == 1 else np.where(entry.starts, entry.occurrences, before)

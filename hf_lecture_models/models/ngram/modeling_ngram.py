@@ -53,7 +53,6 @@ from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel
 # `generate()` gives the first two, though the model has no cache.
 _KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})
 
-
 _NO_DISTRIBUTION = (
     "stupid back-off gives scores that do not sum to one, so there are no logits, loss, perplexity or generated text; "
     "rank sentences by model.score() or the sentence-ranking pipeline, or fit with another smoothing"
@@ -160,7 +159,7 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
 
 
 def _row_starts(real: Tensor) -> Tensor:
-    """(real tokens,) bool: which of `input_ids[real]` is the first of its row."""
+    """Return which of `input_ids[real]` are the first of their rows, (real tokens,) bool."""
     lengths = real.sum(1)
     starts = torch.zeros(int(lengths.sum()), dtype=torch.bool, device=real.device)
     starts[(lengths.cumsum(0) - lengths)[lengths > 0]] = True

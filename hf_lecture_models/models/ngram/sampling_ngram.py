@@ -82,7 +82,7 @@ def _draw_texts(sampler: NGramSampler, generator: np.random.Generator, texts: in
 
 
 class NGramSampler:
-    """Draws the next word of many contexts.
+    """A sampler of the next words of many contexts.
 
     Contexts are a list of (rows,) indices: of the last 0, 1 ... order-1 words of each row; -1 where not stored.
 
@@ -170,7 +170,7 @@ class NGramSampler:
                 levels[at[words[at] < 0]] -= 1
             if self.is_closed:
                 break
-            self._refuse_stored(rows, contexts, levels, tops, words)
+            self._unset_stored(rows, contexts, levels, tops, words)
             rows = rows[words[rows] < 0]
         return words
 
@@ -212,7 +212,7 @@ class NGramSampler:
             low, high = np.where(goes_on, middle + 1, low), np.where(goes_on, high, middle)
         return passed[low] - passed[first]
 
-    def _refuse_stored(
+    def _unset_stored(
         self, rows: np.ndarray, contexts: list[np.ndarray], levels: np.ndarray, tops: np.ndarray, words: np.ndarray
     ) -> None:
         """Set words that are stored after a longer context to -1, so that their rows draw again below it."""

@@ -159,7 +159,7 @@ def fit_within(
     if limit.engine is None and survey.memory <= limit.bytes:
         return None
     engine = limit.engine or "duckdb"
-    _refuse_unsupported(config, classes, survey, limit)
+    _check_supported(config, classes, survey, limit)
     import_engine(engine)
     memory_budget = _memory_budget(limit, engine, survey)
     with tempfile.TemporaryDirectory(prefix="ngrams.") if limit.folder is None else nullcontext(limit.folder) as name:
@@ -373,7 +373,7 @@ def _check_plan(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfi
             )
 
 
-def _refuse_unsupported(config: NGramConfig, classes: Any, survey: Survey, limit: MemoryLimit) -> None:
+def _check_supported(config: NGramConfig, classes: Any, survey: Survey, limit: MemoryLimit) -> None:
     what = "classes of words" if classes is not None else f"smoothing={config.smoothing!r}"
     if classes is not None or config.smoothing not in STORED_SMOOTHINGS:
         need, advice = "", f"leave the engine {limit.engine} out"

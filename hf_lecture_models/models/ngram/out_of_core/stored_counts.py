@@ -89,7 +89,7 @@ def store_counts(batches: Iterable[Any], folder: Path, config: NGramConfig, text
 
 
 class _Numbering:
-    """Numbers the n-grams of all orders in the sorted windows; `starts` are those of `StoredCounts`."""
+    """A numbering of the n-grams of all orders in the sorted windows; `starts` are those of `StoredCounts`."""
 
     def __init__(self, folder: Path, config: NGramConfig) -> None:
         self.order, self.vocab_size = config.order, config.vocab_size

@@ -42,7 +42,7 @@ from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream
+from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream, continuation_counts
 from hf_lecture_models.models.ngram.smoothing.back_off import DiscountRatios, back_off, fit_all_ratios
 from hf_lecture_models.models.ngram.smoothing.jelinek_mercer import fit_weights, held_out_events
 from hf_lecture_models.models.ngram.smoothing.pitman_yor import sample
@@ -57,7 +57,9 @@ def smooth(
 ) -> NGramTables:
     """Return p and back-off weight of each n-gram that is kept; discounts or weights are written into `config`."""
     config.interpolation_weights = config.discounts = config.discount_ratios = config.strengths = None
-    used = [_counts_used(counts, n, config) for n in range(1, config.order + 1)]
+    used = [entry.occurrences for entry in counts]
+    if config.smoothing in KNESER_NEY:
+        used[:-1] = [continuation_counts(counts, n) for n in range(1, config.order)]
     ratios: list[DiscountRatios] = []
     if config.smoothing in DISCOUNTING:
         config.discounts = [fit_discounts(small_counts(c), n, config) for n, c in enumerate(used, 1)]
@@ -67,8 +69,12 @@ def smooth(
         config.interpolation_weights = fit_weights(held_out_events(counts, held_out, config), config.num_events)
     elif config.smoothing in ("good_turing", "katz", "stupid_backoff"):
         ratios = fit_all_ratios(used, config)
-    kept = [kept_ngrams(entry, n, config) for n, entry in enumerate(counts, 1)]
-    tables = NGramTables(config.vocab_size, _renumbered(counts, kept, config.vocab_size), [], [])
+    keys = [entry.keys for entry in counts[1:]]
+    kept: list[np.ndarray | slice] = [slice(None)] * config.order
+    if config.prune:
+        kept = [kept_ngrams(entry, n, config) for n, entry in enumerate(counts, 1)]
+        keys = _renumbered(counts, kept, config.vocab_size)
+    tables = NGramTables(config.vocab_size, keys, [], [])
     lower = uniform(config)
     for n, entry in enumerate(counts, 1):
         starts = counts[n - 2].starts if n > 1 else np.ones(1, bool)
@@ -178,15 +184,6 @@ def _first_term(
     by_count = np.array([0.0, *config.discounts[n - 1]])
     numerators = used - by_count.take(used, mode="clip")
     return np.maximum(numerators, 0, out=numerators), totals
-
-
-def _counts_used(counts: list[NGramCounts], n: int, config: NGramConfig) -> np.ndarray:
-    """Return the occurrences; for Kneser-Ney below the highest order the number of different preceding words."""
-    entry = counts[n - 1]
-    if n == config.order or config.smoothing not in KNESER_NEY:
-        return entry.occurrences
-    before = np.bincount(counts[n].suffixes, minlength=len(entry.keys))
-    return before if n == 1 else np.where(entry.starts, entry.occurrences, before)
 
 
 def small_counts(used: np.ndarray) -> np.ndarray:

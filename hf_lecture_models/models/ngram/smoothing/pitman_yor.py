@@ -36,7 +36,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import NGramCounts
+from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, continuation_counts
 
 SWEEPS = 40
 BURN_IN = 20
@@ -85,10 +85,7 @@ class Restaurants:
         self.random, self.generator = random.Random(seed), np.random.default_rng(seed)
         self.levels: list[Level] = []
         for n, entry in enumerate(counts, 1):
-            customers = entry.occurrences
-            if n < len(counts):
-                sent = np.bincount(counts[n].suffixes, minlength=len(entry.keys))
-                customers = sent if n == 1 else np.where(entry.starts, entry.occurrences, sent)
+            customers = continuation_counts(counts, n) if n < len(counts) else entry.occurrences
             contexts = len(counts[n - 2].keys) if n > 1 else 1
             self.levels.append(Level(entry.keys // vocab_size, entry.suffixes, customers, contexts))
 
