@@ -51,6 +51,11 @@ class LectureConfig(PreTrainedConfig):
     }
     """Field -> its largest value, checked before anything is allocated; a size that is not named here has
     `LARGEST_SIZE`. The size of a whole model is checked when it is built (`base/model_size.py`)."""
+    divisors: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("num_attention_heads", "decoder_attention_heads"), "hidden_size"),
+        "patch_size": "image_size",
+    }
+    """Field -> the field that it must divide, in configurations that have both."""
     if TYPE_CHECKING:
         num_labels: int = 2  # transformers' property, which here is never None
         hidden_size: int
@@ -77,6 +82,7 @@ class LectureConfig(PreTrainedConfig):
         for name in self.__dataclass_fields__:
             self._check_value(name, getattr(self, name))
         self._match_labels(self.label2id)
+        self._check_divisors()
         self.check_fields()
 
     @property
@@ -218,6 +224,12 @@ class LectureConfig(PreTrainedConfig):
                 f"{type(self).__name__}.id2label names the classes {list(value or ())}; it must name 0, 1, 2 and so "
                 "on, at least one (num_labels is their number)"
             )
+
+    def _check_divisors(self) -> None:
+        for name, multiple in self.divisors.items():
+            part, whole = getattr(self, name, None), getattr(self, multiple, None)
+            if part is not None and whole is not None and whole % part:
+                raise ValueError(f"{type(self).__name__}.{multiple} is {whole}; it must be a multiple of {name}={part}")
 
     def _match_labels(self, label2id: dict[str, Any] | None) -> None:
         # transformers leaves label2id out, or as it was, where only id2label is given. Two classes may share a name.

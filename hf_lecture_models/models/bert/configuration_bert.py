@@ -97,14 +97,6 @@ class LectureBertConfig(LectureConfig):
         """Dropout probability in what a classifier reads."""
         return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout
 
-    def check_fields(self) -> None:
-        """Refuse heads that do not divide the width."""
-        if self.hidden_size % self.num_attention_heads:
-            raise ValueError(
-                f"LectureBertConfig.hidden_size is {self.hidden_size}; it must be a multiple of "
-                f"num_attention_heads={self.num_attention_heads}"
-            )
-
     def _check_value(self, name: str, value: Any) -> None:
         if name in _ONE_VALUE and value not in (None, _ONE_VALUE[name]):
             raise ValueError(

@@ -113,11 +113,3 @@ class Gpt1Config(LectureConfig):
     def head_dropout(self) -> float:
         """Dropout probability in what a classifier, or multiple choice, reads."""
         return self.classifier_dropout
-
-    def check_fields(self) -> None:
-        """Refuse heads that do not divide the width."""
-        if self.hidden_size % self.num_attention_heads:
-            raise ValueError(
-                f"Gpt1Config.hidden_size is {self.hidden_size}; it must be a multiple of "
-                f"num_attention_heads={self.num_attention_heads}"
-            )

@@ -87,12 +87,7 @@ class SelfAttentionConfig(LectureConfig):
         return self.max_position_embeddings if self.position_encoding == "learned" else None
 
     def check_fields(self) -> None:
-        """Refuse heads that do not divide the width, a sinusoid without its cosine, buckets beyond their distance."""
-        if self.hidden_size % self.num_attention_heads:
-            raise ValueError(
-                f"SelfAttentionConfig.hidden_size is {self.hidden_size}; it must be a multiple of "
-                f"num_attention_heads={self.num_attention_heads}"
-            )
+        """Check that each sinusoid has its cosine, and that the buckets reach their distance."""
         if self.position_encoding == "sinusoidal" and self.hidden_size % 2:
             raise ValueError(
                 f"SelfAttentionConfig.hidden_size is {self.hidden_size}; with position_encoding='sinusoidal' it must "

@@ -159,14 +159,7 @@ class LectureTransformerConfig(LectureConfig):
         return self.max_position_embeddings if ends else None
 
     def check_fields(self) -> None:
-        """Refuse heads that do not divide the width, a sinusoid without its cosine, buckets beyond their distance."""
-        for name in ("num_attention_heads", "decoder_attention_heads"):
-            heads = getattr(self, name)
-            if heads is not None and self.hidden_size % heads:
-                raise ValueError(
-                    f"LectureTransformerConfig.hidden_size is {self.hidden_size}; it must be a multiple of "
-                    f"{name}={heads}"
-                )
+        """Check that each sinusoid has its cosine, and that the buckets reach their distance."""
         buckets, distance = self.relative_attention_num_buckets, self.relative_attention_max_distance
         if buckets < 4 or buckets % 2 or distance <= buckets // 2:
             raise ValueError(

@@ -90,15 +90,6 @@ class LectureViTConfig(LectureConfig):
         """Patches of an image of `image_size`; with [CLS], one token more."""
         return (self.image_size // self.patch_size) ** 2
 
-    def check_fields(self) -> None:
-        """Refuse heads that do not divide the width, and patches that do not divide the image."""
-        for whole, part in (("hidden_size", "num_attention_heads"), ("image_size", "patch_size")):
-            if getattr(self, whole) % getattr(self, part):
-                raise ValueError(
-                    f"LectureViTConfig.{whole} is {getattr(self, whole)}; it must be a multiple of "
-                    f"{part}={getattr(self, part)}"
-                )
-
     def _check_value(self, name: str, value: Any) -> None:
         if name in _ONE_VALUE and value not in (None, _ONE_VALUE[name]):
             raise ValueError(
