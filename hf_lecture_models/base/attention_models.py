@@ -98,7 +98,7 @@ def truncated_normal(weight: Tensor, std: float) -> None:
 
 
 @dataclass
-class CausalText:
+class TextInputs:
     """The tokens of one call, and how they attend to each other and to those before."""
 
     words: Tensor
@@ -110,6 +110,8 @@ class CausalText:
     attention_mask: Any
     attention: Callable[..., AttentionKernel]
     """From the states (batch, seq, hidden) before the first block, and the position bias if there is one."""
+    cross_attention: Any = None
+    """The attention of a decoder's states to a source."""
 
     def key_positions(self) -> Tensor:
         """Return the position of each token attended to; see `layers.token_positions.key_positions`."""
@@ -134,7 +136,7 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
     _supports_attention_backend = True
     embed_tokens: nn.Module
 
-    def read(self, text: CausalText) -> Tensor:
+    def read(self, text: TextInputs) -> Tensor:
         """Return the last hidden state, (batch, seq, hidden)."""
         raise NotImplementedError(f"{type(self).__name__} must define read: from word vectors to the last hidden state")
 
@@ -161,5 +163,5 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
             position_ids=position_ids,
             **kwargs,
         )
-        hidden = self.read(CausalText(words, positions, past_key_values, attention_mask, attention))
+        hidden = self.read(TextInputs(words, positions, past_key_values, attention_mask, attention))
         return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None)

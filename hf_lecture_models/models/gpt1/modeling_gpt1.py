@@ -46,7 +46,7 @@ from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from hf_lecture_models.base.attention_models import CausalPreTrainedModel, CausalText
+from hf_lecture_models.base.attention_models import CausalPreTrainedModel, TextInputs
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead, gather_predicting_states
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.model_head import TextVectorHead
@@ -108,7 +108,7 @@ class Gpt1Model(Gpt1PreTrainedModel):
         self.layers = nn.ModuleList(Gpt1Block(config, index) for index in range(config.num_hidden_layers))
         self.post_init()
 
-    def read(self, text: CausalText) -> Tensor:
+    def read(self, text: TextInputs) -> Tensor:
         """h of each token after the last block, (batch, seq, hidden)."""
         hidden = self.dropout(text.words + self.embed_positions(text.positions))
         attention = text.attention(hidden)

@@ -40,7 +40,7 @@ from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from hf_lecture_models.base.attention_models import CausalPreTrainedModel, CausalText
+from hf_lecture_models.base.attention_models import CausalPreTrainedModel, TextInputs
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
@@ -129,7 +129,7 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         self.layer_mix = LayerMix(config.num_hidden_layers + 1) if config.layer_mix else None
         self.post_init()
 
-    def read(self, text: CausalText) -> Tensor:
+    def read(self, text: TextInputs) -> Tensor:
         """LN(I_K), or the mix Σ_u θ_u LN(I_u), of each token: (batch, seq, hidden)."""
         hidden, bias = self.position_encoding(text.words, text.positions, text.key_positions())
         hidden = self.dropout(hidden)

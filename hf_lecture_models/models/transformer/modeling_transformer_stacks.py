@@ -12,15 +12,12 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers.cache_utils import Cache, EncoderDecoderCache
-from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPastAndCrossAttentions
+from transformers.cache_utils import EncoderDecoderCache
 
-from hf_lecture_models.base.attention_models import AttentionPreTrainedModel
-from hf_lecture_models.base.encoder_decoder import checked_source, keys_and_values
-from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.base.attention_models import AttentionPreTrainedModel, TextInputs
+from hf_lecture_models.base.attention_stacks import DecoderStack, EncoderStack
 from hf_lecture_models.io.compat import init
-from hf_lecture_models.layers.cross_attention import CrossAttention, LengthTransform
-from hf_lecture_models.layers.inputs import input_vectors
+from hf_lecture_models.layers.cross_attention import LengthTransform
 from hf_lecture_models.layers.positions import (
     BidirectionalRelativePositions,
     LearnedPositions,
@@ -28,12 +25,11 @@ from hf_lecture_models.layers.positions import (
     SinesFirstPositions,
     SinusoidalPositions,
 )
-from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
+from hf_lecture_models.layers.token_positions import bounded_positions
 from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
 from hf_lecture_models.models.transformer.modeling_transformer_blocks import (
     DECODER_BLOCKS,
     ENCODER_BLOCKS,
-    target_cache,
 )
 
 ABSOLUTE_POSITIONS: dict[str, Callable[[LectureTransformerConfig], nn.Module]] = {
@@ -70,8 +66,6 @@ class TransformerStack(LectureTransformerPreTrainedModel):
 
     relative_positions: ClassVar[type[RelativePositions]]
     """The class of "relative_buckets", which all blocks share."""
-    input_prefix: ClassVar[str] = ""
-    """Errors put it in front of `input_ids`."""
 
     def __init__(self, config: LectureTransformerConfig, vocab_size: int, blocks: list[nn.Module]):
         super().__init__(config)
@@ -91,24 +85,17 @@ class TransformerStack(LectureTransformerPreTrainedModel):
         buckets, farthest = config.relative_attention_num_buckets, config.relative_attention_max_distance
         return self.relative_positions(block.self_attn.num_heads, buckets, farthest)
 
-    def embed(
-        self, ids: Tensor | None, embeds: Tensor | None, attention_mask: Tensor | None, cache: Cache | None = None
-    ) -> tuple[Tensor, Tensor | None]:
+    def embed(self, text: TextInputs) -> tuple[Tensor, Tensor | None]:
         """√d w + p, (batch, seq, hidden), with dropout; and the b of self-attention, (batch or 1, heads, seq, keys)."""
-        words = self.word_factor * input_vectors(self.embed_tokens, ids, embeds, self.input_prefix)
-        positions = bounded_positions(words, attention_mask, self.longest_input, cache=cache)
-        keys = positions[:, None]
-        if cache is not None and isinstance(self.position_encoding, RelativePositions):
-            keys = key_positions(words, positions, attention_mask, cache)
-        hidden, bias = self.position_encoding(words, positions, keys)
+        keys = text.positions[:, None]
+        if text.cache is not None and isinstance(self.position_encoding, RelativePositions):
+            keys = text.key_positions()
+        hidden, bias = self.position_encoding(self.word_factor * text.words, text.positions, keys)
         return self.dropout(hidden), bias
 
 
-class TransformerEncoder(TransformerStack):
-    """Read the source: ids or `inputs_embeds` (batch, source), and `attention_mask`, 1 = real token.
-
-    It returns `last_hidden_state` (batch, source, hidden_size) and on request `hidden_states` and `attentions`.
-    """
+class TransformerEncoder(TransformerStack, EncoderStack):
+    """Read the source."""
 
     relative_positions = BidirectionalRelativePositions
 
@@ -116,33 +103,22 @@ class TransformerEncoder(TransformerStack):
         block = ENCODER_BLOCKS[config.norm_position]
         super().__init__(config, config.vocab_size, [block(config) for _ in range(config.num_hidden_layers)])
 
-    @model_forward
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        **kwargs: Any,
-    ) -> BaseModelOutput:
-        """Read the sources."""
-        hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask)
-        attention = self.bidirectional_attention(hidden, bias, attention_mask, **kwargs)
+    def read(self, text: TextInputs) -> Tensor:
+        """e of each source token after the last block, (batch, source, hidden)."""
+        hidden, bias = self.embed(text)
+        attention = text.attention(hidden, bias)
         for layer in self.layers:
             hidden = layer(hidden, attention)
-        return BaseModelOutput(last_hidden_state=self.final_norm(hidden))
+        return self.final_norm(hidden)
 
 
-class TransformerDecoder(TransformerStack):
-    """Read the target so far, ids or `inputs_embeds` (batch, target), and the encoder's states of the source.
+class TransformerDecoder(TransformerStack, DecoderStack):
+    """Read the target so far, and the source.
 
-    It returns `last_hidden_state` (batch, target, hidden_size), `past_key_values`, and on request `hidden_states`,
-    `attentions` (batch, heads, target, seen + target) and `cross_attentions` (batch, heads, target, source),
-    which "source_query_key" does not have: none of its weights belongs to a source token.
+    With "source_query_key" the outputs have no `cross_attentions`: all weights belong to tokens of the target.
     """
 
     relative_positions = RelativePositions
-    input_prefix = "decoder_"
-    _can_record_outputs = AttentionPreTrainedModel._can_record_outputs | {"cross_attentions": CrossAttention}
 
     def __init__(self, config: LectureTransformerConfig):
         block, count = DECODER_BLOCKS[config.norm_position], config.decoder_layers or config.num_hidden_layers
@@ -152,34 +128,19 @@ class TransformerDecoder(TransformerStack):
         if config.cross_attention == "source_query_key":
             self.length_transform = LengthTransform(config.max_position_embeddings)
 
-    @model_forward
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        encoder_hidden_states: Tensor | None = None,
-        encoder_attention_mask: Tensor | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
-        inputs_embeds: Tensor | None = None,
-        use_cache: bool | None = None,
-        **kwargs: Any,
-    ) -> BaseModelOutputWithPastAndCrossAttentions:
-        """Read the targets."""
-        past_key_values = keys_and_values(self.config, past_key_values, use_cache)
-        seen = target_cache(past_key_values)
-        hidden, bias = self.embed(input_ids, inputs_embeds, attention_mask, seen)
-        source = checked_source(encoder_hidden_states, hidden)
-        masked = self.causal_attention(hidden, bias, attention_mask, seen, **kwargs)
-        # Nguyen's attention has the same mask; the distances' b is of self-attention alone.
-        cross = masked._replace(position_bias=None)
+    def read(
+        self, text: TextInputs, source: Tensor, source_mask: Tensor | None, cache: EncoderDecoderCache | None
+    ) -> Tensor:
+        """h of each target token after the last block, (batch, target, hidden)."""
+        hidden, bias = self.embed(text)
+        masked = text.attention(hidden, bias)
         if self.length_transform is None:
-            cross = self.bidirectional_attention(hidden, None, encoder_attention_mask, source, **kwargs)
+            cross = text.cross_attention(hidden)
         else:
-            source_positions = bounded_positions(source, encoder_attention_mask, self.longest_input)
-            positions = bounded_positions(hidden, attention_mask, self.longest_input, cache=seen)
-            source = self.length_transform(source, encoder_attention_mask, source_positions, positions)
+            # Nguyen's attention has the same mask; the distances' b belongs to self-attention alone.
+            cross = masked._replace(position_bias=None)
+            source_positions = bounded_positions(source, source_mask, self.longest_input)
+            source = self.length_transform(source, source_mask, source_positions, text.positions)
         for layer in self.layers:
-            hidden = layer(hidden, masked, source, cross, past_key_values=past_key_values)
-        return BaseModelOutputWithPastAndCrossAttentions(
-            last_hidden_state=self.final_norm(hidden), past_key_values=past_key_values if use_cache else None
-        )
+            hidden = layer(hidden, masked, source, cross, past_key_values=cache)
+        return self.final_norm(hidden)
