@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
-from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
+from hf_lecture_models.io.compat import strict
+from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax, default_cutoffs
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 
 OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
@@ -21,35 +23,67 @@ OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
 _MOST_CLUSTERS = 64
 
 
-def check_output_layer(config: Any) -> None:
-    """Check that no field contradicts `output_layer`.
+@strict
+class LargeVocabularyConfig(LectureConfig):
+    """The fields of a language model with a choice of output layers.
+
+    Args:
+        vocab_size: number of tokens, `len(tokenizer)`.
+        output_layer: "softmax"; for large vocabularies "adaptive" (layers/adaptive_softmax.py) or "noise_contrastive"
+            (layers/noise_contrastive.py), which need `set_token_counts` before training.
+        adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
+            of the words.
+        noise_samples: noise_contrastive only, the number of words of noise that all positions of a batch share.
 
     Raises:
         ValueError: `adaptive_cutoffs` without the adaptive softmax, too many, out of order or outside the vocabulary; a
             tied adaptive softmax; a vocabulary too small for one.
     """
-    name, cutoffs, words = type(config).__name__, config.adaptive_cutoffs, config.vocab_size
-    if config.output_layer != "adaptive":
-        if cutoffs is not None:
+
+    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "output_layer": ("softmax", "adaptive", "noise_contrastive")
+    }
+    positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size", "noise_samples")
+    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {"noise_samples": 2**20}
+
+    vocab_size: int = 10_000
+    output_layer: str = "softmax"
+    adaptive_cutoffs: list[int] | None = None
+    noise_samples: int = 1024
+    tie_word_embeddings: bool = False
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
+        if self.output_layer == "adaptive" and self.adaptive_cutoffs is None:
+            # Stored, so that a saved model keeps its shape if the default changes.
+            self.adaptive_cutoffs = default_cutoffs(self.vocab_size)
+
+    def check_fields(self) -> None:
+        """Refuse fields that contradict `output_layer`."""
+        name, cutoffs, words = type(self).__name__, self.adaptive_cutoffs, self.vocab_size
+        if self.output_layer != "adaptive":
+            if cutoffs is not None:
+                raise ValueError(
+                    f"{name}.adaptive_cutoffs is {cutoffs} with output_layer={self.output_layer!r}; only an adaptive "
+                    "softmax is cut: set output_layer='adaptive', or adaptive_cutoffs=None"
+                )
+            return
+        if self.tie_word_embeddings:
             raise ValueError(
-                f"{name}.adaptive_cutoffs is {cutoffs} with output_layer={config.output_layer!r}; only an adaptive "
-                "softmax is cut: set output_layer='adaptive', or adaptive_cutoffs=None"
+                f"{name}.tie_word_embeddings is True with output_layer='adaptive', whose words have vectors of several "
+                "widths; set tie_word_embeddings=False, or output_layer='softmax' or 'noise_contrastive'"
             )
-        return
-    if config.tie_word_embeddings:
-        raise ValueError(
-            f"{name}.tie_word_embeddings is True with output_layer='adaptive', whose words have vectors of several "
-            "widths; set tie_word_embeddings=False, or output_layer='softmax' or 'noise_contrastive'"
-        )
-    if words < 2:
-        raise ValueError(f"{name}.vocab_size is {words}; output_layer='adaptive' needs at least 2 words")
-    if cutoffs is not None and len(cutoffs) > _MOST_CLUSTERS:
-        raise ValueError(f"{name}.adaptive_cutoffs has {len(cutoffs)} entries; at most {_MOST_CLUSTERS} are allowed")
-    if cutoffs is not None and not (cutoffs and sorted({0, *cutoffs, words}) == [0, *cutoffs, words]):
-        raise ValueError(
-            f"{name}.adaptive_cutoffs is {cutoffs}; it must ascend, from at least 1 to at most vocab_size - 1 = "
-            f"{words - 1}, for example [{max(1, words // 16)}]"
-        )
+        if words < 2:
+            raise ValueError(f"{name}.vocab_size is {words}; output_layer='adaptive' needs at least 2 words")
+        if cutoffs is not None and len(cutoffs) > _MOST_CLUSTERS:
+            raise ValueError(
+                f"{name}.adaptive_cutoffs has {len(cutoffs)} entries; at most {_MOST_CLUSTERS} are allowed"
+            )
+        if cutoffs is not None and not (cutoffs and sorted({0, *cutoffs, words}) == [0, *cutoffs, words]):
+            raise ValueError(
+                f"{name}.adaptive_cutoffs is {cutoffs}; it must ascend, from at least 1 to at most vocab_size - 1 = "
+                f"{words - 1}, for example [{max(1, words // 16)}]"
+            )
 
 
 class CountedOutputLayer:

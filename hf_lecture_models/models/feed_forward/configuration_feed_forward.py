@@ -1,17 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the feed-forward language model."""
 
-from typing import Any
-
-from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.large_vocabulary import check_output_layer
+from hf_lecture_models.base.large_vocabulary import LargeVocabularyConfig
 from hf_lecture_models.io.compat import strict
-from hf_lecture_models.layers.adaptive_softmax import default_cutoffs
 
 
 @strict
-class FeedForwardConfig(LectureConfig):
-    """Shape of a feed-forward language model.
+class FeedForwardConfig(LargeVocabularyConfig):
+    """Shape of a feed-forward language model; `LargeVocabularyConfig` has the fields of its output layer.
 
     Args:
         vocab_size: number of tokens, `len(tokenizer)`.
@@ -21,11 +17,6 @@ class FeedForwardConfig(LectureConfig):
         direct_connections: the output layer also reads the word vectors of the context themselves.
         tie_word_embeddings: use the word vectors as the output matrix; `embedding_size` must equal `hidden_size`, and
             `direct_connections` be False.
-        output_layer: "softmax"; for large vocabularies "adaptive" (layers/adaptive_softmax.py) or "noise_contrastive"
-            (layers/noise_contrastive.py), which need `set_token_counts` before training.
-        adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
-            of the words.
-        noise_samples: noise_contrastive only, the number of words of noise that all positions of a batch share.
         initialization: "free": word vectors and output matrix start at random, independently; "equal": the output
             matrix starts as a copy of the word vectors, and both are then trained freely (their widths must be equal);
             "one_vector": all words start from one random vector, the output matrix at random.
@@ -43,29 +34,16 @@ class FeedForwardConfig(LectureConfig):
 
     model_type = "lecture_feed_forward"
     keys_to_ignore_at_inference = ["past_key_values"]
-    allowed_values = {
-        "initialization": ("free", "equal", "one_vector"),
-        "output_layer": ("softmax", "adaptive", "noise_contrastive"),
-    }
-    positive_fields = (
-        "vocab_size",
-        "order",
-        "embedding_size",
-        "hidden_size",
-        "noise_samples",
-    )
+    allowed_values = LargeVocabularyConfig.allowed_values | {"initialization": ("free", "equal", "one_vector")}
+    positive_fields = (*LargeVocabularyConfig.positive_fields, "order", "embedding_size", "hidden_size")
     dropout_fields = ("dropout",)
-    largest_values = LectureConfig.largest_values | {"order": 1024, "noise_samples": 2**20}
+    largest_values = LargeVocabularyConfig.largest_values | {"order": 1024}
 
-    vocab_size: int = 10_000
     order: int = 5
     embedding_size: int | None = None
     hidden_size: int = 256
     direct_connections: bool = False
     tie_word_embeddings: bool = False
-    output_layer: str = "softmax"
-    adaptive_cutoffs: list[int] | None = None
-    noise_samples: int = 1024
     initialization: str = "free"
     dropout: float | int = 0.0
     initializer_range: float | int = 0.05
@@ -73,12 +51,6 @@ class FeedForwardConfig(LectureConfig):
     pad_token_id: int | None = None
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        super().__post_init__(**kwargs)
-        if self.output_layer == "adaptive" and self.adaptive_cutoffs is None:
-            # Stored, so that a saved model keeps its shape if the default changes.
-            self.adaptive_cutoffs = default_cutoffs(self.vocab_size)
 
     @property
     def input_size(self) -> int:
@@ -102,7 +74,7 @@ class FeedForwardConfig(LectureConfig):
 
     def check_fields(self) -> None:
         """Refuse an order without context, matrices that cannot be equal, an impossible output layer."""
-        check_output_layer(self)
+        super().check_fields()
         if self.starts_equal and self.output_layer == "adaptive":
             raise ValueError(
                 "FeedForwardConfig: initialization='equal' needs one output matrix, and output_layer='adaptive' has "

@@ -29,7 +29,7 @@ words stay near the common start and near each other, instead of each at a rando
 
 Deviations:
 - The slide's o = tanh(h)^T W_ho and i^T W_ih are the transposed matrices; its context has three words, here any number.
-- The context before the first word of a row is filled with `<s>`, or with zero vectors if there is no `bos_token_id`.
+- The context before the first word of a row is filled with `<s>`, or with zero vectors without a `bos_token_id`.
 - Dropout on x and on the hidden layer was invented after the papers.
 - The papers' initial values, learning rates and weight decay are not used; matrices start normal with standard
   deviation `initializer_range`, biases at zero.

@@ -1,18 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the recurrent networks."""
 
-from typing import Any
-
-from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
-from hf_lecture_models.base.large_vocabulary import check_output_layer
+from hf_lecture_models.base.configuration import LARGEST_WIDTH
+from hf_lecture_models.base.large_vocabulary import LargeVocabularyConfig
 from hf_lecture_models.io.compat import strict
-from hf_lecture_models.layers.adaptive_softmax import default_cutoffs
 from hf_lecture_models.layers.pair_vectors import PAIR_WIDTHS
 
 
 @strict
-class RecurrentConfig(LectureConfig):
-    """Shape of an Elman network, a GRU or an LSTM.
+class RecurrentConfig(LargeVocabularyConfig):
+    """Shape of an Elman network, a GRU or an LSTM; `LargeVocabularyConfig` has the fields of its output layer.
 
     Args:
         vocab_size: number of tokens, `len(tokenizer)`.
@@ -26,11 +23,6 @@ class RecurrentConfig(LectureConfig):
         output_projection_size: the last layer's output is projected to this width, as a rule up; the recurrence does
             not see it. None for no projection.
         tie_word_embeddings: use the word vectors as the output matrix; `embedding_size` must equal `output_size`.
-        output_layer: "softmax"; for large vocabularies "adaptive" (layers/adaptive_softmax.py) or "noise_contrastive"
-            (layers/noise_contrastive.py), which need `set_token_counts` before training.
-        adaptive_cutoffs: adaptive only, the frequency ranks at which its clusters begin; None cuts after 1/16 and 5/16
-            of the words.
-        noise_samples: noise_contrastive only, the number of words of noise that all positions of a batch share.
         pooling: `RecurrentForSequenceClassification` only, the vector of a text: "last", the state after the last word,
             in a bidirectional model beside the backward state of the first word; "mean" or "max" of all states.
         pair_combination: `RecurrentForSequenceClassification` only, the vector of two texts with the vectors u, v:
@@ -50,29 +42,25 @@ class RecurrentConfig(LectureConfig):
 
     model_type = "lecture_recurrent"
     keys_to_ignore_at_inference = ["past_key_values"]
-    allowed_values = {
+    allowed_values = LargeVocabularyConfig.allowed_values | {
         "cell_type": ("elman", "gru", "lstm"),
-        "output_layer": ("softmax", "adaptive", "noise_contrastive"),
         "pooling": ("last", "mean", "max"),
         "pair_combination": (None, "sum", "concat", "infersent"),
     }
     positive_fields = (
-        "vocab_size",
+        *LargeVocabularyConfig.positive_fields,
         "hidden_size",
         "num_hidden_layers",
         "embedding_size",
         "projection_size",
         "output_projection_size",
-        "noise_samples",
     )
     dropout_fields = ("dropout",)
-    largest_values = LectureConfig.largest_values | {
+    largest_values = LargeVocabularyConfig.largest_values | {
         "projection_size": LARGEST_WIDTH,
         "output_projection_size": LARGEST_WIDTH,
-        "noise_samples": 2**20,
     }
 
-    vocab_size: int = 10_000
     cell_type: str = "lstm"
     hidden_size: int = 256
     num_hidden_layers: int = 2
@@ -81,9 +69,6 @@ class RecurrentConfig(LectureConfig):
     projection_size: int | None = None
     output_projection_size: int | None = None
     tie_word_embeddings: bool = False
-    output_layer: str = "softmax"
-    adaptive_cutoffs: list[int] | None = None
-    noise_samples: int = 1024
     pooling: str = "last"
     pair_combination: str | None = None
     dropout: float | int = 0.0
@@ -92,12 +77,6 @@ class RecurrentConfig(LectureConfig):
     pad_token_id: int | None = None
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        super().__post_init__(**kwargs)
-        if self.output_layer == "adaptive" and self.adaptive_cutoffs is None:
-            # Stored, so that a saved model keeps its shape if the default changes.
-            self.adaptive_cutoffs = default_cutoffs(self.vocab_size)
 
     @property
     def input_size(self) -> int:
@@ -152,7 +131,7 @@ class RecurrentConfig(LectureConfig):
 
     def check_fields(self) -> None:
         """Refuse an impossible projection or output layer, and sizes that cannot be tied."""
-        check_output_layer(self)
+        super().check_fields()
         if self.projection_size is not None and self.cell_type != "lstm":
             raise ValueError(
                 f"RecurrentConfig.projection_size is {self.projection_size} with cell_type={self.cell_type!r}; only an "
