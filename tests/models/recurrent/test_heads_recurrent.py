@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -344,6 +345,12 @@ def test_how_a_text_becomes_a_vector_is_the_classifiers_choice(tmp_path: Path) -
 
 
 # Bad input
+
+
+def test_the_types_of_a_pair_are_named_in_the_signature() -> None:
+    names = signature(RecurrentForSequenceClassification.forward).parameters
+    assert names["token_type_ids"].default is None, "Trainer and pipelines read the signature"
+    assert "token_type_ids" not in signature(RecurrentForTokenClassification.forward).parameters
 
 
 def test_single_texts_and_pairs_are_told_apart() -> None:
