@@ -1,6 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Every architecture of the NLP lectures as Hugging Face models. Importing the package registers all of them."""
 
+from typing import TYPE_CHECKING, Any
+
 from hf_lecture_models import hub
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
@@ -94,6 +96,9 @@ from hf_lecture_models.version import __version__
 register_pipelines()
 report_output_size()
 
+if TYPE_CHECKING:
+    from hf_lecture_models.tasks.prediction import predict
+
 __all__ = [
     "BagOfWordsConfig",
     "BagOfWordsForSequenceClassification",
@@ -167,9 +172,19 @@ __all__ = [
     "evaluate_language_model",
     "hub",
     "load_model",
+    "predict",
     "score_texts",
     "translate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `predict` when it is first used: it needs the tasks."""
+    if name == "predict":
+        from hf_lecture_models.tasks.prediction import predict
+
+        return predict
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -16,6 +16,7 @@ from transformers import StoppingCriteria, StoppingCriteriaList
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 # A translation of n tokens may become so long, unless a call says otherwise: a model that never ends must end.
@@ -77,13 +78,16 @@ def translate_n_best(
         model: any that `AutoModelForSeq2SeqLM` loads.
         tokenizer: of the source, or a pair; see `target_tokenizer_of`.
         max_new_tokens: of a translation; None: twice as many as its source has, and ten. The model's limit comes first.
-        max_length: tokens of a source, longer ones are cut; None: one that is too long for the model is an error.
+        max_length: tokens of a source, longer ones are cut; None: the length that `task.json` keeps, by which the model
+            was measured, or else a source that is too long for the model is an error.
         where: what messages call the text of this number; None: its number, from 1.
         options: of `model.generate`: num_beams, length_penalty, ...; the others are the model's own.
 
     Raises:
         ValueError: a text is blank or too long, or the tokenizer belongs to another model.
     """
+    if max_length is None:
+        max_length = saved_settings(model.config, "translation").get("max_length")
     rows = encode_sources(model, tokenizer, sources, max_length, where)
     return translate_encoded(model, tokenizer, rows, batch_size, max_new_tokens, **options)
 

@@ -12,7 +12,6 @@ from transformers.pipelines import Pipeline
 
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.translation import Translation, translate_n_best
-from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 TASK = "machine-translation"
@@ -64,9 +63,6 @@ class MachineTranslationPipeline(Pipeline):
         # Both tokenizers of a model with two vocabularies, so that `save_pretrained` saves both.
         config: Any = self.model.config
         self.tokenizer: Any = with_target_tokenizer(self.tokenizer, config, config.name_or_path)
-        # The length by which the model was measured.
-        if (length := saved_settings(config, "translation").get("max_length")) is not None:
-            self._forward_params = {"max_length": length, **self._forward_params}
 
     def __call__(  # type: ignore[override]
         self, inputs: Any, batch_size: int | None = None, **kwargs: Any
