@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Language models with a choice of output layers: checks of the configuration, token counts, a fixed vocabulary."""
+"""Language models with a choice of output layers: their configuration, token counts and vocabulary."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar

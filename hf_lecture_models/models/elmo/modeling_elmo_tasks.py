@@ -69,7 +69,7 @@ class ElmoTaskHead(ModelHead):
         setattr(self, self.output_layer, nn.Linear(2 * config.task_hidden_size, outputs))
 
     def base_model_outputs(self, **inputs: Any) -> Any:
-        """Return the outputs of every head's base model, with z as `last_hidden_state`."""
+        """Return the base model's outputs, with z as `last_hidden_state`."""
         outputs = super().base_model_outputs(**inputs)
         mask = padding_mask(inputs["attention_mask"], outputs.last_hidden_state)
         outputs.last_hidden_state = self.reader(inputs["input_ids"], outputs.layer_states, mask)

@@ -60,7 +60,7 @@ class FeedForwardPreTrainedModel(LecturePreTrainedModel):
 class FeedForwardModel(StatefulTextModel, FeedForwardPreTrainedModel):
     """Word vectors and the hidden layer over the n - 1 last of them; padding is not part of any context.
 
-    The state are the n - 2 word vectors before the first word: with the word's own, they make the first context.
+    Its state holds the n - 2 word vectors before the first word: with the word's own, they make the first context.
 
     >>> model = FeedForwardModel(FeedForwardConfig(vocab_size=9, order=3, hidden_size=4, bos_token_id=8))
     >>> model(torch.tensor([[8, 3, 1]])).last_hidden_state.shape

@@ -124,7 +124,7 @@ class RecurrentModel(StatefulTextModel, RecurrentPreTrainedModel):
             hidden, state = layer(hidden, state, mask)
             after.append(state)
         hidden = self.output_projection(hidden)
-        # Padding is zeros to the projection too, but for its bias.
+        # The projection's bias would make padding other than zero.
         if mask is not None and self.config.output_projection_size is not None:
             hidden = hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
         return hidden, None if self.config.bidirectional else after
