@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_outputs import BaseModelOutputWithPast
+from transformers.modeling_outputs import BaseModelOutputWithPast, BaseModelOutputWithPooling
 
 from hf_lecture_models.base.modeling import PASSED_TO_ALL, LayeredPreTrainedModel, model_forward
 from hf_lecture_models.io.compat import init
@@ -116,6 +116,48 @@ class TextInputs:
     def key_positions(self) -> Tensor:
         """Return the position of each token attended to; see `layers.token_positions.key_positions`."""
         return key_positions(self.words, self.positions, self.attention_mask, self.cache)
+
+
+class TextEncoderPreTrainedModel(BidirectionalPreTrainedModel):
+    """A Transformer that reads texts, or pairs of them, in both directions; the base model defines `read`.
+
+    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
+    of the word vectors. In `attention_mask` (batch, seq) 1 is a real token; one of four axes says for each position
+    what it may attend to (`layers/masks.py`). `token_type_ids` (batch, seq) are 0 in the first text of a pair, and
+    everywhere if left out, and 1 in the second. `position_ids` (batch, seq) count the real tokens of each row from 0
+    unless given; one that is not below `longest_input` is a ValueError, and a 0 within a row begins another text, which
+    attends to none before it.
+
+    It returns `last_hidden_state` (batch, seq, hidden_size), `pooler_output` (batch, hidden_size) if the model makes
+    one, and on request `hidden_states` (the input of the first block, each block's output) and `attentions` (batch,
+    heads, seq, seq) of each block.
+    """
+
+    embed_tokens: nn.Embedding
+
+    def read(self, text: TextInputs, token_type_ids: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Return the last hidden state, (batch, seq, hidden), and the vector of the whole, (batch, hidden), or None."""
+        raise NotImplementedError(f"{type(self).__name__} must define read: from word vectors to the last hidden state")
+
+    @model_forward
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutputWithPooling:
+        """Read the sequences."""
+        words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
+        counted = attention_mask if position_ids is None else None
+        positions = bounded_positions(words, counted, self.longest_input, position_ids)
+        attention = partial(
+            self.bidirectional_attention, attention_mask=attention_mask, position_ids=position_ids, **kwargs
+        )
+        text = TextInputs(words, positions, None, attention_mask, attention)
+        return BaseModelOutputWithPooling(*self.read(text, token_type_ids))
 
 
 class CausalPreTrainedModel(AttentionPreTrainedModel):

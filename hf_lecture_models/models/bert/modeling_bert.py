@@ -34,14 +34,13 @@ Deviations:
 """
 
 from collections import OrderedDict
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel
+from hf_lecture_models.base.attention_models import TextEncoderPreTrainedModel, TextInputs
 from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
@@ -50,13 +49,10 @@ from hf_lecture_models.base.heads.pretraining import PreTrainingHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
-from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
-from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.text_pairs import first_token, type_vectors
-from hf_lecture_models.layers.token_positions import bounded_positions
 from hf_lecture_models.models.bert.configuration_bert import LectureBertConfig
 
 
@@ -79,7 +75,7 @@ class BertBlock(GradientCheckpointingLayer):
         return self.ffn_norm(n + self.dropout(self.ffn(n)))
 
 
-class LectureBertPreTrainedModel(BidirectionalPreTrainedModel):
+class LectureBertPreTrainedModel(TextEncoderPreTrainedModel):
     """The base class of all BERT models."""
 
     config: LectureBertConfig
@@ -91,16 +87,8 @@ class LectureBertPreTrainedModel(BidirectionalPreTrainedModel):
 class LectureBertModel(LectureBertPreTrainedModel):
     """Word, text and position vectors, a stack of blocks, and the vector of the whole.
 
-    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, hidden_size), which take the place
-    of the word vectors. In `attention_mask` (batch, seq) 1 is a real token; one of four axes says for each position
-    what it may attend to (`layers/masks.py`). `token_type_ids` (batch, seq) are 0 in the first text of a pair, and
-    everywhere if left out, and 1 in the second. `position_ids` (batch, seq) count the real tokens of each row from 0
-    unless given; `max_position_embeddings` or more is a ValueError, and a 0 within a row begins another text, which
-    attends to none before it.
-
-    It returns `last_hidden_state` (batch, seq, hidden_size), `pooler_output` (batch, hidden_size), which is c, and on
-    request `hidden_states` (the input of the first block, each block's output) and `attentions` (batch, heads, seq,
-    seq) of each block. With `add_pooling_layer=False`, as in heads that read single tokens, c is left out.
+    `TextEncoderPreTrainedModel` says what `forward` reads and returns; `pooler_output` is c. With
+    `add_pooling_layer=False`, as in heads that read single tokens, c is left out.
 
     >>> config = LectureBertConfig(vocab_size=9, hidden_size=12, num_hidden_layers=2)
     >>> outputs = LectureBertModel(config)(torch.tensor([[3, 1, 4]]), token_type_ids=torch.tensor([[0, 0, 1]]))
@@ -119,27 +107,16 @@ class LectureBertModel(LectureBertPreTrainedModel):
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if add_pooling_layer else None
         self.post_init()
 
-    @model_forward
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        **kwargs: Any,
-    ) -> BaseModelOutputWithPooling:
-        """Read the sequences."""
-        words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
-        types = type_vectors(self.embed_types, token_type_ids, words)
-        counted = attention_mask if position_ids is None else None
-        positions = bounded_positions(words, counted, self.longest_input, position_ids)
-        hidden = self.dropout(self.embedding_norm(words + types + self.embed_positions(positions)))
-        attention = self.bidirectional_attention(hidden, None, attention_mask, position_ids=position_ids, **kwargs)
+    def read(self, text: TextInputs, token_type_ids: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """h of each token after the last block, (batch, seq, hidden), and c, (batch, hidden)."""
+        types = type_vectors(self.embed_types, token_type_ids, text.words)
+        hidden = self.dropout(self.embedding_norm(text.words + types + self.embed_positions(text.positions)))
+        attention = text.attention(hidden)
         for layer in self.layers:
             hidden = layer(hidden, attention)
-        pooled = None if self.pooler is None else torch.tanh(self.pooler(first_token(hidden, attention_mask)))
-        return BaseModelOutputWithPooling(last_hidden_state=hidden, pooler_output=pooled)
+        if self.pooler is None:
+            return hidden, None
+        return hidden, torch.tanh(self.pooler(first_token(hidden, text.attention_mask)))
 
 
 class BertHead(ModelHead):
