@@ -1,17 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The command line of a task's script: a recipe's fields, and the options of transformers' example scripts for them."""
+"""The help of a task's script, and the options of transformers' example scripts that it takes for a recipe's fields."""
 
 import argparse
 import os
 import textwrap
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hf_lecture_models.io.recipe import coerced, describe_fields, load_recipe, parse_overrides, switches_of
+from hf_lecture_models.io.recipe import coerced, describe_fields, load_recipe
 from hf_lecture_models.tasks.task import Task
 
-_FLAGS = ("--resume", "--help", "-h")
 _ALIASES = {
     "model_name_or_path": "from_pretrained",
     "task_name": "task",
@@ -25,28 +23,34 @@ _ALIASES = {
 }
 """Options of transformers' example scripts, by the fields that they stand for."""
 _BATCH_SIZE = "per_device_train_batch_size"
-_SWITCHES = ("do_train", "do_eval", "do_predict")
+EXAMPLE_SWITCHES = frozenset({"do_train", "do_eval", "do_predict"})
+EXAMPLE_OPTIONS = EXAMPLE_SWITCHES.union(_ALIASES, [_BATCH_SIZE])
 
 
-def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -> tuple[Any, bool]:
-    """The recipe that the command line says, and whether to resume.
+def print_help(task: Task[Any], description: str) -> None:
+    """Print what a task's script does, its fields and options, and leave the program.
 
     Raises:
-        ValueError: a field is unknown or has an impossible value.
-        OSError: the recipe cannot be read.
+        SystemExit: always, with status 0.
     """
     parser = argparse.ArgumentParser(
         description=description,
         usage="%(prog)s [RECIPE.yaml] [--name value ...] [--resume]",
-        epilog=f"{describe_fields(task.recipe_class)}\n{_describe_aliases(task)}",
+        epilog=f"{describe_fields(task.recipe_class)}\n{_describe_options(task)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in output_dir")
-    options = parser.parse_args([argument for argument in arguments if argument in _FLAGS])
-    rest = [argument for argument in arguments if argument not in _FLAGS]
-    path = rest.pop(0) if rest and not rest[0].startswith("--") else None
-    values = parse_overrides(rest, switches_of(task.recipe_class) | set(_SWITCHES))
-    asked = {name for name in _SWITCHES if values.pop(name, False)}
+    parser.parse_args(["--help"])
+
+
+def load_with_example_options(task: Task[Any], path: str | None, values: dict[str, Any]) -> Any:
+    """Load a recipe as `load_recipe` does, with values that are named as in transformers' example scripts.
+
+    Raises:
+        ValueError: an option stands for a field that the recipe lacks, or one that is given too.
+    """
+    recipe_class, values = task.recipe_class, dict(values)
+    asked = {name for name in EXAMPLE_SWITCHES if values.pop(name, False)}
     if asked and "do_train" not in asked:
         raise ValueError(
             f"--{min(asked)} without --do_train would not train, which this script always does: add --do_train; "
@@ -54,18 +58,18 @@ def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -
         )
     per_device = values.pop(_BATCH_SIZE, None)
     values = _with_own_names(task, values)
-    recipe = load_recipe(path, values, recipe_class=task.recipe_class)
+    recipe = load_recipe(path, values, recipe_class=recipe_class)
     if "do_predict" in asked and not recipe.predict_files and not recipe.predict_split:
         if not recipe.dataset_name:
             raise ValueError(
                 "--do_predict: the recipe names no data set on the Hub; --predict_files names your own rows"
             )
-        recipe = load_recipe(path, values | {"predict_split": "test"}, recipe_class=task.recipe_class)
-    return (recipe if per_device is None else _with_batch_size(recipe, per_device, values)), options.resume
+        recipe = load_recipe(path, values | {"predict_split": "test"}, recipe_class=recipe_class)
+    return recipe if per_device is None else _with_batch_size(recipe, per_device, values)
 
 
 def _with_own_names(task: Task[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """The values, those of transformers' options under the names of fields."""
+    """Return the values by the names of the recipe's fields."""
     renamed: dict[str, Any] = {}
     for name, value in values.items():
         field = _ALIASES.get(name, name) if name not in task.recipe_class.__dataclass_fields__ else name
@@ -84,8 +88,8 @@ def _with_batch_size(recipe: Any, per_device: Any, values: dict[str, Any]) -> An
     return replace(recipe, batch_size=coerced(per_device, int, _BATCH_SIZE) * pieces)
 
 
-def _describe_aliases(task: Task[Any]) -> str:
-    """What the options of transformers' example scripts mean here, for `--help`."""
+def _describe_options(task: Task[Any]) -> str:
+    """Describe the options of transformers' example scripts, for `--help`."""
     fields = task.recipe_class.__dataclass_fields__
     named = [f"--{alias} ({field})" for alias, field in _ALIASES.items() if field in fields]
     texts = (

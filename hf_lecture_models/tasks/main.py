@@ -18,10 +18,15 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.messages import tell
-from hf_lecture_models.io.recipe import default_of
+from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides, switches_of
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.io.task_file import read_task_file
-from hf_lecture_models.tasks.command_line import parse_command
+from hf_lecture_models.tasks.command_line import (
+    EXAMPLE_OPTIONS,
+    EXAMPLE_SWITCHES,
+    load_with_example_options,
+    print_help,
+)
 from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.trainer.loop import TrainingResult
@@ -81,8 +86,28 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
         sys.exit(128 + signal.Signals[outcomes[-1].signal])
 
 
+def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -> tuple[Any, bool]:
+    """Return the recipe that the command line gives, and whether to resume.
+
+    Raises:
+        ValueError: a field is unknown or has an impossible value.
+        OSError: the recipe cannot be read.
+        SystemExit: the help was asked for, and is printed.
+    """
+    if "--help" in arguments or "-h" in arguments:
+        print_help(task, description)
+    rest = [argument for argument in arguments if argument != "--resume"]
+    path = rest.pop(0) if rest and not rest[0].startswith("--") else None
+    values = parse_overrides(rest, switches_of(task.recipe_class) | EXAMPLE_SWITCHES)
+    if EXAMPLE_OPTIONS.isdisjoint(values):
+        recipe = load_recipe(path, values, recipe_class=task.recipe_class)
+    else:
+        recipe = load_with_example_options(task, path, values)
+    return recipe, "--resume" in arguments
+
+
 def train_from_command(task: Task[Any], arguments: Sequence[str], description: str = "") -> Outcome:
-    """What `run_task` does with one seed, with its result, and with errors as they are."""
+    """Do what `run_task` does with one seed; return its outcome, and raise errors as they are."""
     recipe, resume = parse_command(task, arguments, description)
     return train_and_test(task, recipe, resume)
 
@@ -98,31 +123,42 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     if recipe.seeds:
         raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
     data = task.training_data(recipe)
-    validation_data, test_data, unlabelled = (task.read(recipe, part) for part in ("validation", "test", "predict"))
+    validation_data, test_data = task.read(recipe, "validation"), task.read(recipe, "test")
+    unlabelled = task.read(recipe, "predict")
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
-    _tell_of_default(model, recipe)
+    if not recipe.from_pretrained and recipe.model == default_of(type(recipe).__dataclass_fields__["model"]):
+        _note_default(model)
     if recipe.word_vectors:
         start_from_word_vectors(model, processor, recipe.word_vectors)
     # Data that cannot be measured or predicted are refused before training.
-    task.evaluation(model, processor, test_data, recipe)
+    if test_data is not None:
+        task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:
         task.check_predict_data(model, processor, unlabelled, recipe)
-    result = task.train(model, processor, data, validation_data, recipe, resume=resume)
-    outcome = Outcome(result)
-    if not _is_main_process() or outcome.signal or (test_data is None and unlabelled is None):
+    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
+    if (test_data is None and unlabelled is None) or outcome.signal or not _is_main_process():
         return outcome
-    model = task.auto_class_of(recipe).from_pretrained(result.folder).to(model.device)
-    recipe = replace(recipe, **task.recipe_fields(read_task_file(result.folder).get("settings") or {}))
+    return _test_and_predict(task, recipe, processor, model.device, test_data, unlabelled, outcome)
+
+
+def _test_and_predict(
+    task: Task[Any], recipe: Any, processor: Any, device: Any, test_data: Any, unlabelled: Any, outcome: Outcome
+) -> Outcome:
+    """Measure the weights that were kept on test data, and predict unlabelled data; None of either is left out."""
+    folder = outcome.training.folder
+    model = task.auto_class_of(recipe).from_pretrained(folder).to(device)
+    recipe = replace(recipe, **task.recipe_fields(read_task_file(folder).get("settings") or {}))
     if test_data is not None:
         measured = task.evaluate(model, processor, test_data, recipe)
-        facts = facts_of_training(result.folder, model, processor, "test")
-        write_facts(result.folder, facts | {"results": measured})
+        facts = facts_of_training(folder, model, processor, "test")
+        write_facts(folder, facts | {"results": measured})
         outcome = outcome._replace(test_results=measured)
     if unlabelled is not None:
-        folder = result.folder / PREDICTIONS
-        folder.mkdir(exist_ok=True)
-        outcome = outcome._replace(predictions=task.write_predictions(model, processor, unlabelled, recipe, folder))
+        predictions = folder / PREDICTIONS
+        predictions.mkdir(exist_ok=True)
+        written = task.write_predictions(model, processor, unlabelled, recipe, predictions)
+        outcome = outcome._replace(predictions=written)
     return outcome
 
 
@@ -201,10 +237,8 @@ def closing_line(task: Task[Any], outcome: Outcome) -> str:
     return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}{written}"
 
 
-def _tell_of_default(model: Any, recipe: Any) -> None:
-    """Say which model is trained where the recipe says nothing of it."""
-    if recipe.from_pretrained or recipe.model != default_of(type(recipe).__dataclass_fields__["model"]):
-        return
+def _note_default(model: Any) -> None:
+    """Log which model is trained where the recipe names none."""
     number = sum(parameter.numel() for parameter in model.parameters())
     tell(
         f"the recipe names no model: a new {type(model).__name__} of {number:,} parameters is trained; --model.FIELD "

@@ -14,8 +14,7 @@ from safetensors.torch import load_file
 
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.tasks.causal_lm import CausalLM
-from hf_lecture_models.tasks.command_line import parse_command
-from hf_lecture_models.tasks.main import run_task, train_from_command
+from hf_lecture_models.tasks.main import parse_command, run_task, train_from_command
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
