@@ -78,11 +78,15 @@ def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_
 
 
 def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
-    """The texts of a part of the recipe's data; None where it names none but for training.
+    """Return the texts of a part of the recipe's data; None where it names none but for training.
 
     Raises:
         ValueError, OSError: as `read_rows`.
     """
+    texts = getattr(recipe, f"{part}_texts", [])
+    if texts:
+        check_one_source(recipe, texts, getattr(recipe, f"{part}_files"), getattr(recipe, f"{part}_split"))
+        return list(texts)
     rows = read_rows(recipe, part)
     return None if rows is None else rows.texts("text")
 

@@ -40,6 +40,24 @@ if TYPE_CHECKING:
 _COUNTED_TEXTS = 10_000
 # Of a stream that is not read from local files, those by which a resumed run knows it.
 _FINGERPRINTED_TEXTS = 1_000
+_MEASURES = (
+    Measure("perplexity", "perplexity per token", True),
+    Measure("perplexity_without_unk", "perplexity per token, unknown ones left out", True, "perplexity"),
+    Measure("word_perplexity", "perplexity per word", True, "perplexity"),
+    Measure(
+        "word_perplexity_without_unk",
+        "perplexity per word, unknown ones left out",
+        True,
+        "perplexity_without_unk",
+    ),
+    Measure("bits_per_byte", "bits per byte", True),
+    Measure(
+        "bits_per_byte_excluding_oov",
+        "bits per byte, the spelling of unknown words left out (no real code length)",
+        True,
+        "bits_per_byte",
+    ),
+)
 
 
 @dataclass(kw_only=True)
@@ -78,32 +96,15 @@ class CausalLM(Task[CausalLMRecipe]):
     recipe_class = CausalLMRecipe
 
     def measures(self, recipe: CausalLMRecipe | None = None) -> tuple[Measure, ...]:
-        """What `evaluate_language_model` measures, whatever the recipe."""
-        return (
-            Measure("perplexity", "perplexity per token", True),
-            Measure("perplexity_without_unk", "perplexity per token, unknown ones left out", True, "perplexity"),
-            Measure("word_perplexity", "perplexity per word", True, "perplexity"),
-            Measure(
-                "word_perplexity_without_unk",
-                "perplexity per word, unknown ones left out",
-                True,
-                "perplexity_without_unk",
-            ),
-            Measure("bits_per_byte", "bits per byte", True),
-            Measure(
-                "bits_per_byte_excluding_oov",
-                "bits per byte, the spelling of unknown words left out (no real code length)",
-                True,
-                "bits_per_byte",
-            ),
-        )
+        """Return what `evaluate_language_model` measures, whatever the recipe."""
+        return _MEASURES
 
     def read(self, recipe: CausalLMRecipe, part: str) -> Any:
-        """A list of texts; of training data with `streaming`, an `IterableDataset`."""
-        if part != "train" or not recipe.streaming:
-            return read_part_texts(recipe, part)
-        dataset = stream_texts(recipe)
-        return dataset.shuffle(recipe.seed, buffer_size=recipe.shuffle_buffer) if recipe.shuffle_buffer else dataset
+        """Return a list of texts; of training data with `streaming`, an `IterableDataset`."""
+        if part == "train" and recipe.streaming:
+            texts = stream_texts(recipe)
+            return texts.shuffle(recipe.seed, buffer_size=recipe.shuffle_buffer) if recipe.shuffle_buffer else texts
+        return read_part_texts(recipe, part)
 
     def read_file(self, path: str, recipe: CausalLMRecipe) -> list[str]:
         """The texts of one file; one of no known kind holds a text in each line."""
@@ -139,23 +140,18 @@ class CausalLM(Task[CausalLMRecipe]):
         """What `evaluate_language_model` returns; what layouts stream and blocks trained is measured on one stream."""
         return evaluate_language_model(model, processor, encoded.inputs, stream=recipe.layout != "texts")
 
-    def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation | None":
+    def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation":
         """Measure by perplexity, which must be finite."""
-        if data is not None and not len(data):
+        if not len(data):
             raise ValueError("validation_texts is empty; give None to measure nothing")
         evaluation = super().evaluation(model, processor, data, recipe)
-        return evaluation and replace(evaluation, measure=partial(_finite_measures, measure=evaluation.measure))
+        return replace(evaluation, measure=partial(_finite_measures, measure=evaluation.measure))
 
     def fingerprint(self, recipe: CausalLMRecipe, part: str, data: Any) -> str:
-        """A checksum of the texts; of streamed data that of the local files, or of the first 1,000 texts.
-
-        A data set of the Hub is the same by its revision, which the recipe names.
-        """
-        if part != "train" or not recipe.streaming:
-            return super().fingerprint(recipe, part, data)
-        if recipe.train_files:
-            return fingerprint_files(recipe.train_files)
-        return fingerprint_data(row[recipe.text_column] for row in islice(data, _FINGERPRINTED_TEXTS))
+        """Return a checksum of the texts, or of what stands for streamed ones."""
+        if part == "train" and recipe.streaming:
+            return _fingerprint_stream(recipe, data)
+        return super().fingerprint(recipe, part, data)
 
     def forward_options(self, model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
         """Spare what training throws away: logits that the loss does not need, a cache that nothing goes on from."""
@@ -210,22 +206,24 @@ def _finite_measures(model: Any, measure: Callable[[Any], dict[str, Any]]) -> di
     return measures
 
 
-def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any = None) -> Batches:
-    """The batches of a recipe's layout; a model that wants token counts is given those of its targets.
+def _fingerprint_stream(recipe: CausalLMRecipe, data: Any) -> str:
+    """Return a checksum of the local files of streamed texts, or else of the first 1,000 texts.
 
-    Of streamed texts the first 10,000 are counted: the rest is not known yet.
+    A data set of the Hub is the same by its revision, which the recipe names.
     """
+    if recipe.train_files:
+        return fingerprint_files(recipe.train_files)
+    return fingerprint_data(row[recipe.text_column] for row in islice(data, _FINGERPRINTED_TEXTS))
+
+
+def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any = None) -> Batches:
+    """Return the batches of a recipe's layout; a model that wants token counts is given those of its targets."""
     if recipe.streaming:
-        if recipe.layout != "blocks":
-            raise ValueError(f"streaming feeds layout blocks only, not {recipe.layout}; set layout blocks")
-        if _wants_counts(model):
-            first = (row[recipe.text_column] for row in islice(texts, _COUNTED_TEXTS))
-            _give_counts(model, token_stream(tokenizer, first)[0], tokenizer.bos_token_id)
-        return StreamedBlocks(texts, tokenizer, recipe)
+        return _streamed_batches(tokenizer, texts, recipe, model)
     stream, starts = token_stream(tokenizer, texts)
     if not len(stream):
         raise ValueError("there is no text to train on; check the training files and columns")
-    if _wants_counts(model):
+    if getattr(model, "needs_token_counts", False):
         _give_counts(model, stream, tokenizer.bos_token_id)
     if recipe.layout == "stream":
         return StreamBatches(stream, recipe.batch_size, recipe.sequence_length, tokenizer.bos_token_id)
@@ -238,8 +236,14 @@ def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any 
     return ShuffledBatches(len(starts), rows, recipe.batch_size, recipe.seed)
 
 
-def _wants_counts(model: Any) -> bool:
-    return bool(getattr(model, "needs_token_counts", False))
+def _streamed_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any) -> Batches:
+    """Return blocks of streamed texts; the first 10,000 texts are counted, since the rest is not known yet."""
+    if recipe.layout != "blocks":
+        raise ValueError(f"streaming feeds layout blocks only, not {recipe.layout}; set layout blocks")
+    if getattr(model, "needs_token_counts", False):
+        first = (row[recipe.text_column] for row in islice(texts, _COUNTED_TEXTS))
+        _give_counts(model, token_stream(tokenizer, first)[0], tokenizer.bos_token_id)
+    return StreamedBlocks(texts, tokenizer, recipe)
 
 
 def _give_counts(model: Any, stream: np.ndarray, bos_token_id: int) -> None:

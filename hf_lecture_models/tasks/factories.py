@@ -72,12 +72,12 @@ def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
 
 
 def without_sampling(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options by which a recipe's tokenizer is made; `sampling` says how it is used in training."""
+    """Return the options by which a recipe's tokenizer is made, without `sampling`, which is for training."""
     return {name: value for name, value in options.items() if name != "sampling"}
 
 
 def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, recipe: Any) -> Batches:
-    """The batches of a task, over segmentations drawn anew in each epoch where the recipe has `tokenizer.sampling`.
+    """Return the batches of a task over segmentations that are drawn again in each epoch (`tokenizer.sampling`).
 
     Args:
         make: the task's batches, for which it encodes all texts.
@@ -87,9 +87,7 @@ def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, rec
         ValueError: the tokenizer cannot sample, the recipe asks for something that encodes the texts once, or nothing
             says what becomes of a text that is too long for the model in some epoch.
     """
-    if (alpha := recipe.tokenizer.get("sampling")) is None:
-        return make()
-    alpha = coerced(alpha, float, "tokenizer.sampling")
+    alpha = coerced(recipe.tokenizer["sampling"], float, "tokenizer.sampling")
     sides = [tokenizer.source, tokenizer.target] if isinstance(tokenizer, TokenizerPair) else [tokenizer]
     for side in sides:
         if not hasattr(side, "sampling"):
@@ -133,14 +131,15 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
     Raises:
         ValueError: the Auto class has no such model type, that type has no such field, or fields contradict each other.
     """
-    fields = dict(fields)
     if "model_type" not in fields:
         raise ValueError("recipe: model needs a model_type, for example lecture_recurrent")
-    _refuse_unknown_model(str(fields["model_type"]), auto_class)
-    config_class = CONFIG_MAPPING[fields["model_type"]]
+    model_type, models = str(fields["model_type"]), auto_class._model_mapping
+    if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in models:
+        raise _unknown_model(model_type, auto_class)
+    config_class = CONFIG_MAPPING[model_type]
     _refuse_unknown_fields(config_class, fields)
     if tokenizer is not None:
-        fields = _vocabulary_fields(auto_class, config_class, tokenizer) | fields
+        fields = _vocabulary_fields(models[config_class], config_class, tokenizer) | dict(fields)
     torch.manual_seed(seed)
     try:
         return auto_class.from_config(AutoConfig.for_model(**fields))
@@ -148,9 +147,10 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
         raise ValueError(f"recipe: model cannot be built: {' '.join(str(error).split())}") from error
 
 
-def _vocabulary_fields(auto_class: Any, config_class: Any, tokenizer: Any) -> dict[str, Any]:
-    """Fields of the configuration that follow from the tokenizer."""
-    found = _ids_of_template(text_template(auto_class, config_class), config_class, tokenizer)
+def _vocabulary_fields(model_class: Any, config_class: Any, tokenizer: Any) -> dict[str, Any]:
+    """Return the fields of the configuration that follow from the tokenizer."""
+    template = getattr(model_class, "text_template", None)
+    found = {} if template is None else _ids_of_template(template, config_class, tokenizer)
     for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
         # BERT begins and ends no text.
         if name in field_names(config_class):
@@ -158,14 +158,11 @@ def _vocabulary_fields(auto_class: Any, config_class: Any, tokenizer: Any) -> di
     return found | {"vocab_size": len(tokenizer)}
 
 
-def _refuse_unknown_model(model_type: str, auto_class: Any) -> None:
-    """Raise ValueError, with the nearest name and the lectures' own, where the Auto class has no such model."""
-    models = auto_class._model_mapping
-    if model_type in CONFIG_MAPPING and CONFIG_MAPPING[model_type] in models:
-        return
-    names = [name for name, config in CONFIG_MAPPING.items() if config in models]
+def _unknown_model(model_type: str, auto_class: Any) -> ValueError:
+    """Return the error for a model that the Auto class lacks, with the nearest name and the lectures' own."""
+    names = [name for name, config in CONFIG_MAPPING.items() if config in auto_class._model_mapping]
     near = difflib.get_close_matches(model_type, names, n=1)
-    raise ValueError(
+    return ValueError(
         f"recipe: {auto_class.__name__} has no model of model.model_type {model_type!r}; "
         + (f"did you mean {near[0]}? " if near else "")
         + f"The lectures' own: {', '.join(name for name in names if name.startswith('lecture_'))}"
@@ -188,10 +185,11 @@ def field_names(config_class: Any) -> list[str]:
 
 
 def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
-    """The tokenizer that `recipe.from_pretrained` names, or a new one by `recipe.tokenizer`, trained on the texts."""
+    """Load the tokenizer of `recipe.from_pretrained`, or train one by `recipe.tokenizer` on the texts."""
     if recipe.from_pretrained:
         return load_tokenizer(recipe.from_pretrained)
-    return make_tokenizer(without_sampling(recipe.tokenizer), texts)
+    options = recipe.tokenizer
+    return make_tokenizer(without_sampling(options) if "sampling" in options else options, texts)
 
 
 def load_tokenizer(name: str) -> Any:
@@ -291,9 +289,9 @@ def adopt_special_tokens(model: Any, tokenizer: Any, seed: int) -> None:
         setattr(model.config, name, token_id)
 
 
-def _ids_of_template(template: str | None, config_class: type, tokenizer: Any) -> dict[str, int]:
-    """Fields of the configuration for those tokens of the template which it wants to know."""
-    if template is None or template_name(tokenizer) != template:
+def _ids_of_template(template: str, config_class: type, tokenizer: Any) -> dict[str, int]:
+    """Return the fields of the configuration for those tokens of the template which it wants to know."""
+    if template_name(tokenizer) != template:
         return {}
     names = [f"{name}_id" for name in TEMPLATES[template].tokens if hasattr(config_class, f"{name}_id")]
     return {name: getattr(tokenizer, name) for name in names}

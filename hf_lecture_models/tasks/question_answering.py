@@ -7,11 +7,12 @@ Long texts are read in overlapping windows. In a window without the whole answer
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,6 +34,7 @@ from hf_lecture_models.evaluation.answer_spans import (
 )
 from hf_lecture_models.evaluation.answers import AnswerSettings, Prediction, find_prediction
 from hf_lecture_models.evaluation.by_length import predict_by_length
+from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, tell, templated_tokenizer
@@ -42,6 +44,9 @@ from hf_lecture_models.tasks.metrics import compute_all
 from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import TrainingResult
 
 _EVALUATION_BATCH = 32
 # What `AnswerSettings` has and a recipe does not: they are transformers 4's.
@@ -172,6 +177,14 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         """The fields of `AnswerSettings`; the threshold is None until one is measured, or the recipe gives one."""
         found = asdict(answer_settings(recipe, _may_be_none(data, recipe)))
         return {name: value for name, value in found.items() if name not in _OF_PIPELINES}
+
+    def train(self, *arguments: Any, **options: Any) -> "TrainingResult":
+        """Train as any task does, and store the threshold that the validation of the kept weights found."""
+        result = super().train(*arguments, **options)
+        if os.environ.get("RANK", "0") == "0":
+            record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
+            self.store_measured(result.folder, best_validation(record))
+        return result
 
     def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
         """Return the threshold for no answer with the best F1, where there were questions without an answer."""

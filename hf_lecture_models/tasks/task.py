@@ -6,7 +6,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,14 +16,13 @@ from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.data.fingerprint import fingerprint_data
 from hf_lecture_models.data.recipe import DataRecipe
 from hf_lecture_models.hub.card import usage_code
-from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
-from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
+from hf_lecture_models.tokenization.fingerprint import fingerprint, fingerprint_tokenizer
 from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.recipe import TrainingRecipe
@@ -133,7 +132,16 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
             raise ValueError("recipe: seed and seeds are both given; keep one of them")
         if self.word_vectors and self.from_pretrained:
             raise ValueError("recipe: from_pretrained brings its own word vectors; leave word_vectors out")
-        for name in ("tokenizer", "model") if self.from_pretrained else ():
+        if self.from_pretrained:
+            self._leave_to_checkpoint()
+
+    def _leave_to_checkpoint(self) -> None:
+        """Empty the fields of tokenizer and model, which the checkpoint brings; only `sampling` stays.
+
+        Raises:
+            ValueError: the recipe sets one of them.
+        """
+        for name in ("tokenizer", "model"):
             # How often a segmentation is drawn says nothing about which tokenizer it is.
             given = getattr(self, name)
             sampling = {key: given[key] for key in ("sampling",) if name == "tokenizer" and key in given}
@@ -216,12 +224,7 @@ class Task(ABC, Generic[RecipeType]):
         """
 
     def training_data(self, recipe: RecipeType) -> Any:
-        """What a run trains on: the part "train", and what the recipe asks a task to add to it.
-
-        Raises:
-            ValueError: they cannot be used.
-            OSError: they cannot be read.
-        """
+        """Read the part "train", and what the recipe asks a task to add to it; errors are those of `read`."""
         return self.read(recipe, "train")
 
     def read_file(self, path: str, recipe: RecipeType) -> Any:
@@ -265,16 +268,14 @@ class Task(ABC, Generic[RecipeType]):
         """
         return self.measure(model, processor, self.encode(model, processor, data, recipe), recipe)
 
-    def evaluation(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> "Evaluation | None":
-        """Encode data once, for all the times that a run measures its model on them; None without data.
+    def evaluation(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> "Evaluation":
+        """Encode data once, for all the times that a run measures its model on them.
 
         Raises:
             ValueError: as `encode`.
         """
         from hf_lecture_models.trainer.loop import Evaluation
 
-        if data is None:
-            return None
         encoded, first = self.encode(model, processor, data, recipe), self.measures(recipe)[0]
         measure = partial(self.measure, processor=processor, encoded=encoded, recipe=recipe)
         return Evaluation(measure, first.key, first.lower_is_better)
@@ -342,12 +343,12 @@ class Task(ABC, Generic[RecipeType]):
         return {}
 
     def training_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
-        """Further arguments of `trainer.loop.train`; a model that is trained in a way of its own has others."""
+        """Return further arguments of `trainer.loop.train`."""
         return {"forward_options": self.forward_options(model, recipe)}
 
     def fingerprint(self, recipe: RecipeType, part: str, data: Any) -> str:
-        """A checksum of the "train" or "validation" data, by which a resumed run knows them."""
-        return fingerprint_data(data)
+        """Return a checksum of the "train" or "validation" data, by which a resumed run knows them."""
+        return fingerprint(data) if isinstance(data, list) else fingerprint_data(data)
 
     def train(
         self,
@@ -361,25 +362,25 @@ class Task(ABC, Generic[RecipeType]):
         resume: bool = False,
         quiet: bool = False,
     ) -> "TrainingResult":
-        """Train the model by the recipe; the best one by the first measure stays in the folder.
-
-        Args:
-            output_dir: in place of the recipe's.
+        """Train the model by the recipe; the best one by the first measure stays in `output_dir`, or the recipe's.
 
         Raises:
             ValueError, FloatingPointError, OSError: as `trainer.loop.train`.
         """
         from hf_lecture_models.trainer.loop import train
 
-        batches = sampled_batches(partial(self.batches, model, processor, data, recipe), model, processor, recipe)
+        make = partial(self.batches, model, processor, data, recipe)
+        batches = sampled_batches(make, model, processor, recipe) if "sampling" in recipe.tokenizer else make()
         task_file = _TaskFile(self.describe(model, recipe, data) | {"script": self.script})
-        with _frozen_if_asked(model, batches, recipe):
-            result = train(
+        is_frozen = isinstance(recipe, HeadRecipe) and recipe.freeze_backbone
+        measured = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
+        with frozen_backbone(model, batches, recipe.mixed_precision) if is_frozen else nullcontext():
+            return train(
                 model,
                 batches,
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
-                evaluation=self.evaluation(model, processor, validation_data, recipe),
+                evaluation=measured,
                 save_with=(with_input_limit(processor, model), task_file),
                 **self.training_options(model, recipe),
                 items_name=self.items,
@@ -387,21 +388,15 @@ class Task(ABC, Generic[RecipeType]):
                 resume=resume,
                 quiet=quiet,
             )
-        self._store_best(result)
-        return result
 
     def _fingerprints(self, processor: Any, data: Any, validation_data: Any, recipe: RecipeType) -> dict[str, str]:
+        """Return checksums of all that the weights depend on beside the recipe, by the names that messages use."""
+        name = "the tokenizer" if hasattr(processor, "get_vocab") else "the image processor"
         return {
-            _processor_name(processor): fingerprint_tokenizer(processor),
+            name: fingerprint_tokenizer(processor),
             "the training data": self.fingerprint(recipe, "train", data),
             "the validation data": self.fingerprint(recipe, "validation", validation_data),
         }
-
-    def _store_best(self, result: "TrainingResult") -> None:
-        """Store what the validation of the weights that were kept says of the settings."""
-        if os.environ.get("RANK", "0") == "0":
-            record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
-            self.store_measured(result.folder, best_validation(record))
 
     def settings(self, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
         """How a model's outputs become predictions, as `task.json` keeps it; None is what nothing says yet."""
@@ -463,17 +458,6 @@ class Task(ABC, Generic[RecipeType]):
     def usage(self, facts: Mapping[str, Any]) -> str:
         """The code on the card of a model with these facts."""
         return usage_code(facts)
-
-
-def _processor_name(processor: Any) -> str:
-    """What a message calls it."""
-    return "the tokenizer" if hasattr(processor, "get_vocab") else "the image processor"
-
-
-def _frozen_if_asked(model: Any, batches: Batches, recipe: TaskRecipe) -> AbstractContextManager[None]:
-    if isinstance(recipe, HeadRecipe) and recipe.freeze_backbone:
-        return frozen_backbone(model, batches, recipe.mixed_precision)
-    return nullcontext()
 
 
 @dataclass(frozen=True)

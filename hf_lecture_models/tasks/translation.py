@@ -230,9 +230,7 @@ class Translation(Task[TranslationRecipe]):
         kept = {f"{name}_signature": signature for name, signature in signatures().items()}
         return bleu_and_chrf(texts, encoded.labels) | decoding | kept
 
-    def evaluation(
-        self, model: Any, processor: Any, data: Rows | None, recipe: TranslationRecipe
-    ) -> "Evaluation | None":
+    def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> "Evaluation":
         """Measure with as many beams as the recipe says for validation data."""
         return super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
 
@@ -257,7 +255,7 @@ class Translation(Task[TranslationRecipe]):
         result = super().train(model, processor, data, validation_data, recipe, **options)
         if not recipe.average_checkpoints or result.stopped.startswith("SIG") or os.environ.get("RANK", "0") != "0":
             return result
-        evaluation = self.evaluation(model, processor, validation_data, recipe)
+        evaluation = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
         return keep_average(model, result, recipe.average_checkpoints, evaluation)
 
     def _most_new_tokens(self, model: Any, processor: Any, recipe: Any) -> int | None:
