@@ -144,3 +144,22 @@ def test_benchmarks_are_those_of_the_recipes() -> None:
     assert {"cola", "mnli", "sst5", "ewt", "wnut17", "swag", "arc_easy"} <= TASK_OF_BENCHMARK.keys()
     for name, task in TASK_OF_BENCHMARK.items():
         assert task.recipe_class(task=name).task == name  # type: ignore[call-arg]
+
+
+def test_the_confusion_matrix_is_drawn(run: Any, classifier: Path, sst2: Path, tmp_path: Path) -> None:
+    status, out, err = run("evaluate", classifier, "sst2", sst2, "--json", "--output", tmp_path / "confusion.svg")
+    assert (status, err) == (0, "")
+    classes = json.loads(out)["classes"]
+    assert (tmp_path / "confusion.svg").read_text(encoding="utf-8").startswith("<?xml")
+    for name, own in classes.items():
+        assert own["recall"] == pytest.approx(own["predicted"][name] / max(1, own["examples"]))
+    _, table, _ = run("evaluate", classifier, "sst2", sst2)
+    assert [line.split()[0] for line in table.splitlines()[-len(classes) :]] == list(classes)
+
+
+def test_a_matrix_needs_classes(run: Any, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("the cat ran\n", encoding="utf-8")
+    status, _, err = run("evaluate", folder, "causal_lm", tmp_path / "texts.txt", "--output", tmp_path / "a.svg")
+    assert (status, len(err.splitlines())) == (1, 1)
+    assert "causal_lm measures no classes" in err
+    assert not (tmp_path / "a.svg").exists()
