@@ -8,8 +8,8 @@ watched too, and in pytest it is a plugin. It needs only the standard library, a
                    run, "head" where the function that begins there is called, "file" where any of the file's is
     MUTANTS_STORE  JSON lines are appended to it: {"runs": MUTANT, "by": TEST}, and after each test {"test": ID, ...}
 
-What a fixture of a wider scope runs is recorded under the fixture's name, which stands in the line of each test that
-uses it.
+What a fixture of a wider scope runs is recorded under the fixture's name, and each test's line lists the fixtures that
+it uses.
 """
 
 import json

@@ -45,7 +45,7 @@ def room(file: str) -> str:
 
 
 def draw(root: Path, number: int = NUMBER, seed: int = SEED) -> list[Mutant]:
-    """So many mutants, from each room in proportion to its lines and at least one; at most one of a statement."""
+    """Draw mutants from each room in proportion to its lines, at least one; at most one of a statement."""
     chosen, rooms = random.Random(seed), defaultdict(list)
     for path in sources(root):
         rooms[room(str(path.relative_to(root)))].append(path)

@@ -49,7 +49,7 @@ class Place:
     Attributes:
         node: of the statement, or of the default's value.
         old: as in a mutant.
-        around: the function or class that the statement stands in, or whose head the default is in; None: the module.
+        around: the function or class around the statement, or whose head has the default; None: the module.
     """
 
     path: Path
@@ -122,7 +122,7 @@ def head(node: Any) -> Any:
 
 
 def mistakes(old: str) -> list[str]:
-    """What a statement, or the head of one, becomes by each mistake.
+    """Return the statement, or head of one, with each mistake that fits it.
 
     >>> mistakes("x = a + 1 < b")
     ['x = a + 1 <= b', 'x = a - 1 < b', 'x = a + 2 < b']
@@ -158,7 +158,7 @@ def _expressions(node: Any) -> list[Any]:
 
 
 def plain(text: str) -> str:
-    """A statement with the sentences in it left out, which may be written anew."""
+    """A statement with the sentences in it left out, which may be reworded."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
@@ -169,7 +169,7 @@ def plain(text: str) -> str:
 
 
 def _changes(part: Any) -> list[Callable[[Any], None]]:
-    """What can be done to a part, in place."""
+    """Return the changes that can be made to a part, in place."""
     if isinstance(part, ast.Compare):
         other = [_COMPARISONS[type(one)]() for one in part.ops]
         return [lambda node, at=at: node.ops.__setitem__(at, other[at]) for at in range(len(other))]
@@ -194,7 +194,7 @@ def _changes(part: Any) -> list[Callable[[Any], None]]:
 
 
 def find(mutant: Mutant, root: Path) -> Place | None:
-    """Where the mutant's statement stands now: in its function, in whichever file; None if it is gone."""
+    """Find the mutant's statement: in its function, in whichever file; None if it is gone."""
     everywhere = [root / mutant.file] if mutant.file.startswith("benchmarks/") else sources(root)
     old = plain(mutant.old)
     found = [place for path in everywhere if path.exists() for place in places(path) if _is_like(place.old, old)]
