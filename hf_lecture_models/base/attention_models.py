@@ -45,14 +45,14 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
         attention_mask: Any = None,
         cache: Cache | None = None,
         position_ids: Tensor | None = None,
-        **kwargs: Any,
+        call: dict[str, Any] | None = None,
     ) -> AttentionKernel:
         """Return the attention of `hidden` (batch, seq, hidden) to themselves and to the positions before them.
 
-        The arguments are those of `layers.attention_kernels.causal_attention`, and in `kwargs` those of `forward` that
+        The arguments are those of `layers.attention_kernels.causal_attention`, and in `call` those of `forward` that
         the model does not know.
         """
-        implementation, dropout, options = self._choice(**kwargs)
+        implementation, dropout, options = self._choice(call or {})
         return causal_attention(
             implementation, hidden, attention_mask, cache, position_bias, dropout, position_ids, options
         )
@@ -64,23 +64,24 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
         attention_mask: Any = None,
         source: Tensor | None = None,
         position_ids: Tensor | None = None,
-        **kwargs: Any,
+        call: dict[str, Any] | None = None,
     ) -> AttentionKernel:
         """Return the attention of `hidden` (batch, seq, hidden) to themselves, or to a source.
 
-        The arguments are those of `layers.attention_kernels.bidirectional_attention`, and in `kwargs` those of
-        `forward` that the model does not know.
+        The arguments are those of `layers.attention_kernels.bidirectional_attention`, and in `call` those of `forward`
+        that the model does not know.
         """
-        implementation, dropout, options = self._choice(**kwargs)
+        implementation, dropout, options = self._choice(call or {})
         return bidirectional_attention(
             implementation, hidden, attention_mask, source, position_bias, dropout, position_ids, options
         )
 
-    def _choice(self, output_attentions: bool | None = None, **kwargs: Any) -> tuple[str, float, dict[str, Any]]:
+    def _choice(self, call: dict[str, Any]) -> tuple[str, float, dict[str, Any]]:
+        """Return the name of the attention function, the dropout of its weights, and further arguments for it."""
         block: Any = self.layers[0]
         dropout = block.self_attn.dropout.p if self.training else 0.0
-        options = {name: value for name, value in kwargs.items() if name not in PASSED_TO_ALL}
-        return self.attention_implementation(output_attentions), dropout, options
+        options = {name: value for name, value in call.items() if name not in PASSED_TO_ALL}
+        return self.attention_implementation(call.get("output_attentions")), dropout, options
 
 
 class BidirectionalPreTrainedModel(AttentionPreTrainedModel):
@@ -154,7 +155,7 @@ class TextEncoderPreTrainedModel(BidirectionalPreTrainedModel):
         counted = attention_mask if position_ids is None else None
         positions = bounded_positions(words, counted, self.longest_input, position_ids)
         attention = partial(
-            self.bidirectional_attention, attention_mask=attention_mask, position_ids=position_ids, **kwargs
+            self.bidirectional_attention, attention_mask=attention_mask, position_ids=position_ids, call=kwargs
         )
         text = TextInputs(words, positions, None, attention_mask, attention)
         return BaseModelOutputWithPooling(*self.read(text, token_type_ids))
@@ -203,7 +204,7 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
             attention_mask=attention_mask,
             cache=past_key_values,
             position_ids=position_ids,
-            **kwargs,
+            call=kwargs,
         )
         hidden = self.read(TextInputs(words, positions, past_key_values, attention_mask, attention))
         return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None)

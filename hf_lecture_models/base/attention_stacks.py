@@ -40,7 +40,7 @@ class EncoderStack(AttentionPreTrainedModel):
         """Read the sources."""
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         positions = bounded_positions(words, attention_mask, self.longest_input)
-        attention = partial(self.bidirectional_attention, attention_mask=attention_mask, **kwargs)
+        attention = partial(self.bidirectional_attention, attention_mask=attention_mask, call=kwargs)
         return BaseModelOutput(self.read(TextInputs(words, positions, None, attention_mask, attention)))
 
 
@@ -88,8 +88,8 @@ class DecoderStack(AttentionPreTrainedModel):
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds, "decoder_")
         positions = bounded_positions(words, attention_mask, self.longest_input, cache=seen)
         source = checked_source(encoder_hidden_states, words)
-        attention = partial(self.causal_attention, attention_mask=attention_mask, cache=seen, **kwargs)
-        cross = partial(self.bidirectional_attention, attention_mask=encoder_attention_mask, source=source, **kwargs)
+        attention = partial(self.causal_attention, attention_mask=attention_mask, cache=seen, call=kwargs)
+        cross = partial(self.bidirectional_attention, attention_mask=encoder_attention_mask, source=source, call=kwargs)
         text = TextInputs(words, positions, seen, attention_mask, attention, cross)
         hidden = self.read(text, source, encoder_attention_mask, cache)
         return BaseModelOutputWithPastAndCrossAttentions(hidden, cache if use_cache else None)

@@ -169,7 +169,7 @@ class LectureViTModel(LectureViTPreTrainedModel):
         check_images(pixel_values, self.config.num_channels, self.config.patch_size, size)
         hidden = self.embeddings(pixel_values, bool_masked_pos)
         # All patches are real, and flex attention's own mask has a fixed size.
-        attention = self.bidirectional_attention(hidden, **kwargs)._replace(mask=None)
+        attention = self.bidirectional_attention(hidden, call=kwargs)._replace(mask=None)
         for index, layer in enumerate(self.layers, start=1):
             hidden = layer(hidden, attention, num_states if index == len(self.layers) else None)
         y = self.norm(hidden)
