@@ -92,7 +92,7 @@ def _refuse_unreadable_files(context: typer.Context, files: list[str] | None) ->
 
 def _problem_of(file: str, verb: str | None) -> str | None:
     if Path(file).is_dir():
-        return f"{file} is a folder: name text files"
+        return None if verb == "predict" else f"{file} is a folder: name text files"  # it may hold images
     if not Path(file).exists():
         advice = "a prompt itself goes after --prompt, or" if verb == "generate" else "text itself goes"
         return f"there is no file {file}; {advice} to standard input"
@@ -462,8 +462,9 @@ def predict(
     each word. A masked language model reads a text with the mask token. Models of multiple choice and of question
     answering read JSON objects, {"context": ..., "choices": [...]} and {"question": ..., "context": ...}.
 
-    Files named .csv, .tsv, .json, .jsonl, .parquet, .conll or .conllu are tables. Their columns are read as by the verb
-    evaluate; --columns.COLUMN NAME names another column.
+    A classifier of images reads their paths, or a folder of them. Files named .csv, .tsv, .json, .jsonl, .parquet,
+    .conll or .conllu are tables. Their columns are read as by the verb evaluate; --columns.COLUMN NAME names another
+    column.
     """
     paths, fields = _split_data_options(files or [])
     options: dict[str, Any] = {"top_k": top_k, "aggregate": aggregate, "jsonl": jsonl, "max_length": max_length}

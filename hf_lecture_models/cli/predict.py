@@ -8,6 +8,7 @@ score and text, with tabs between them.
 import json as json_library
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, print_json
@@ -45,6 +46,8 @@ def run(
         ValueError: the model predicts nothing, an option is not for it, a line cannot be read, or there is none.
     """
     predictor = Predictor(*load_model(name), PredictionOptions(top_k, aggregate, batch_size, max_length), name)
+    if folders := [file for file in files if predictor.task.items != "images" and Path(file).is_dir()]:
+        raise ValueError(f"{folders[0]} is a folder: name text files")
     is_json = jsonl or predictor.form.needs_json
     tables = [file for file in files if _is_table(file, is_json, jsonl)]
     if fields and not tables:
@@ -62,9 +65,9 @@ def run(
 
 
 def _is_table(file: str, is_json: bool, jsonl: bool) -> bool:
-    """Return whether a file is a table by its name, and is not read line by line."""
+    """Return whether a file is a table by its name, or a folder of images, and is not read line by line."""
     is_lines = is_json and file.removesuffix(".gz").lower().endswith(".jsonl")
-    return file != "-" and is_table(file) and not is_lines and not jsonl
+    return file != "-" and (Path(file).is_dir() or (is_table(file) and not is_lines and not jsonl))
 
 
 def _table(predictor: Predictor, file: str, fields: Mapping[str, str]) -> list[Result]:

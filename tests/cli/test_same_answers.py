@@ -302,13 +302,15 @@ def test_images(run: Any, tmp_path: Path) -> None:
     make_image_processor(4, 3).save_pretrained(tmp_path / "model")
     paths = []
     for index in range(5):
-        paths.append(tmp_path / f"{index}.png")
+        paths.append(tmp_path / "images" / f"{index}.png")
+        paths[-1].parent.mkdir(exist_ok=True)
         Image.fromarray(np.random.default_rng(index).integers(0, 256, (5, 7, 3), dtype=np.uint8)).save(paths[-1])
     classify = pipeline("image-classification", model=str(tmp_path / "model"), top_k=1)
     expected = [found[0] for found in classify([str(path) for path in paths])]
     check_classes(run, tmp_path / "model", [{"image": str(path)} for path in paths], expected)
     status, out, _ = run("predict", tmp_path / "model", stdin="".join(f"{path}\n" for path in paths))
     assert (status, [line.split("\t")[0] for line in out.splitlines()]) == (0, [one["label"] for one in expected])
+    assert run("predict", tmp_path / "model", tmp_path / "images") == (0, out, ""), "a folder of images"
 
 
 def test_translations(run: Any, tmp_path: Path) -> None:

@@ -54,6 +54,12 @@ def test_a_page_begins_with_plain_words(page: Path) -> None:
     assert re.search(r"In the lecture:\s[RNY]", words)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
+def test_a_page_can_be_read_at_one_sitting(page: Path) -> None:
+    """What is longer has a page of its own in docs/."""
+    assert len(page.read_text(encoding="utf-8").split()) <= 1200
+
+
 def test_papers_are_cited_without_excuses() -> None:
     package = PAGES[0].parents[2]
     for path in [*package.rglob("*.py"), *package.rglob("*.md"), *package.parent.glob("docs/*.md")]:
