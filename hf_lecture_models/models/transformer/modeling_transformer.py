@@ -30,7 +30,7 @@ Deviations:
 - From the slides: N s41 has a mask of n × d; it is n × n, and is added before the softmax. N s47 flattens the decoder's
   output; here one matrix reads each position. N s50 leaves padding in as zeros, which would still weigh exp(0): it is
   masked. R:912 counts sinusoids from k = 1; they begin with 0.
-- From N s44-46, which states no mask: without one, a word would see the words after it, and so itself. With s ≤ t the
+- From N s44-46, which states no mask: without one, a word would see the words behind it, and so itself. With s ≤ t the
   first prediction cannot depend on the source. T is one table of the longest lengths for all blocks, sliced.
 - Not in the paper: the output's b, which Marian's checkpoints have; learned positions (its table 3) beside sinusoids;
   dropout of the weights a_t, off unless asked for (`attention_dropout`).
