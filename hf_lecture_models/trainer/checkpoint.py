@@ -13,7 +13,6 @@ import os
 import random
 import shutil
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,30 +71,14 @@ def latest_checkpoint(folder: Path) -> Path | None:
     return None
 
 
+def holds_run(output_dir: Path) -> bool:
+    """Return whether a run has left a checkpoint or its record in a folder."""
+    return (output_dir / "training.json").exists() or any((output_dir / "checkpoints").glob("step-*"))
+
+
 def complete_checkpoints(folder: Path) -> list[Path]:
     """All complete checkpoints, the newest one first."""
     return [path for path in reversed(_step_folders(folder)) if _damage(path) is None]
-
-
-def refuse_lost_checkpoints(output_dir: Path) -> None:
-    """Refuse to resume where a run, or whatever else made a model, left no checkpoint: it would be written over.
-
-    Raises:
-        ValueError: saying what there is, and what to do.
-    """
-    record = output_dir / "training.json"
-    facts = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-    if facts and facts.get("checkpoint") != 0:  # 0: killed before the first one
-        kind = "a finished run" if facts.get("finished") else "a run"
-        raise ValueError(
-            f"{output_dir} holds {kind} of {facts['step']} steps, but none of its checkpoints: there is nothing to "
-            "resume; to train again, name another output folder, or remove this one"
-        )
-    if not facts and any(output_dir.glob("*.safetensors")):
-        raise ValueError(
-            f"{output_dir} holds a model, but no checkpoint of a run: there is nothing to resume; name another output "
-            "folder, or leave out --resume to write over the model"
-        )
 
 
 def read_state(path: Path) -> dict[str, Any]:
@@ -212,21 +195,3 @@ def _damage(path: Path) -> str | None:
     except (ValueError, KeyError, TypeError, AttributeError):
         return f"{path / MARKER} is damaged"
     return None
-
-
-def refuse_other_data(found: Mapping[str, str], saved: Mapping[str, str]) -> None:
-    """Refuse to continue a run on other data, because its weights would belong to neither.
-
-    Args:
-        found: checksums, by what they are of, for the message: "the tokenizer".
-        saved: those of the run.
-
-    Raises:
-        ValueError: naming all that differ.
-    """
-    changed = [name for name, value in found.items() if saved.get(name) != value]
-    if changed:
-        raise ValueError(
-            f"cannot resume: {' and '.join(changed)} changed since the run was started; "
-            "restore what was there, or train into another output folder"
-        )

@@ -30,21 +30,12 @@ from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.io.locks import run_lock
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
-from hf_lecture_models.trainer.checkpoint import refuse_other_data
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
-from hf_lecture_models.trainer.processes import (
-    StopSignals,
-    all_reduce_sum,
-    copy_to_shard,
-    gather_weights,
-    is_sharded,
-    load_optimizer_state,
-    make_accelerator,
-    optimizer_state,
-    prepare,
-)
-from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
-from hf_lecture_models.trainer.reporting import Progress, Reporter, silent_saving
+from hf_lecture_models.trainer.processes import all_reduce_sum, is_sharded, make_accelerator, signal_in, stop_signals
+from hf_lecture_models.trainer.recipe import TrainingRecipe
+from hf_lecture_models.trainer.reporting import Progress, Reporter, saving_is_shown, silent_saving
+from hf_lecture_models.trainer.resuming import go_back, read_newest
+from hf_lecture_models.trainer.sharding import copy_to_shard, gather_optimizer_state, gather_weights, shard_model
 from hf_lecture_models.trainer.tracking import start_tracker
 
 ParameterGroups = Callable[[nn.Module, TrainingRecipe], list[dict[str, Any]]]
@@ -69,8 +60,20 @@ class Evaluation:
     metric: str
     lower_is_better: bool = True
 
+    def value_in(self, measures: Mapping[str, Any], step: int) -> float:
+        """Return the value of the metric, which must be a finite number."""
+        value = measures.get(self.metric)
+        if not isinstance(value, int | float):
+            raise ValueError(f"the evaluation returned no number {self.metric!r}, only {', '.join(measures)}")
+        if not math.isfinite(value):
+            raise FloatingPointError(
+                f"step {step}: validation {self.metric} is {value}; these weights are not kept. "
+                "Lower learning_rate, or look for what the model cannot predict in the validation data"
+            )
+        return value
+
     def improves(self, value: float, best: float | None) -> bool:
-        """Whether `value` is strictly better than the best so far."""
+        """Return whether `value` is strictly better than the best so far."""
         return best is None or (value < best if self.lower_is_better else value > best)
 
 
@@ -128,7 +131,9 @@ def train(
         FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
         OSError: the folder cannot be written, or another run is at work in it.
     """
-    folder = _folder(output_dir)
+    if not os.fspath(output_dir):
+        raise ValueError("output_dir is empty; name a folder")
+    folder = Path(output_dir).absolute()
     accelerator = make_accelerator(recipe, folder)
     with ExitStack() as stack:
         stack.enter_context(run_lock(folder) if accelerator.is_main_process else nullcontext())
@@ -138,13 +143,15 @@ def train(
         run = _Run(accelerator, model, *given, reporter)
         run.prepare(groups, optimizer_factory, resume)
         stack.enter_context(_flushed_denormals(accelerator.device))
-        return run.run(stack.enter_context(StopSignals()))
+        return run.run(stack.enter_context(stop_signals()))
 
 
-def _folder(output_dir: str | os.PathLike[str]) -> Path:
-    if not os.fspath(output_dir):
-        raise ValueError("output_dir is empty; name a folder")
-    return Path(output_dir).absolute()
+def _total_steps(recipe: TrainingRecipe, steps_per_epoch: int) -> int:
+    if recipe.max_steps:
+        return recipe.max_steps
+    if not steps_per_epoch:
+        raise ValueError("streamed data have no length, so epochs has no meaning; set max_steps")
+    return max(1, round(recipe.epochs * steps_per_epoch))
 
 
 @dataclass
@@ -167,97 +174,50 @@ class _Run:
         self.total_steps = self.reporter.total_steps
         self.schedule = Schedule(self.recipe, self.total_steps)
         self.progress = Progress()
+        self.metric = "loss" if self.evaluation is None else self.evaluation.metric
         self.sharded = is_sharded(self.accelerator)
 
     def prepare(self, groups: ParameterGroups, optimizer_factory: OptimizerFactory, resume: bool) -> None:
-        """Place everything on its device and, if asked, go back to the newest checkpoint."""
+        """Place model and optimizer on their devices; with `resume`, go back to the newest checkpoint."""
         accelerator, recipe = self.accelerator, self.recipe
-        start = self._starting_point(resume)
+        if accelerator.is_main_process:
+            saved.remove_stale(self.folder)
+            if not resume and saved.holds_run(self.folder):
+                raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
         # Before the model is spread over the processes, so that each takes its part of the saved weights.
-        state = None if start is None else self._read(start)
-        shard = RowShard(
-            recipe.batch_size,
-            recipe.accumulation_steps,
-            accelerator.process_index,
-            accelerator.num_processes,
-            accelerator.device,
-        )
-        self.batches.set_shard(shard)
+        given = (accelerator, self.folder, self.plain_model, recipe, self.fingerprints, self.reporter)
+        state = read_newest(*given) if resume else None
+        places = (accelerator.process_index, accelerator.num_processes, accelerator.device)
+        self.batches.set_shard(RowShard(recipe.batch_size, recipe.accumulation_steps, *places))
         # Sharded, the plain model stays whole beside the one that learns: it is what is measured and saved.
         model = copy_to_shard(self.plain_model) if self.sharded else self.plain_model
         optimizer = optimizer_factory(groups(model, recipe), recipe)
         # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
-        self.model, self.optimizer = prepare(accelerator, model, optimizer)
+        spread = shard_model(accelerator, model, optimizer) if self.sharded else accelerator.prepare(model, optimizer)
+        self.model, self.optimizer = spread
         set_seed(recipe.seed + accelerator.process_index)
         if state is not None:
-            self._restore(state)
-            self.reporter.note(f"resuming from {start}")
-        else:
-            self._write_recipe()
+            self.progress = go_back(state, accelerator.process_index, self.optimizer, self.schedule, self.batches)
+        elif accelerator.is_main_process:
+            with staged_file(self.folder / "recipe.yaml") as stage:
+                stage.write_text(yaml.safe_dump(recipe.to_dict(), sort_keys=False, allow_unicode=True), "utf-8")
         if recipe.report_to != "none":
             look = start_tracker(accelerator, recipe.report_to, recipe.to_dict(), self.folder, self.progress.step)
             self.reporter.note(f"tracked by {recipe.report_to}: {look}")
-        trained = sum(p.numel() for p in self.plain_model.parameters() if p.requires_grad)
-        self.reporter.note(
-            f"training {trained:,} parameters on {accelerator.device} in "
-            f"{accelerator.num_processes} process(es){', sharded' if self.sharded else ''}, steps "
-            f"{self.progress.step} to {self.total_steps}, effective batch {recipe.effective_batch()}"
-        )
 
-    def _starting_point(self, resume: bool) -> Path | None:
-        """Clean the folder of half-written files; the checkpoint to start from, the same in every process."""
-        found: list[Any] = [None]
-        if self.accelerator.is_main_process:
-            saved.remove_stale(self.folder)
-            if resume:
-                found = [saved.latest_checkpoint(self.folder / "checkpoints")]
-                if found[0] is None:
-                    saved.refuse_lost_checkpoints(self.folder)
-                    self.reporter.note(f"no checkpoint in {self.folder} yet: starting from scratch")
-            elif any((self.folder / "checkpoints").glob("step-*")) or (self.folder / "training.json").exists():
-                raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
-        return broadcast_object_list(found)[0]
-
-    def _write_recipe(self) -> None:
-        if self.accelerator.is_main_process:
-            with staged_file(self.folder / "recipe.yaml") as stage:
-                stage.write_text(yaml.safe_dump(self.recipe.to_dict(), sort_keys=False, allow_unicode=True), "utf-8")
-
-    def _read(self, path: Path) -> dict[str, Any]:
-        """The checkpoint's state; its weights are then in the plain model."""
-        state = saved.read_state(path)
-        refuse_changed_recipe(self.recipe, state["recipe"])
-        if len(state["processes"]) != self.accelerator.num_processes:
-            raise ValueError(
-                f"cannot resume: num_processes is {self.accelerator.num_processes} but the run was started with "
-                f"{len(state['processes'])}; start as many, or train into another output folder"
-            )
-        # Before the weights: other data may have made a model of other shapes.
-        refuse_other_data(self.fingerprints, state.get("fingerprints", {}))
-        saved.read_model(path, self.plain_model)
-        return state
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        load_optimizer_state(self.optimizer, state["optimizer"])
-        self.schedule.reductions = state["reductions"]
-        self.progress = Progress(**state["progress"])
-        if self.progress.stopped.startswith("SIG"):
-            self.progress.stopped = ""
-        own = state["processes"][self.accelerator.process_index]
-        self.batches.load_state_dict(own["batches"])
-        saved.set_random_state(own["random"])
-
-    def run(self, signals: StopSignals) -> TrainingResult:
-        """Step, evaluate and save until the plan, patience or a signal ends it."""
+    def run(self, signals: Mapping[str, int]) -> TrainingResult:
+        """Step, measure and save until the plan, patience or a signal ends it."""
         progress, recipe = self.progress, self.recipe
+        self._note_plan()
         self.model.train()
         self.clock = time.perf_counter() - progress.seconds
         while progress.step < self.total_steps and not progress.stopped:
             progress.stopped = self._step(signals)
             last = progress.step == self.total_steps
-            if progress.step % recipe.log_every == 0 or last:
+            if last or progress.step % recipe.log_every == 0:
                 self._record_loss()
-            due = last or _is_due(progress.step, recipe.evaluate_every, self.batches.steps_per_epoch)
+            period = recipe.evaluate_every or self.batches.steps_per_epoch
+            due = last or (period > 0 and progress.step % period == 0)
             save = last or (progress.step % recipe.save_every == 0 if recipe.save_every else due)
             if self.sharded and (due or save or progress.stopped):
                 gather_weights(self.accelerator, self.model, self.plain_model)
@@ -271,31 +231,48 @@ class _Run:
         self.reporter.draw(progress)
         self.accelerator.wait_for_everyone()
         # A signal that came after the last step has stopped nothing here, and whoever called must hear of it.
-        progress.stopped = signals.received or progress.stopped
+        progress.stopped = signal_in(signals) or progress.stopped
         return self._result()
 
-    def _step(self, signals: StopSignals) -> str:
-        """One optimizer step over all its micro-batches; the name of a signal that came meanwhile, in any process."""
+    def _note_plan(self) -> None:
+        trained = sum(p.numel() for p in self.plain_model.parameters() if p.requires_grad)
+        self.reporter.note(
+            f"training {trained:,} parameters on {self.accelerator.device} in "
+            f"{self.accelerator.num_processes} process(es){', sharded' if self.sharded else ''}, steps "
+            f"{self.progress.step} to {self.total_steps}, effective batch {self.recipe.effective_batch()}"
+        )
+
+    def _step(self, signals: Mapping[str, int]) -> str:
+        """Make one optimizer step; return the name of a signal that came meanwhile in any process, or ""."""
         progress = self.progress
         begin, cpu_begin = time.perf_counter(), time.process_time()
         micro_batches = self.batches.next_step()
         items, others = self._count(micro_batches)
         self.schedule.apply(self.optimizer, progress.step)
         learn = self._learn if self.update is None else self._update
-        loss_value, noted = learn(micro_batches, items, others, signals)
+        loss, received = learn(micro_batches, items, others, signals)
         progress.step += 1
         progress.items += items
-        progress.interval_loss += loss_value * items
+        progress.interval_loss += loss * items
         progress.interval_items += items
         progress.step_seconds += time.perf_counter() - begin
         progress.step_cpu_seconds += time.process_time() - cpu_begin
-        self.reporter.advance(progress, loss_value)
-        return next((name for name, count in zip(signals.names, noted, strict=True) if count), "")
+        self.reporter.advance(progress, loss)
+        return received
+
+    def _count(self, micro_batches: Sequence[Batch]) -> tuple[int, int]:
+        """Count the items of the whole step in all processes, and those of the loss's second term."""
+        items = others = 0
+        for batch in micro_batches:
+            items += batch.num_items
+            others += 0 if batch.second_term is None else batch.second_term.num_items
+        items, others = map(int, all_reduce_sum(self.accelerator, items, others))
+        return items, others
 
     def _learn(
-        self, micro_batches: Sequence[Batch], items: int, others: int, signals: StopSignals
-    ) -> tuple[float, list[float]]:
-        """Change the weights by the step's gradient; its loss, and in how many processes each signal came."""
+        self, micro_batches: Sequence[Batch], items: int, others: int, signals: Mapping[str, int]
+    ) -> tuple[float, str]:
+        """Change the weights by the step's gradient; return the loss, and the name of a signal that came, or ""."""
         accelerator = self.accelerator
         loss = torch.zeros((), device=accelerator.device)
         for index, batch in enumerate(micro_batches):
@@ -303,20 +280,46 @@ class _Run:
             with nullcontext() if is_last else accelerator.no_sync(self.model):
                 loss += self._backward(index, batch, items, others)
         norm = clip_gradients(self.model, self.recipe.clip_norm)
-        loss_value, norm_sum, *noted = all_reduce_sum(accelerator, loss.item(), norm.item(), *signals.noted())
+        loss_value, norm_sum, *counts = all_reduce_sum(accelerator, loss.item(), norm.item(), *signals.values())
         # Before the step, so that the weights stay the last good ones.
-        self._refuse_divergence(loss_value, norm_sum / accelerator.num_processes)
+        if not (math.isfinite(loss_value) and math.isfinite(norm_sum)):
+            raise self._divergence(loss_value, norm_sum / accelerator.num_processes)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return loss_value, noted
+        return loss_value, signal_in(dict(zip(signals, counts, strict=True)))
+
+    def _backward(self, index: int, batch: Batch, items: int, others: int) -> torch.Tensor:
+        """Add one micro-batch's part of the gradient; return its part of the loss of a step of so many items."""
+        with torch.autocast(self.accelerator.device.type, torch.bfloat16, self.recipe.mixed_precision == "bf16"):
+            outputs = self.model(**batch.inputs, **self.forward_options)
+            mean = batch.loss_of(outputs)
+        self.batches.on_step_outputs(index, outputs)
+        if mean is None:
+            raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
+        weight = batch.num_items / items if items else 0.0
+        # A batch without items is not left out: the other processes wait for this one's gradient.
+        loss = mean * weight if batch.num_items else zero_loss(mean, outputs)
+        if batch.num_items and batch.second_term is not None:
+            second = batch.second_term
+            loss = loss + second.of(outputs) * (second.num_items / others - weight)
+        # Both ways to add up gradients, whole and sharded, take the mean over processes where the sum is meant.
+        self.accelerator.backward(loss * self.accelerator.num_processes)
+        return loss.detach()
+
+    def _divergence(self, loss: float, norm: float) -> FloatingPointError:
+        return FloatingPointError(
+            f"step {self.progress.step + 1}: the loss is {loss} and the norm of its gradient {norm}; stopped "
+            f"before the weights were changed, earlier checkpoints are in {self.folder / 'checkpoints'}. "
+            "Lower learning_rate or clip_norm, or add warmup_steps"
+        )
 
     def _update(
-        self, micro_batches: Sequence[Batch], items: int, others: int, signals: StopSignals
-    ) -> tuple[float, list[float]]:
-        """As `_learn`, by the model's own way to change its weights."""
+        self, micro_batches: Sequence[Batch], items: int, others: int, signals: Mapping[str, int]
+    ) -> tuple[float, str]:
+        """Do what `_learn` does in the model's own way; the weights have changed where this raises."""
         assert self.update is not None
         optimizer = self.optimizer.optimizer  # accelerate's wrapper has none of its methods but `step`
-        with self._autocast():
+        with torch.autocast(self.accelerator.device.type, torch.bfloat16, self.recipe.mixed_precision == "bf16"):
             losses = [float(self.update(optimizer, batch)) * batch.num_items for batch in micro_batches]
         loss = sum(losses) / max(items, 1)
         if not math.isfinite(loss):
@@ -324,64 +327,30 @@ class _Run:
                 f"step {self.progress.step + 1}: the loss is {loss}; these weights are not kept, earlier checkpoints "
                 f"are in {self.folder / 'checkpoints'}. Lower learning_rate"
             )
-        return loss, [float(came) for came in signals.noted()]
-
-    def _count(self, micro_batches: Sequence[Batch]) -> tuple[int, int]:
-        """The items of the whole step in all processes, and those of the loss's second term."""
-        items = sum(batch.num_items for batch in micro_batches)
-        others = sum(batch.second_term.num_items for batch in micro_batches if batch.second_term is not None)
-        items, others = map(int, all_reduce_sum(self.accelerator, items, others))
-        return items, others
-
-    def _backward(self, index: int, batch: Batch, items: int, others: int) -> torch.Tensor:
-        """Add one micro-batch's part of the gradient; returns its part of the loss of a step of so many items."""
-        with self._autocast():
-            outputs = self.model(**batch.inputs, **self.forward_options)
-            mean = batch.loss_of(outputs)
-        self.batches.on_step_outputs(index, outputs)
-        if mean is None:
-            raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
-        # A batch without items is not left out: the other processes wait for this one's gradient.
-        loss = _weighted(mean, outputs, batch, items, others) if batch.num_items else zero_loss(mean, outputs)
-        # Both ways to add up gradients, whole and sharded, take the mean over processes where the sum is meant.
-        self.accelerator.backward(loss * self.accelerator.num_processes)
-        return loss.detach()
-
-    def _autocast(self) -> torch.autocast:
-        enabled = self.recipe.mixed_precision == "bf16"
-        return torch.autocast(self.accelerator.device.type, dtype=torch.bfloat16, enabled=enabled)
-
-    def _refuse_divergence(self, loss: float, norm: float) -> None:
-        if not math.isfinite(loss) or not math.isfinite(norm):
-            raise FloatingPointError(
-                f"step {self.progress.step + 1}: the loss is {loss} and the norm of its gradient {norm}; stopped "
-                f"before the weights were changed, earlier checkpoints are in {self.folder / 'checkpoints'}. "
-                "Lower learning_rate or clip_norm, or add warmup_steps"
-            )
+        return loss, signal_in(signals)
 
     def _record_loss(self) -> None:
-        rate = float(self.optimizer.param_groups[0]["lr"])
-        row = {"step": self.progress.step, "epoch": self._epoch, "loss": self.progress.interval_mean()}
-        self.reporter.record(self.progress, row | {"learning_rate": rate})
+        """Add the mean loss since the last call to the history."""
+        progress, rate = self.progress, float(self.optimizer.param_groups[0]["lr"])
+        mean = progress.interval_loss / max(1, progress.interval_items)
+        progress.interval_loss, progress.interval_items = 0.0, 0
+        row = {"step": progress.step, "epoch": self._epoch(), "loss": mean, "learning_rate": rate}
+        self.reporter.record(progress, row)
+
+    def _epoch(self) -> float:
+        per_epoch = self.batches.steps_per_epoch
+        return round(self.progress.step / per_epoch, 4) if per_epoch else 0.0
 
     def _evaluate(self, evaluation: Evaluation) -> None:
         """Measure, keep the best model, and lower the plateau or run out of patience if this is not it."""
-        measures = self._measures(evaluation)
-        value = measures.get(evaluation.metric)
-        if not isinstance(value, int | float):
-            raise ValueError(f"the evaluation returned no number {evaluation.metric!r}, only {', '.join(measures)}")
-        if not math.isfinite(value):
-            raise FloatingPointError(
-                f"step {self.progress.step}: validation {evaluation.metric} is {value}; these weights are not kept. "
-                "Lower learning_rate, or look for what the model cannot predict in the validation data"
-            )
-        progress, numbers = self.progress, {k: v for k, v in measures.items() if _is_number(v)}
-        row = {"step": progress.step, "epoch": self._epoch, **{f"validation_{k}": v for k, v in numbers.items()}}
-        self.reporter.record(progress, row)
+        progress, measures, epoch = self.progress, self._measures(evaluation), self._epoch()
+        value = evaluation.value_in(measures, progress.step)
+        numbers = {f"validation_{name}": number for name, number in measures.items() if _is_number(number)}
+        self.reporter.record(progress, {"step": progress.step, "epoch": epoch, **numbers})
         better = evaluation.improves(value, progress.best_metric)
-        self.schedule.evaluated(better)
+        self.schedule.reductions += not better
         self.reporter.note(
-            f"step {progress.step}, epoch {self._epoch:.2f}: validation {evaluation.metric} {value:.4g}"
+            f"step {progress.step}, epoch {epoch:.2f}: validation {evaluation.metric} {value:.4g}"
             f"{' (best)' if better else ''}, {progress.items_per_second:,.0f} {self.reporter.items_name}/s"
         )
         if better:
@@ -395,9 +364,6 @@ class _Run:
         if better:
             self._save_model()
 
-    def _write_facts(self) -> None:
-        self.reporter.write_facts(self.progress, self.recipe.to_dict(), self._metric)
-
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
         """Measure in the main process, and tell the others; in float32 as test data, whatever training's precision."""
         measured: list[Any] = [None]
@@ -410,10 +376,14 @@ class _Run:
             self.model.train()
         return broadcast_object_list(measured)[0]
 
+    def _write_facts(self) -> None:
+        if self.accelerator.is_main_process:
+            self.reporter.write_facts(self.progress, self.recipe.to_dict(), self.metric)
+
     def _save_model(self) -> None:
         saved.refuse_non_finite(self.plain_model)
         if self.accelerator.is_main_process:
-            with staged_folder(self.folder) as stage, silent_saving():
+            with staged_folder(self.folder) as stage, silent_saving() if saving_is_shown() else nullcontext():
                 for part in (self.plain_model, *self.save_with):
                     part.save_pretrained(stage)
 
@@ -421,11 +391,14 @@ class _Run:
         self.progress.seconds = time.perf_counter() - self.clock
         self.progress.checkpoint = self.progress.step
         own = {"batches": self.batches.state_dict(), "random": saved.random_state()}
+        optimizer = self.optimizer.state_dict()
+        if self.sharded:
+            optimizer = gather_optimizer_state(self.accelerator, optimizer)
         state = {
             "processes": gather_object([own]),
             "recipe": self.recipe.to_dict(),
             "fingerprints": dict(self.fingerprints),
-            "optimizer": optimizer_state(self.accelerator, self.optimizer),
+            "optimizer": optimizer,
             "reductions": self.schedule.reductions,
             "progress": asdict(self.progress),
         }
@@ -443,27 +416,11 @@ class _Run:
             seconds=progress.seconds,
             items=progress.items,
             items_per_second=progress.items_per_second,
-            metric_name=self._metric,
+            metric_name=self.metric,
             best_metric=progress.best_metric,
             stopped=progress.stopped,
             history=progress.history,
         )
-
-    @property
-    def _epoch(self) -> float:
-        per_epoch = self.batches.steps_per_epoch
-        return round(self.progress.step / per_epoch, 4) if per_epoch else 0.0
-
-    @property
-    def _metric(self) -> str:
-        return self.evaluation.metric if self.evaluation is not None else "loss"
-
-
-def _weighted(mean: torch.Tensor, outputs: Any, batch: Batch, items: int, others: int) -> torch.Tensor:
-    weight, second = batch.num_items / items, batch.second_term
-    if second is None:
-        return mean * weight
-    return mean * weight + second.of(outputs) * (second.num_items / others - weight)
 
 
 def zero_loss(mean: torch.Tensor, outputs: Any) -> torch.Tensor:
@@ -483,19 +440,6 @@ def zero_loss(mean: torch.Tensor, outputs: Any) -> torch.Tensor:
     tensors = [value for value in vars(outputs).values() if isinstance(value, torch.Tensor) and value.requires_grad]
     others = [tensor for tensor in tensors if tensor is not mean]
     return torch.stack([(tensor.nan_to_num() * 0).sum() for tensor in others or tensors]).sum()
-
-
-def _total_steps(recipe: TrainingRecipe, steps_per_epoch: int) -> int:
-    if recipe.max_steps:
-        return recipe.max_steps
-    if not steps_per_epoch:
-        raise ValueError("streamed data have no length, so epochs has no meaning; set max_steps")
-    return max(1, round(recipe.epochs * steps_per_epoch))
-
-
-def _is_due(step: int, every: int, steps_per_epoch: int) -> bool:
-    period = every or steps_per_epoch
-    return bool(period) and step % period == 0
 
 
 def _is_number(value: Any) -> bool:

@@ -45,7 +45,7 @@ class Schedule:
     def __init__(self, recipe: TrainingRecipe, total_steps: int) -> None:
         self.recipe = recipe
         self.total_steps = total_steps
-        self.reductions = 0
+        self.reductions = 0  # evaluations that brought no improvement
 
     def factor(self, step: int) -> float:
         """What the peak learning rate is multiplied by at `step`, counted from 0.
@@ -72,10 +72,6 @@ class Schedule:
             group.setdefault("initial_lr", group["lr"])
             group["lr"] = group["initial_lr"] * self.factor(step)
         return float(optimizer.param_groups[0]["lr"])
-
-    def evaluated(self, better: bool) -> None:
-        """Lower a plateau's rate after an evaluation that brought no improvement."""
-        self.reductions += not better
 
 
 def clip_gradients(model: nn.Module, clip_norm: float | None) -> torch.Tensor:

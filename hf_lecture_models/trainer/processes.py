@@ -21,43 +21,39 @@ processes; its checkpoints can also be resumed from without sharding, to the sam
 gathers the weights into a whole copy of the model in the main process, which must have room for it.
 """
 
-import copy
 import os
 import signal
 import threading
-import warnings
-from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
+from typing import Any
 
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState, PartialState
-from accelerate.utils import (
-    DistributedType,
-    FullyShardedDataParallelPlugin,
-    GradientAccumulationPlugin,
-    parse_flag_from_env,
-)
-from torch import Tensor, nn
-from torch.distributed.tensor import DTensor, distribute_tensor
+from accelerate.utils import DistributedType, GradientAccumulationPlugin, parse_flag_from_env
 
 from hf_lecture_models.trainer.recipe import TrainingRecipe
+from hf_lecture_models.trainer.sharding import sharding_plugin
 from hf_lecture_models.trainer.tracking import refuse_missing_tracker
 
 
 def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
-    """The accelerator of a run, on exactly the processes that were asked for.
+    """Return the accelerator of a run, on exactly the processes that were asked for.
 
     Raises:
         ImportError: the recipe names a tracker that is not installed.
         ValueError: another number of processes runs than was asked for, or the launcher asks for what the loop or
             the recipe does not do.
     """
-    _refuse_launcher(recipe)
-    refuse_missing_tracker(recipe.report_to)
-    sharded = parse_flag_from_env("ACCELERATE_USE_FSDP")
+    is_launched = "WORLD_SIZE" in os.environ or any(name.startswith("ACCELERATE_") for name in os.environ)
+    sharded = is_launched and parse_flag_from_env("ACCELERATE_USE_FSDP")
+    if is_launched:
+        _refuse_launcher(recipe)
+    if recipe.report_to != "none":
+        refuse_missing_tracker(recipe.report_to)
     accelerator = Accelerator(
         # The loop casts by itself: accelerate's wrapper also copies all outputs, logits included, to float32.
         mixed_precision="no",
@@ -65,14 +61,15 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
         gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
         log_with=None if recipe.report_to == "none" else recipe.report_to,
         project_dir=output_dir / "runs",
-        fsdp_plugin=_sharding_of([]) if sharded else None,
+        fsdp_plugin=sharding_plugin([]) if sharded else None,
     )
     if sharded and accelerator.distributed_type == DistributedType.MULTI_CPU:
         # accelerate 1.15 shards on accelerators only: on CPUs it ignores environment and plugin without a word and
         # gives each process the whole model. All that follows asks these two states alone.
         for state in (AcceleratorState, PartialState):
             state._shared_state["distributed_type"] = DistributedType.FSDP
-    _refuse_processes(accelerator, recipe, sharded)
+    if is_launched or recipe.num_processes or accelerator.distributed_type != DistributedType.NO:
+        _refuse_processes(accelerator, recipe, sharded)
     return accelerator
 
 
@@ -110,115 +107,8 @@ def _refuse_processes(accelerator: Accelerator, recipe: TrainingRecipe, sharded:
 
 
 def is_sharded(accelerator: Accelerator) -> bool:
-    """Whether each process holds a part of every weight."""
+    """Return whether each process holds a part of every weight."""
     return accelerator.distributed_type == DistributedType.FSDP
-
-
-def copy_to_shard(model: nn.Module) -> nn.Module:
-    """A copy whose single numbers, such as a Swish's β, are lists of one: FSDP2 shards nothing else.
-
-    They compute the same, and torch loads them back into single numbers.
-    """
-    model = copy.deepcopy(model)
-    lists: dict[nn.Parameter, nn.Parameter] = {}  # what is shared stays shared
-    for module in model.modules():
-        for name, number in list(module.named_parameters(recurse=False)):
-            if number.ndim == 0:
-                setattr(
-                    module, name, lists.setdefault(number, nn.Parameter(number.detach()[None], number.requires_grad))
-                )
-    return model
-
-
-def prepare(accelerator: Accelerator, model: Any, optimizer: torch.optim.Optimizer) -> tuple[Any, Any]:
-    """Put model and optimizer on their devices, and spread them over the processes.
-
-    Sharded, each of the model's `_no_split_modules` is gathered by itself when it is called; all other weights, among
-    them word vectors and output layer, are gathered for the whole pass. `model` itself then holds parts of weights.
-    """
-    if not is_sharded(accelerator):
-        return accelerator.prepare(model, optimizer)
-    accelerator.state.fsdp_plugin = _sharding_of(_block_classes(model))
-    # accelerate would gather word vectors and output layer each by itself, when their `forward` is called. A loss that
-    # reads the output matrix without calling it, or calls it twice, would then get wrong gradients or none.
-    model.get_input_embeddings = model.get_output_embeddings = lambda: None
-    try:
-        model, optimizer = accelerator.prepare(model, optimizer)
-    finally:
-        del model.get_input_embeddings, model.get_output_embeddings
-    for name, parameter in model.named_parameters():
-        if not isinstance(parameter, DTensor) or parameter.device_mesh.device_type != accelerator.device.type:
-            raise RuntimeError(f"accelerate left {name} whole, or sharded it elsewhere than on {accelerator.device}")
-    # torch warns of views among the outputs, which harm only where they are changed in place; the loop changes none.
-    warnings.filterwarnings("ignore", message=rf"FSDP2-wrapped module \({type(model).__name__}\) returned a view")
-    return model, optimizer
-
-
-def _sharding_of(block_classes: list[str]) -> FullyShardedDataParallelPlugin:
-    return FullyShardedDataParallelPlugin(
-        fsdp_version=2,
-        auto_wrap_policy="transformer_based_wrap",
-        transformer_cls_names_to_wrap=block_classes,
-        # Meant for models that only the main process has loaded; here each has.
-        cpu_ram_efficient_loading=False,
-    )
-
-
-def _block_classes(model: nn.Module) -> list[str]:
-    """Names of the classes in `_no_split_modules` that the model has, without those around a shared weight."""
-    uses = Counter(id(p) for module in model.modules() for p in module.parameters(recurse=False))
-    found = []
-    for name in getattr(model, "_no_split_modules", None) or []:
-        blocks = [module for module in model.modules() if type(module).__name__ == name]
-        if blocks and all(uses[id(p)] == 1 for block in blocks for p in block.parameters()):
-            found.append(name)
-    return found
-
-
-def gather_weights(accelerator: Accelerator, model: nn.Module, whole: nn.Module) -> None:
-    """Copy the sharded `model`'s weights into `whole`, in the main process; every process must call it."""
-    weights = accelerator.get_state_dict(model)
-    if accelerator.is_main_process:
-        whole.load_state_dict(weights)
-
-
-def optimizer_state(accelerator: Accelerator, optimizer: Any) -> dict[str, Any]:
-    """The optimizer's `state_dict`, in the main process with whole tensors; every process must call it."""
-
-    def whole(value: Any) -> Any:
-        if not isinstance(value, DTensor):
-            return value
-        gathered = value.full_tensor()
-        return gathered.cpu() if accelerator.is_main_process else None
-
-    state = optimizer.state_dict()
-    states = {index: {name: whole(value) for name, value in values.items()} for index, values in state["state"].items()}
-    return state | {"state": states}
-
-
-def load_optimizer_state(optimizer: Any, state: dict[str, Any]) -> None:
-    """Load a `state_dict` of whole tensors, the same one in every process; of each, a sharded parameter takes its part.
-
-    Args:
-        state: its parameters' numbers may be text, as JSON makes them. It may come from a sharded run, where single
-            numbers are lists of one, or go to one.
-    """
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-
-    def part(name: str, value: Any, parameter: Tensor) -> Any:
-        # A count of steps is one number, whatever the parameter.
-        if name == "step" or not isinstance(value, Tensor) or value.numel() != parameter.numel():
-            return value
-        value = value.to(parameter.device).reshape(parameter.shape)
-        if not isinstance(parameter, DTensor):
-            return value
-        return distribute_tensor(value, parameter.device_mesh, parameter.placements, src_data_rank=None)
-
-    states = {
-        int(index): {name: part(name, value, parameters[int(index)]) for name, value in values.items()}
-        for index, values in state["state"].items()
-    }
-    optimizer.load_state_dict(state | {"state": states})
 
 
 def all_reduce_sum(accelerator: Accelerator, *values: float) -> list[float]:
@@ -229,36 +119,35 @@ def all_reduce_sum(accelerator: Accelerator, *values: float) -> list[float]:
     return [float(value) for value in total.tolist()]
 
 
-class StopSignals:
-    """Within the block the first SIGINT or SIGTERM is only noted, so that the loop can save; the second one kills."""
+@contextmanager
+def stop_signals() -> Iterator[dict[str, int]]:
+    """Within the block the first SIGINT or SIGTERM is only counted, so that the loop can save; the second one kills.
 
-    names = ("SIGINT", "SIGTERM")
+    Yields how often each signal came, by name. Outside the main thread, where Python sets no handlers, none is counted.
+    """
+    counts = {"SIGINT": 0, "SIGTERM": 0}
+    previous: dict[int, Any] = {}
 
-    def __init__(self) -> None:
-        self.received = ""
-        self._previous: dict[int, Any] = {}
+    def restore() -> None:
+        while previous:
+            signal.signal(*previous.popitem())
 
-    def noted(self) -> list[bool]:
-        """For each of `names`, whether it came."""
-        return [name == self.received for name in self.names]
+    def count(number: int, frame: FrameType | None) -> None:
+        counts[signal.Signals(number).name] += 1
+        restore()
 
-    def __enter__(self) -> Self:
-        # Python lets only the main thread set handlers; elsewhere signals keep their meaning.
-        if threading.current_thread() is threading.main_thread():
-            for name in self.names:
-                number = signal.Signals[name]
-                self._previous[number] = signal.signal(number, self._note)
-        return self
+    try:
+        for name in counts if threading.current_thread() is threading.main_thread() else ():
+            previous[signal.Signals[name]] = signal.signal(signal.Signals[name], count)
+        yield counts
+    finally:
+        restore()
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.received = signal.Signals(number).name
-        self._restore()
 
-    def _restore(self) -> None:
-        while self._previous:
-            signal.signal(*self._previous.popitem())
+def signal_in(counts: Mapping[str, float]) -> str:
+    """Return the name of a signal that came; "" where none did.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._restore()
+    >>> signal_in({"SIGINT": 0, "SIGTERM": 1})
+    'SIGTERM'
+    """
+    return next((name for name, count in counts.items() if count), "")

@@ -42,23 +42,20 @@ class Progress:
         """Speed of the optimizer steps alone, without evaluation and saving."""
         return self.items / self.step_seconds if self.step_seconds else 0.0
 
-    def interval_mean(self) -> float:
-        """Mean training loss since the last call."""
-        mean = self.interval_loss / max(1, self.interval_items)
-        self.interval_loss, self.interval_items = 0.0, 0
-        return mean
+
+def saving_is_shown() -> bool:
+    """Return whether transformers shows a bar of its own for each model that is saved."""
+    return transformers_logging.is_progress_bar_enabled()
 
 
 @contextmanager
 def silent_saving() -> Iterator[None]:
-    """Keep transformers from showing a bar of its own for each best model that is saved."""
-    shown = transformers_logging.is_progress_bar_enabled()
+    """Within the block transformers shows no bar for a model that is saved; afterwards it does again."""
     transformers_logging.disable_progress_bar()
     try:
         yield
     finally:
-        if shown:
-            transformers_logging.enable_progress_bar()
+        transformers_logging.enable_progress_bar()
 
 
 class Reporter:
@@ -97,8 +94,6 @@ class Reporter:
 
     def write_facts(self, progress: Progress, recipe: dict[str, Any], metric: str) -> None:
         """`training.json`: how the run went, for programs."""
-        if not self.accelerator.is_main_process:
-            return
         facts = {key: value for key, value in asdict(progress).items() if not key.startswith("interval")}
         facts |= {f"{self.items_name}_per_second": progress.items_per_second, "metric": metric, "recipe": recipe}
         facts |= {"num_processes": self.accelerator.num_processes, "sharded": is_sharded(self.accelerator)}
@@ -108,12 +103,13 @@ class Reporter:
             stage.write_text(strict_json(facts, indent=1), encoding="utf-8")
 
     def draw(self, progress: Progress) -> None:
-        """`learning_curve.png`, where matplotlib is installed."""
-        drawable = any("loss" in row for row in progress.history) and importlib.util.find_spec("matplotlib")
-        if drawable and self.accelerator.is_main_process:
+        """Draw `learning_curve.png` in the main process: several steps of a history, where matplotlib is installed."""
+        is_curve = len({row["step"] for row in progress.history}) > 1
+        if is_curve and self.accelerator.is_main_process and importlib.util.find_spec("matplotlib"):
             save_learning_curve(progress.history, self.output_dir / "learning_curve.png")
 
     def close(self) -> None:
         """Leave the bar where it is and flush the tracker; the processes stay connected for whatever comes next."""
         self.bar.close()
-        finish_trackers(self.accelerator)
+        if self.accelerator.trackers:
+            finish_trackers(self.accelerator)

@@ -18,7 +18,8 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.trainer import processes
+from hf_lecture_models.trainer.resuming import load_optimizer_state
+from hf_lecture_models.trainer.sharding import _block_classes, copy_to_shard
 from tests.forked_python import PATIENCE
 from tests.trainer.sharded_runs import KINDS, LONG, full_run, mean_loss
 from tests.trainer.small_runs import make_model, small_run, start_processes
@@ -141,7 +142,7 @@ def test_single_numbers_are_lists_of_one_while_they_are_sharded() -> None:
     first, second = (layer.ffn.activation for layer in (model.model.layers[0], copy.deepcopy(model.model.layers[0])))
     second.beta = first.beta
     model.model.layers.append(nn.Sequential(second))
-    spread = processes.copy_to_shard(model)
+    spread = copy_to_shard(model)
     assert first.beta.ndim == 0
     assert spread.model.layers[0].ffn.activation.beta.shape == (1,)
     assert spread.model.layers[1][0].beta is spread.model.layers[0].ffn.activation.beta
@@ -156,7 +157,7 @@ def test_single_numbers_are_lists_of_one_while_they_are_sharded() -> None:
         states.append(optimizer.state_dict())
     for one, state in zip((spread, model), states, strict=True):
         optimizer = torch.optim.AdamW(one.parameters(), fused=True)
-        processes.load_optimizer_state(optimizer, state)
+        load_optimizer_state(optimizer, state)
         optimizer.step()
     for parameter, other in zip(model.parameters(), spread.parameters(), strict=True):
         assert torch.equal(parameter.flatten(), other.flatten())
@@ -164,11 +165,11 @@ def test_single_numbers_are_lists_of_one_while_they_are_sharded() -> None:
 
 def test_blocks_are_gathered_by_themselves_unless_they_share_a_weight() -> None:
     model = make_model("self_attention")
-    assert processes._block_classes(model) == [type(model.model.layers[0]).__name__]
+    assert _block_classes(model) == [type(model.model.layers[0]).__name__]
     bert = make_model("bert")
-    assert set(processes._block_classes(bert)) == {"BertEmbeddings", "BertLayer"}
+    assert set(_block_classes(bert)) == {"BertEmbeddings", "BertLayer"}
     bert.classifier.weight = nn.Parameter(bert.bert.embeddings.word_embeddings.weight[:3])
-    assert set(processes._block_classes(bert)) == {"BertEmbeddings", "BertLayer"}
+    assert set(_block_classes(bert)) == {"BertEmbeddings", "BertLayer"}
     bert.classifier.weight = bert.bert.embeddings.word_embeddings.weight
-    assert processes._block_classes(bert) == ["BertLayer"]
-    assert processes._block_classes(nn.Linear(2, 2)) == []
+    assert _block_classes(bert) == ["BertLayer"]
+    assert _block_classes(nn.Linear(2, 2)) == []
