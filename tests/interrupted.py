@@ -22,7 +22,7 @@ from hf_lecture_models.io import files
 from hf_lecture_models.trainer import loop
 
 moment, count, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-owner, name = {"step": (loop._Run, "_step"), "save": (files, "_sync_tree")}[moment]
+owner, name = {"step": (loop._Run, "_step"), "save": (files, "_make_durable")}[moment]
 original, calls = getattr(owner, name), []
 
 def call(first, *others):

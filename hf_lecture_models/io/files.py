@@ -63,13 +63,6 @@ def _write_errors(target: Path) -> Iterator[None]:
         raise failure from error
 
 
-def _make_parent(target: Path) -> None:
-    try:
-        target.absolute().parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise NotADirectoryError(f"cannot write {target}: {error.filename} is a file, not a folder") from None
-
-
 def _fsync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -78,32 +71,28 @@ def _fsync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _sync_tree(stage: Path) -> None:
-    """Give all files the default mode, and write them to the disk."""
-    for path in sorted(stage.rglob("*"), reverse=True):
-        # safetensors writes files that only their owner may read, whatever the umask says.
-        path.chmod(_default_mode(path.is_dir()))
-        _fsync(path)
-    _fsync(stage)
-
-
-def _default_mode(is_folder: bool) -> int:
+def _make_durable(stage: Path) -> None:
+    """Give all that was written the rights that the umask leaves, and bring it to the disk."""
     mask = os.umask(0)
     os.umask(mask)
-    return (0o777 if is_folder else 0o666) & ~mask
+    for path in (*sorted(stage.rglob("*"), reverse=True), stage):  # a folder after what it holds
+        # safetensors and tempfile write for their owner alone.
+        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+        _fsync(path)
 
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
     """Within the block Ctrl-C and SIGTERM wait, since their exceptions would leave it half done."""
     came: list[int] = []
-    handlers: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():  # no other one hears them
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    held = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
+    held: dict[int, Any] = {}
+    is_main = threading.current_thread() is threading.main_thread()  # no other one hears them
     try:
-        for number in held:
-            signal.signal(number, lambda number, _: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM) if is_main else ():
+            handler = signal.getsignal(number)
+            if handler not in (None, signal.SIG_IGN):
+                held[number] = handler
+                signal.signal(number, lambda number, _: came.append(number))
         yield
     finally:
         for number, handler in held.items():
@@ -114,18 +103,20 @@ def _signals_held() -> Iterator[None]:
 
 @contextmanager
 def _staged(
-    target: Path, make: Callable[[], str], commit: Callable[[Path], Any], remove: Callable[[Path], None]
+    target: Path, make: Callable[[], str], commit: Callable[[Path], object], remove: Callable[[Path], None]
 ) -> Iterator[Path]:
     """Yield what `make` makes beside `target`; `commit` it when the block succeeds, `remove` it when it does not."""
     with _write_errors(target):
-        _make_parent(target)
+        try:
+            target.absolute().parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise NotADirectoryError(f"cannot write {target}: {error.filename} is a file, not a folder") from None
         stage = None
         try:
             with _signals_held():
                 stage = Path(make())
-                stage.chmod(_default_mode(stage.is_dir()))
             yield stage
-            _sync_tree(stage)
+            _make_durable(stage)
             with _signals_held():
                 commit(stage)
         finally:
@@ -279,5 +270,6 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.close(descriptor)
         return name
 
-    with _staged(target, make, lambda stage: stage.replace(target), partial(Path.unlink, missing_ok=True)) as stage:
+    commit, remove = partial(Path.replace, target=target), partial(Path.unlink, missing_ok=True)
+    with _staged(target, make, commit, remove) as stage:
         yield stage

@@ -2,6 +2,7 @@
 """What a person sees of a run: a bar on a terminal, lines, a tracker, the history as JSON and as a picture."""
 
 import importlib.util
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from tqdm import tqdm
 from transformers.utils import logging as transformers_logging
 
 from hf_lecture_models.analysis.learning_curve import save_learning_curve
-from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.hub.facts import environment
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.trainer.processes import is_sharded
@@ -100,7 +100,8 @@ class Reporter:
         facts |= {"device": self.accelerator.device.type, "environment": environment()}
         facts |= {"finished": progress.step == self.total_steps or progress.stopped == "early stopping"}
         with staged_file(self.output_dir / "training.json") as stage:
-            stage.write_text(strict_json(facts, indent=1), encoding="utf-8")
+            # The history holds finite numbers alone, so this is JSON that every program can read.
+            stage.write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def draw(self, progress: Progress) -> None:
         """Draw `learning_curve.png` in the main process: several steps of a history, where matplotlib is installed."""
