@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Batches of images: with their classes, or with masked patches.
 
-Masks are drawn anew each time that images are (Dosovitskiy et al. 2020, B.1.2; Xie et al. 2021). For their pixels, all
-masked patches of an image are replaced by the mask. For their mean colors, 80 % are, 10 % by another patch, and 10 %
-stay.
+New patches are chosen each time an image is read (Dosovitskiy et al. 2020, B.1.2; Xie et al. 2021). Where the model
+predicts pixels, the mask replaces all chosen patches. Where it predicts mean colors, the mask replaces 80 % of them,
+another patch 10 %, and 10 % stay.
 
 Deviations:
-- The same number of patches is masked in each image, at least one; another patch is one of the same image.
+- The same number of patches is chosen in each image, at least one; the other patch comes from the same image.
 - Xie et al. mask squares of 32 x 32 pixels; here each patch is drawn by itself.
 """
 
@@ -29,22 +29,22 @@ _AS_MASK, _AS_OTHER = 0.8, 0.9
 
 
 class ImageCollator:
-    """The collator of images with classes, each of which is an item.
+    """Batches of images with their classes; each image is an item.
 
     Args:
         pixels: (images, channels, height, width), bytes.
-        labels: ids of classes.
+        labels: (images,), class ids.
     """
 
     def __init__(self, pixels: Tensor, labels: Any, normalize: Normalization) -> None:
         self.pixels, self.labels, self.normalize = pixels, torch.as_tensor(labels), normalize
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The rows; empty places (-1) are left out, but for one where all are empty."""
+        """Return a batch of these rows without empty places (-1); one uncounted image stays if all are empty."""
         return self.collate(rows, self.pixels[np.maximum(rows, 0)])
 
     def collate(self, rows: np.ndarray, pixels: Tensor) -> Batch:
-        """As a call, with `pixels` in place of those of the rows."""
+        """Return the batch of these rows with other pixels, such as augmented ones."""
         real = rows >= 0
         labels = self.labels[rows[real]] if real.any() else torch.tensor([NOT_COUNTED])
         kept = pixels[real] if real.any() else pixels[:1]
@@ -52,9 +52,9 @@ class ImageCollator:
 
 
 class ImageBatches(ShuffledBatches):
-    """Images in a new order each epoch, each once; how they are augmented follows from seed, epoch and step.
+    """Images in a new order each epoch, each once, augmented at random; seed, epoch and step determine how.
 
-    A step is augmented whole in every process, so that it is the same however it is shared.
+    Every process augments the whole step, so that the images do not depend on the number of processes.
     """
 
     def __init__(self, collate: ImageCollator, augmentation: Augmentation, batch_size: int, seed: int) -> None:
@@ -72,12 +72,12 @@ class ImageBatches(ShuffledBatches):
 
 @dataclass(frozen=True)
 class MaskedImages:
-    """Images whose patches are masked anew each time they are drawn.
+    """Images with other masked patches each time they are drawn.
 
     Attributes:
         pixels: (images, channels, height, width), bytes.
-        target: what is predicted of masked patches, "pixels" or "mean_color".
-        probability: the share of the patches of an image that are.
+        target: what the model predicts of each chosen patch, "pixels" or "mean_color".
+        probability: the share of an image's patches that are chosen.
     """
 
     pixels: Tensor
@@ -91,13 +91,13 @@ class MaskedImages:
 
     @property
     def num_patches(self) -> int:
-        """Of one image."""
+        """The number of patches in one image."""
         return (self.pixels.shape[2] // self.patch_size) * (self.pixels.shape[3] // self.patch_size)
 
     def draw(
         self, rows: np.ndarray, generator: np.random.Generator, augmentation: Augmentation | None = None
     ) -> "DrawnImages":
-        """The images of these numbers; -1 is one in which nothing counts."""
+        """Return the images of these numbers with masked patches; -1 gives an image that counts nothing."""
         pixels = self.pixels[np.maximum(rows, 0)]
         if augmentation:
             pixels = augmentation(pixels, generator)
@@ -114,12 +114,12 @@ class MaskedImages:
         return DrawnImages(self.normalize(self._moved(pixels, torch.from_numpy(replaced))), masked, labels)
 
     def _others(self, shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
-        """For each patch, the number of another one; of a single patch, itself."""
+        """Return the number of another patch for each one, or its own in an image of one patch."""
         drawn = generator.integers(0, max(1, shape[1] - 1), shape)
         return np.minimum(drawn + (drawn >= np.arange(shape[1])), shape[1] - 1)
 
     def _moved(self, pixels: Tensor, sources: Tensor) -> Tensor:
-        """Images whose patch t is patch `sources[:, t]`."""
+        """Return images whose patch t is patch `sources[:, t]` of these images."""
         number, channels, height, width = pixels.shape
         size = self.patch_size
         cut = pixels.view(number, channels, height // size, size, width // size, size)
@@ -135,7 +135,7 @@ class DrawnImages:
     Attributes:
         pixel_values: (images, channels, height, width).
         masked: (images, patches), where the model sees the mask.
-        labels: (images, patches), mean colors, -100 where none is predicted; None: pixels are.
+        labels: (images, patches), mean colors, -100 where none is predicted; None if the model predicts pixels.
     """
 
     pixel_values: Tensor
@@ -143,7 +143,7 @@ class DrawnImages:
     labels: Tensor | None
 
     def to_batch(self, rows: slice) -> Batch:
-        """Some of the images, and how many patches are predicted."""
+        """Return a batch of some of the images, which counts the patches to predict."""
         inputs = {"pixel_values": self.pixel_values[rows], "bool_masked_pos": self.masked[rows]}
         if self.labels is None:
             return Batch(inputs, int(self.masked[rows].sum()))
@@ -152,9 +152,9 @@ class DrawnImages:
 
 
 class MaskedImageBatches(ShuffledRows):
-    """Images in a new order each epoch, each once; what is masked follows from seed, epoch and step.
+    """Images in a new order each epoch, each once, with random masks; seed, epoch and step determine the masks.
 
-    A step is drawn whole in every process, so that it is the same however it is shared.
+    Every process draws the whole step, so that the masks do not depend on the number of processes.
     """
 
     def __init__(self, images: MaskedImages, augmentation: Augmentation, batch_size: int, seed: int) -> None:

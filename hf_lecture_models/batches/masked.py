@@ -1,14 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""BERT's training data: masked tokens, and pairs of segments of which the second does or does not follow the first.
+"""BERT's training data: masked tokens, and pairs of segments where the second follows the first in half of the cases.
 
-Devlin et al. 2018, 3.1: 15 % of the tokens of each row are to be predicted; of these 80 % are replaced by the mask
-token, 10 % by a random token, and 10 % stay. In half of the pairs the second segment follows the first, in half it is
-random. A segment is any span of contiguous tokens (section 3), here cut at any token.
+Devlin et al. 2018, 3.1: the model predicts 15 % of the tokens of each row. The mask token replaces 80 % of these, a
+random token 10 %, and 10 % stay. In the other half of the pairs the second segment is random. A
+segment is any span of contiguous tokens (section 3), here cut at any token.
 
 Deviations:
-- Rows are paired and masked anew in each epoch, as Liu et al. 2019 mask theirs; Devlin et al. made copies once.
+- Each epoch has other pairs and masks, as in Liu et al. 2019; Devlin et al. made masked copies once.
 - A random segment begins at any token of any other document, all tokens equally likely. It is as long as the segment
-  whose place it takes, if its document is as long, so that lengths tell nothing.
+  whose place it takes, if its document is as long, so that lengths do not give the answer away.
 - A row is as long as its document and `sequence_length` allow; the authors' code makes some shorter.
 - Unknown tokens are not masked, and special tokens are never the random ones.
 """
@@ -40,11 +40,11 @@ class MaskedRows:
 
     Attributes:
         inputs: (rows, width) int64, the tokens that the model reads.
-        labels: (rows, width) int64, the token to predict, -100 where there is none.
+        labels: (rows, width) int64, the token to predict, or -100.
         token_type_ids: (rows, width) int64.
         is_real: (rows, width) bool, False for padding.
-        next_sentence_label: (rows,) int64, `IS_NEXT`, `IS_RANDOM`, or -100 where the row does not count; None: the rows
-            are no pairs.
+        next_sentence_label: (rows,) int64, `IS_NEXT`, `IS_RANDOM`, or -100 where the row does not count; None without
+            pairs.
     """
 
     inputs: np.ndarray
@@ -54,7 +54,7 @@ class MaskedRows:
     next_sentence_label: np.ndarray | None
 
     def to_batch(self, rows: slice) -> Batch:
-        """Some of the rows, cut to the longest of them, with both counts of the loss."""
+        """Return a batch of some of the rows, cut to the longest of them, with the counts of both losses."""
         width = int(self.is_real[rows].sum(1).max())
         real, labels = self.is_real[rows, :width], self.labels[rows, :width]
         arrays = {"input_ids": self.inputs[rows, :width], "labels": labels}
@@ -71,19 +71,19 @@ class MaskedRows:
 
 
 def next_sentence_loss(outputs: Any, label: Tensor) -> Tensor:
-    """The mean over pairs that stands in the loss of a model for pre-training."""
+    """Return the mean next-sentence loss over pairs, the second term of a pre-training model's loss."""
     return cross_entropy(outputs.seq_relationship_logits, label)
 
 
 class MaskedTexts:
-    """Documents cut into rows, which are masked anew each time they are drawn.
+    """Documents cut into rows, with other masked tokens each time they are drawn.
 
     Args:
-        documents: cut into pieces of `sequence_length` tokens, special ones included, and a shorter one at their end.
-        tokenizer: with a mask token; for next sentences with [CLS] and [SEP], or what it calls so, in its template.
+        documents: cut into pieces of `sequence_length` tokens, special ones included; the last piece may be shorter.
+        tokenizer: with a mask token; for pairs also with its own [CLS] and [SEP] in its template.
         probability: the share of masked tokens in each row; at least one is masked.
-        next_sentence: make pairs. Each piece is cut in two at a random token; half of the second parts are replaced by
-            random segments of other documents. A piece of one token is left out.
+        next_sentence: make pairs. Each piece is cut in two at a random token; random segments of other documents
+            replace half of the second parts. Pieces of one token are left out.
 
     Raises:
         ValueError: the tokenizer lacks a special token; next sentences need a second document; no row can be made.
@@ -119,7 +119,7 @@ class MaskedTexts:
         return len(self.pieces.starts)
 
     def draw(self, rows: np.ndarray, generator: np.random.Generator) -> MaskedRows:
-        """The rows of these numbers; -1 is a row in which nothing counts."""
+        """Return the rows of these numbers, masked; -1 gives a row that counts nothing."""
         counted, rows = rows >= 0, np.maximum(rows, 0)
         pieces = Spans(self.pieces.starts[rows], self.pieces.lengths[rows])
         segments, is_random = self._pairs(pieces, generator) if self.next_sentence else ([pieces], None)
@@ -131,7 +131,7 @@ class MaskedTexts:
         return MaskedRows(inputs, labels, filled.token_type_ids, filled.is_real, is_random)
 
     def _pairs(self, pieces: Spans, generator: np.random.Generator) -> tuple[list[Spans], np.ndarray]:
-        """Both segments of each row, and whether the second one is random, (rows,) bool."""
+        """Return both segments of each row, and (rows,) bool: True where the second one is random."""
         cuts = generator.integers(1, pieces.lengths)
         is_random = generator.random(len(cuts)) < 0.5
         following = Spans(pieces.starts + cuts, pieces.lengths - cuts)
@@ -141,7 +141,7 @@ class MaskedTexts:
         return [Spans(pieces.starts, cuts), Spans(starts, lengths)], is_random
 
     def _elsewhere(self, spans: Spans, generator: np.random.Generator) -> Spans:
-        """A random span of another document for each; as long, or all of a document that is shorter."""
+        """Return a random span of another document for each span: as long, or a whole document that is shorter."""
         starts, lengths = self.documents.starts, self.documents.lengths
         own = np.searchsorted(starts, spans.starts, side="right") - 1
         places = generator.integers(0, len(self.documents.ids) - lengths[own])
@@ -153,7 +153,7 @@ class MaskedTexts:
     def _mask(
         self, rows: SegmentRows, counted: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the model reads, and the labels."""
+        """Return the masked ids that the model reads, and the labels."""
         maskable = rows.is_text & self.maskable[rows.ids] & counted[:, None]
         available = maskable.sum(1)
         numbers = np.minimum(np.maximum(np.rint(self.probability * available), 1), available)
@@ -169,9 +169,9 @@ class MaskedTexts:
 
 
 class MaskedBatches(ShuffledRows):
-    """Rows of `MaskedTexts` in a new order each epoch, each row once; what is masked follows from seed, epoch and step.
+    """Rows of `MaskedTexts` in a new order each epoch, each once; seed, epoch and step determine the masks.
 
-    A step is drawn whole in every process, so that it is the same however it is shared.
+    Every process draws the whole step, so that the masks do not depend on the number of processes.
     """
 
     def __init__(self, texts: MaskedTexts, batch_size: int, seed: int) -> None:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Images as the tensors that a model reads: resized once, normalized and varied at each step."""
+"""Turn images into the tensors that a model reads: resized once, normalized and augmented at each step."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +16,10 @@ _TOGETHER = 256
 
 
 def load_pixels(rows: Rows, processor: Any, num_channels: int) -> Tensor:
-    """All images as the image processor resizes them: (images, channels, height, width), bytes.
+    """Return all images, resized by the image processor: (images, channels, height, width), bytes.
 
     Args:
-        num_channels: those that the model reads; images with other ones are converted.
+        num_channels: of the model, 1 (gray) or 3 (RGB); other images are converted.
 
     Raises:
         ValueError: an image is damaged, or the processor and the model do not belong together.
@@ -42,7 +42,7 @@ def load_pixels(rows: Rows, processor: Any, num_channels: int) -> Tensor:
 
 
 class Normalization:
-    """Bytes to the numbers that an image processor makes of them.
+    """Rescale and normalize bytes as the image processor does.
 
     >>> class Processor:
     ...     do_rescale, rescale_factor, do_normalize, image_mean, image_std = True, 1 / 255, True, [0.5], [0.5]
@@ -56,15 +56,15 @@ class Normalization:
         self.mean, self.std = (torch.tensor(value).view(-1, 1, 1) for value in (mean, std))
 
     def __call__(self, pixels: Tensor) -> Tensor:
-        """(images, channels, height, width) uint8 to float32."""
+        """Normalize (images, channels, height, width) uint8 to float32."""
         return (pixels * self.scale - self.mean) / self.std
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What a recipe does to training images: shifts by up to `crop_padding` pixels, and mirror images.
+    """Random changes to training images: shifts by up to `crop_padding` pixels, and mirror images.
 
-    A shifted image is black where it came from outside of its own frame.
+    A shifted image is black where the shift leaves a gap.
     """
 
     crop_padding: int = 0
@@ -74,7 +74,7 @@ class Augmentation:
         return self.crop_padding > 0 or self.flip
 
     def __call__(self, pixels: Tensor, generator: np.random.Generator) -> Tensor:
-        """(images, channels, height, width), a new tensor of the same shape."""
+        """Return changed copies of the images (images, channels, height, width), in the same shape."""
         number, _, height, width = pixels.shape
         shifts = generator.integers(0, 2 * self.crop_padding + 1, (number, 2))
         mirrored = torch.from_numpy(generator.random(number) < 0.5) & self.flip

@@ -1,21 +1,21 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""T5's training data: texts with spans left out, and the spans.
+"""T5's training data: the source is a text with spans left out, the target these spans.
 
 Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text Transformer", JMLR 2020, section
-3.3.4: 15 % of the tokens of a text are left out, in spans of 3 on average. What stays, with a sentinel in the place of
-each span, is the source; the spans, each behind its sentinel, are the target (figure 2):
+3.3.4: 15 % of the tokens of a text are left out, in spans of 3 on average. The source has a sentinel in the place of
+each span; the target has each sentinel followed by its span (figure 2):
 
     Thank you for inviting me to your party last week .
     Thank you <extra_id_0> me to your party <extra_id_1> week . </s>
     <extra_id_0> for inviting <extra_id_1> last </s>
 
-How many tokens and spans are left out follows from the length of a text. Which ones they are is random, all ways to cut
-the tokens left out into that many spans being equally likely, and all ways to cut the rest. A text so begins with a
-token that stays and ends with a span, as in the authors' code (`random_spans_noise_mask` of the library t5). A text of
-one span, which has 30 tokens or fewer, so always loses its last ones: give it longer texts.
+The length of a text determines how many tokens and spans are left out. Their places are random: all ways to cut the
+left-out tokens into that many spans are equally likely, and so are all ways to cut the rest. A text begins with a token
+that stays and ends with a span, as in the authors' code (`random_spans_noise_mask` of the library t5). A text of 30
+tokens or fewer has one span, and so always loses its last tokens: train on longer texts.
 
 Deviations:
-- From the paper: no sentinel ends a target, since </s> stands there; so it is in the authors' code.
+- From the paper: a target ends with </s> and not with one more sentinel, as in the authors' code.
 - From the authors' code: texts are cut within documents, at the same tokens in each epoch.
 """
 
@@ -35,7 +35,7 @@ from hf_lecture_models.trainer.batches import Batch
 
 @dataclass(frozen=True)
 class SpanNoise:
-    """How much of a text is left out, and in spans of which length.
+    """The share of a text that is left out, and the mean length of a span.
 
     >>> SpanNoise().counts(100), SpanNoise().lengths(100)
     ((15, 5), (90, 20))
@@ -45,18 +45,22 @@ class SpanNoise:
     mean_length: float = 3.0
 
     def counts(self, length: int) -> tuple[int, int]:
-        """Tokens and spans that are left out of a text of at least two tokens; one token stays, and one does not."""
+        """Return how many tokens and spans are left out of a text; one token at least stays, and one does not.
+
+        Args:
+            length: tokens of the text, at least two.
+        """
         tokens = min(max(round(length * self.density), 1), length - 1)
         spans = max(round(tokens / self.mean_length), 1)
         return tokens, min(spans, tokens, length - tokens)
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """Tokens of source and target that a text becomes, without what stands around each."""
+        """Return the numbers of tokens of source and target, without the special tokens around them."""
         tokens, spans = self.counts(length)
         return length - tokens + spans, tokens + spans
 
     def longest_text(self, source: int) -> int:
-        """The longest text whose source is no longer than so many tokens, which are at least two.
+        """Return the length of the longest text whose source has at most `source` tokens (two or more).
 
         >>> SpanNoise().longest_text(511), SpanNoise().lengths(568)
         (568, (511, 113))
@@ -67,7 +71,7 @@ class SpanNoise:
         return length
 
     def draw(self, length: int, generator: np.random.Generator) -> np.ndarray:
-        """Which tokens of a text of at least two are left out, (length,) bool.
+        """Return (length,) bool: True for the tokens of a text (two or more) that are left out.
 
         >>> SpanNoise(density=0.4).draw(10, np.random.default_rng(0)).astype(int)
         array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
@@ -78,7 +82,7 @@ class SpanNoise:
 
 
 def random_segments(items: int, segments: int, generator: np.random.Generator) -> np.ndarray:
-    """The lengths of so many segments, none empty, into which a row of items is cut; all ways to cut equally likely.
+    """Cut a row of items into so many segments, none empty, all ways equally likely; return their lengths.
 
     >>> int(random_segments(7, 3, np.random.default_rng(0)).sum())
     7
@@ -88,7 +92,7 @@ def random_segments(items: int, segments: int, generator: np.random.Generator) -
 
 
 def replace_spans(ids: np.ndarray, is_replaced: np.ndarray, sentinels: np.ndarray) -> np.ndarray:
-    """A text with a sentinel in the place of each span, the first for the first span and so on.
+    """Return a text with sentinels in the place of its spans, the first sentinel for the first span and so on.
 
     >>> replace_spans(np.array([1, 2, 3, 4, 5]), np.array([0, 1, 1, 0, 1], dtype=bool), np.array([90, 91]))
     array([ 1, 90,  4, 91])
@@ -99,12 +103,12 @@ def replace_spans(ids: np.ndarray, is_replaced: np.ndarray, sentinels: np.ndarra
 
 
 class CorruptedTexts:
-    """Documents cut into texts, of which other spans are left out each time they are drawn.
+    """Documents cut into texts, with other spans left out each time they are drawn.
 
     Args:
-        documents: cut into texts whose sources have `sequence_length` tokens, and a shorter one at the end of each.
-        tokenizer: with sentinels; what it puts around a text is put around source and target, its end of text behind.
-        sequence_length: tokens of the longest source, all special ones included.
+        documents: cut into texts whose sources have `sequence_length` tokens; the last text may be shorter.
+        tokenizer: with sentinels; it puts its special tokens around source and target, with the end of text last.
+        sequence_length: tokens of the longest source, special ones included.
 
     Raises:
         ValueError: the tokenizer lacks special tokens, or has fewer sentinels than a text has spans; or no text has two
@@ -138,7 +142,7 @@ class CorruptedTexts:
         return len(self.starts)
 
     def draw(self, row: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Source and target of the text of this number."""
+        """Return source and target of the text of this number."""
         ids = self.documents.ids[self.starts[row] : self.starts[row] + self.lengths[row]]
         noise = self.noise.draw(len(ids), generator)
         source, target = (
@@ -149,11 +153,10 @@ class CorruptedTexts:
 
 
 class SpanBatches(ShuffledRows):
-    """Texts in a new order each epoch, each once; which spans are left out follows from seed, epoch and text alone.
+    """Texts in a new order each epoch, each once; seed, epoch and text determine the spans that are left out.
 
     Args:
-        texts: the texts.
-        start_id: what the decoder reads first.
+        start_id: the token that the decoder reads first.
         pad_id: of source and target.
     """
 
@@ -172,17 +175,17 @@ class SpanBatches(ShuffledRows):
 
 
 def collate_pairs(pairs: list[tuple[np.ndarray, np.ndarray]], count: int, start_id: int, pad_id: int) -> Batch:
-    """Pairs as a batch of `count` rows; in those that are missing nothing counts."""
+    """Return a batch of `count` rows: the pairs, then rows that count nothing."""
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
     places = np.where(np.arange(count) < len(pairs), np.arange(count), -1)
     return PairCollator(sources, targets, (pad_id, pad_id), start_id)(places)
 
 
 def _around_texts(tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The ids before and behind a text.
+    """Return the special ids before a text, and those after it.
 
     Raises:
-        ValueError: there is no end of text behind it, or the tokenizer pads nothing.
+        ValueError: the tokenizer puts no end of text after a text, or has no padding token.
     """
     parts = SegmentTemplate.of(tokenizer, pairs=False).parts
     place = parts.index(0)
