@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Classes that weigh more or less than others in a classifier's loss, for data in which some of them are rare."""
+"""A classifier's loss in which some classes weigh more than others, for data where some classes are rare."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Documents: texts that belong together, as one array of tokens with the places where each begins."""
+"""Documents: texts that belong together, as one array of tokens with the place where each document begins."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Documents:
 
     @property
     def lengths(self) -> np.ndarray:
-        """(documents,) int64, tokens in each."""
+        """The number of tokens in each document, (documents,) int64."""
         return np.diff(np.append(self.starts, len(self.ids)))
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class Documents:
 
 
 def encode_documents(tokenizer: Any, texts: Sequence[str], rule: str) -> Documents:
-    """The documents of texts; those without a token are left out.
+    """Encode texts as documents; documents without a token are left out.
 
     >>> from hf_lecture_models.tokenization.byte import ByteTokenizer
     >>> encode_documents(ByteTokenizer(), ["ab", "c", "", "d"], "blank_lines")
@@ -58,12 +58,12 @@ def encode_documents(tokenizer: Any, texts: Sequence[str], rule: str) -> Documen
     corpus = encode_corpus(tokenizer, texts)
     ends = np.cumsum(corpus.lengths)
     starts = np.append(0, ends)[:-1][document_starts(texts, rule)]
-    # Of several documents that begin at one place, all but the last are empty.
+    # Where several documents begin at one place, all but the last are empty.
     return Documents(corpus.ids, np.unique(starts[starts < len(corpus.ids)]))
 
 
 def document_starts(texts: Sequence[str], rule: str) -> np.ndarray:
-    """Which texts begin a document, (texts,) bool; the first one always does.
+    """Return (texts,) bool: True for each text that begins a document, as the first one always does.
 
     >>> document_starts([" = A = ", "", "a", " = = B = = ", "", " = C = ", "", "c = "], "titles").nonzero()[0]
     array([0, 5])
@@ -79,7 +79,7 @@ def document_starts(texts: Sequence[str], rule: str) -> np.ndarray:
     elif rule == "blank_lines":
         starts = blank[:-2].copy()
     else:
-        # A line of a list may look like a title, but others stand beside it.
+        # A line of a list may look like a title, but has other lines beside it.
         titles = np.array([_TITLE.fullmatch(text) is not None for text in texts], dtype=bool)
         starts = titles & blank[:-2] & blank[2:]
     starts[:1] = True

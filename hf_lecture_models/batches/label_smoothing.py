@@ -1,13 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Label smoothing: cross-entropy against (1 - ε) · (the right token) + ε · (all tokens alike).
+"""Label smoothing: cross-entropy against (1 - ε) · (the right token) + ε · (the uniform distribution).
 
-C. Szegedy et al. (2016) call it so; A. Vaswani et al. (2017) train with ε = 0.1. With z the logits of one position, V
-of them, w the right token and p = softmax(z),
+The name is of C. Szegedy et al. (2016); A. Vaswani et al. (2017) train with ε = 0.1. With z the V logits of one
+position, w the right token and p = softmax(z),
 
     loss = ln Σ_v exp z_v - (1 - ε) z_w - ε mean_v z_v,        gradient by z = p - (1 - ε) onehot(w) - ε / V
 
-The gradient is known as soon as p is: it is made in the forward pass, a few rows at a time, which spares most of the
-passes over memory that `torch.nn.functional.cross_entropy` takes with `label_smoothing`.
+The gradient needs p alone, so the forward pass computes it as well, a few rows at a time. This saves most of the passes
+over memory that `torch.nn.functional.cross_entropy` takes with `label_smoothing`.
 """
 
 from typing import Any
@@ -17,12 +17,12 @@ from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 
-# Logits of the rows that are worked on at a time: 4 MiB in float32.
+# The most logits that are processed at a time: 4 MiB in float32.
 _ELEMENTS = 2**20
 
 
 def smoothed_loss(outputs: Any, labels: Tensor, label_smoothing: float) -> Tensor:
-    """The mean loss with ε = `label_smoothing` over the labels that are not -100; 0 where none counts.
+    """Return the mean loss with ε = `label_smoothing` over the labels that are not -100; 0 if all are.
 
     >>> from transformers.modeling_outputs import Seq2SeqLMOutput
     >>> outputs = Seq2SeqLMOutput(logits=torch.tensor([[[0.0, 2.0]]]))
@@ -30,7 +30,7 @@ def smoothed_loss(outputs: Any, labels: Tensor, label_smoothing: float) -> Tenso
     [0.1269, 0.2269]
 
     Args:
-        outputs: of a model, with `logits` (batch, target, vocabulary).
+        outputs: the model's, with `logits` (batch, target, vocab).
         labels: (batch, target).
 
     Returns:

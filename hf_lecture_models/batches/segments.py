@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Rows of one or two segments of text between the special tokens of a tokenizer's template, all rows at once."""
+"""Put one or two segments of text between the special tokens of a tokenizer's template, for all rows at once."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Spans:
-    """One span of a token stream for each row: (rows,) int64 each."""
+    """One span of a token stream for each row; both arrays are (rows,) int64."""
 
     starts: np.ndarray
     lengths: np.ndarray
@@ -23,17 +23,17 @@ class SegmentRows:
     ids: np.ndarray
     token_type_ids: np.ndarray
     is_text: np.ndarray
-    """True where a token is of a segment: no special token of the template, no padding."""
+    """True for tokens of a segment, False for the template's special tokens and padding."""
     is_real: np.ndarray
     """False for padding."""
 
 
 @dataclass(frozen=True)
 class SegmentTemplate:
-    """What a tokenizer puts around a text, or around the two of a pair.
+    """The special tokens that a tokenizer puts around one text, or around a pair of texts.
 
     Attributes:
-        parts: each either special tokens, as a list of their ids, or the number of a segment, 0 or 1.
+        parts: in order, each a list of special ids, or the number of a segment, 0 or 1.
         type_ids: the `token_type_ids` of each part.
     """
 
@@ -43,7 +43,7 @@ class SegmentTemplate:
 
     @classmethod
     def of(cls, tokenizer: Any, pairs: bool) -> "SegmentTemplate":
-        """The template of a tokenizer of the Rust library.
+        """Return the template of a tokenizer of the Rust library (`tokenizers`).
 
         >>> from hf_lecture_models.tokenization.byte import ByteTokenizer
         >>> SegmentTemplate.of(ByteTokenizer(), pairs=False).parts
@@ -66,11 +66,11 @@ class SegmentTemplate:
 
     @property
     def special_ids(self) -> list[int]:
-        """The special tokens, in their order."""
+        """The ids of the special tokens, in order."""
         return [id_ for part in self.parts if isinstance(part, list) for id_ in part]
 
     def fill(self, stream: np.ndarray, *segments: Spans) -> SegmentRows:
-        """Rows of these segments of `stream`, (tokens,).
+        """Return one row per span: these segments of `stream` (tokens,) in the template.
 
         >>> template = SegmentTemplate(([7], 0, [8], 1, [8]), (0, 0, 0, 1, 1), pad_id=0)
         >>> first, second = Spans(np.array([0, 2]), np.array([2, 1])), Spans(np.array([4, 4]), np.array([1, 1]))
@@ -100,7 +100,7 @@ class SegmentTemplate:
 
 
 def _any_word(tokenizer: Any) -> str:
-    """A text of which the tokenizer makes at least one token."""
+    """Return a text that the tokenizer turns into at least one token."""
     special = set(tokenizer.all_special_ids)
     for token, id_ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]):
         if id_ not in special and _encodes(tokenizer, token):

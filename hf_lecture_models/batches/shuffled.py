@@ -12,11 +12,7 @@ from hf_lecture_models.trainer.batches import Batch, RowShard
 
 
 class ShuffledRows(ABC):
-    """Rows in a new order each epoch, each row once; a subclass makes batches of them.
-
-    Args:
-        num_rows: how many rows there are.
-    """
+    """Rows in a new order each epoch, each row once; a subclass makes batches of them."""
 
     def __init__(self, num_rows: int, batch_size: int, seed: int) -> None:
         self.num_rows, self.batch_size, self.seed = num_rows, batch_size, seed
@@ -30,7 +26,7 @@ class ShuffledRows(ABC):
         self.shard = shard
 
     def next_step(self) -> list[Batch]:
-        """The micro-batches of this process in the next optimizer step, on its device."""
+        """Return the micro-batches of this process in the next optimizer step, on its device."""
         if self.position == self.steps_per_epoch:
             self.epoch, self.position = self.epoch + 1, 0
             self.order = self._shuffled()
@@ -43,25 +39,25 @@ class ShuffledRows(ABC):
         ]
 
     def _rows_of_step(self, position: int) -> np.ndarray:
-        """The numbers of the rows of a whole step, counted from 0 in its epoch."""
+        """Return the numbers of the rows of a whole step; `position` counts the steps of the epoch from 0."""
         return self.order[position * self.batch_size : (position + 1) * self.batch_size]
 
     @abstractmethod
     def _micro_batches(self, step: np.ndarray) -> list[Batch]:
-        """Those of this process, from the numbers of the rows of a whole step.
+        """Return the micro-batches of this process from the numbers of the rows of a whole step.
 
-        -1 is a place that the epoch's last step leaves empty: a row that counts no item.
+        -1 is an empty place in the last step of an epoch: a row that counts no item.
         """
 
     def on_step_outputs(self, index: int, outputs: Any) -> None:  # noqa: B027
-        """Rows are independent: nothing is carried."""
+        """Do nothing: rows are independent."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The position in the data; the order of an epoch follows from its number and the seed."""
+        """Return the position in the data; seed and epoch determine the order of the rows."""
         return {"epoch": self.epoch, "position": self.position}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` gave."""
+        """Go to a position that `state_dict` returned."""
         self.epoch, self.position = state["epoch"], state["position"]
         self.order = self._shuffled()
 
@@ -76,8 +72,7 @@ class ShuffledBatches(ShuffledRows):
     """Rows in a new order each epoch, each row once.
 
     Args:
-        num_rows: how many rows there are.
-        collate: a batch from row numbers. -1 is a place that the epoch's last step leaves empty: a row that counts
+        collate: makes a batch of row numbers. -1 is an empty place in the last step of an epoch: a row that counts
             no item. Not a closure, so that processes started by spawn can receive it.
     """
 
@@ -89,11 +84,11 @@ class ShuffledBatches(ShuffledRows):
         return [self.collate(step[part]) for part in self.shard.micro_batches]
 
     def in_order(self, size: int) -> Iterator[Batch]:
-        """All rows once, in their own order and of like kind, at most `size` in a batch."""
+        """Yield all rows once, in batches of at most `size` rows of one kind, in their own order."""
         for rows in self._kinds():
             for start in range(0, len(rows), size):
                 yield self.collate(rows[start : start + size])
 
     def _kinds(self) -> list[np.ndarray]:
-        """The numbers of the rows that a batch may hold together: all."""
+        """Return the numbers of the rows that a batch may hold together: all rows, here."""
         return [np.arange(self.num_rows)]

@@ -24,9 +24,9 @@ class StreamedBlocks:
     Every process reads all texts and takes its own rows, so that any number of processes sees the same steps. After
     its last text the data set starts again, in the order of the next epoch.
 
-    What a resumed run loses: a stream that is not shuffled goes on exactly where it was. With a shuffle buffer,
-    `datasets` does not save the buffer's rows: it is filled anew from the stream's position, and the rows that stood
-    in it, at most `shuffle_buffer` of them, are not seen in that epoch. Shuffle the files instead to lose nothing.
+    A resumed run goes on exactly where it was if the stream is not shuffled. `datasets` does not save the rows in a
+    shuffle buffer: the resumed run fills it again from the stream's position, and does not see the rows that were in
+    it, at most `shuffle_buffer`, in that epoch. Shuffle the files instead to lose nothing.
     """
 
     steps_per_epoch = 0
@@ -78,20 +78,20 @@ class StreamedBlocks:
         return token_stream(self.tokenizer, first)[0]
 
     def on_step_outputs(self, index: int, outputs: Any) -> None:
-        """Blocks are independent: nothing is carried."""
+        """Do nothing: blocks are independent."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The position in the data, with the tokens that were read and not yet trained on."""
+        """Return the position in the data, with the tokens that were read and not yet trained on."""
         waiting = torch.from_numpy(self.waiting)
-        # Until it is read again, the data set tells where it was read last, be it by another iteration.
+        # Until it is read again, the data set gives the place of its last iteration, whichever that was.
         place = self.place if self.texts is None else self.dataset.state_dict()
         return {"dataset": place, "epoch": self.epoch, "waiting": waiting}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` gave.
+        """Go to a position that `state_dict` returned.
 
         Raises:
-            ValueError: the data were read in another way then, by which the position was counted.
+            ValueError: the data were read in another way then, so the position does not fit.
         """
         if state["dataset"] is not None and _readers(state["dataset"]) != _readers(self.dataset.state_dict()):
             raise ValueError(
@@ -111,6 +111,6 @@ class StreamedBlocks:
 
 
 def _readers(place: dict[str, Any]) -> list[Any]:
-    """Return the names that `datasets` has for the readers of the data, from the outermost to that of the files."""
+    """Return the names that `datasets` gives to the readers of the data, the reader of the files last."""
     inner = place.get("examples_iterable")
     return [] if inner is None else [inner.get("type"), *_readers(inner)]

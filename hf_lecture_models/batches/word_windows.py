@@ -1,14 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""word2vec's training data: texts without most of their frequent words, in blocks of neighbouring words.
+"""word2vec's training data: blocks of neighbouring words, from texts without most of their frequent words.
 
-A word of relative frequency f is kept with a probability, at most 1, that depends on a threshold t:
+A word of relative frequency f is kept with this probability (at most 1), where t is a threshold:
 
     program    √(t/f) + t/f        word2vec.c, and gensim
     paper      √(t/f)              Mikolov et al., "Distributed representations ...", NeurIPS 2013, equation 5
 
-The words of an epoch are kept anew each time and stand in one line, those that the vocabulary lacks left out; a window
-ends where its text ends. The line is cut into blocks of a few words in the middle of their windows; an update of the
-weights takes some random blocks, and one step of the training loop holds many updates.
+Each epoch draws again which words are kept. They form one line, without the words that the vocabulary lacks; a window
+ends where its text ends. The line is cut into blocks: a few words, with the windows around them. An update of the
+weights reads some random blocks, and one step of the training loop has many updates.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ SUBSAMPLING = {
 }
 
 NO_WORD = -1
-"""What stands in a block where there is no word."""
+"""The id that fills places of a block without a word."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class WordLine:
     """The words of all texts, one after the other.
 
     Attributes:
-        ids: (words,) int64, words only.
+        ids: (words,) int64, without special tokens.
         texts: (words,) int64, the number of each word's text.
     """
 
@@ -41,7 +41,7 @@ class WordLine:
 
     @classmethod
     def of(cls, ids: np.ndarray, lengths: np.ndarray, special_ids: list[int]) -> "WordLine":
-        """The words of a corpus of `ids` (tokens,), in texts of these lengths; special ids are no words.
+        """Return the words of a corpus of `ids` (tokens,) in texts of these lengths, without its special ids.
 
         >>> WordLine.of(np.array([5, 0, 6, 7]), np.array([3, 1]), special_ids=[0])
         WordLine(ids=array([5, 6, 7]), texts=array([0, 0, 1]))
@@ -54,13 +54,13 @@ class WordLine:
         return len(self.ids)
 
     def subsampled(self, keep: np.ndarray, generator: np.random.Generator) -> "WordLine":
-        """The line with each word w kept with probability `keep[w]`."""
+        """Return a line in which each word w is kept with probability `keep[w]`."""
         kept = generator.random(len(self), dtype=np.float32) < keep[self.ids]
         return WordLine(self.ids[kept], self.texts[kept])
 
 
 def keep_probabilities(counts: np.ndarray, threshold: float, formula: str = "program") -> np.ndarray:
-    """(vocab,) float32: the probability with which each word is kept.
+    """Return the probability with which each word is kept, (vocab,) float32.
 
     >>> keep_probabilities(np.array([64, 32, 4]), threshold=0.01, formula="paper")[[0, 2]].tolist()
     [0.125, 0.5]
@@ -79,14 +79,14 @@ def keep_probabilities(counts: np.ndarray, threshold: float, formula: str = "pro
 
 @dataclass(frozen=True)
 class WindowOptions:
-    """How blocks are made.
+    """The sizes of windows, blocks, updates and steps.
 
     Attributes:
         window_size: the largest window.
-        block_words: words in the middle of a block; as many as `window_size` stand on either side of them.
-        blocks: in one update.
-        updates: in one step of the training loop, about.
-        noise: words of noise that all of an update share; 0: none.
+        block_words: words in the middle of a block, which has `window_size` more on either side.
+        blocks: the number in one update.
+        updates: the approximate number in one step of the training loop.
+        noise: noise words of an update, shared by its blocks; 0 for none.
     """
 
     window_size: int
@@ -97,15 +97,15 @@ class WindowOptions:
 
 
 class WordBlocks:
-    """The `Batches` of word vectors: everything that is drawn follows from seed, epoch and step.
+    """The `Batches` of word vectors; seed, epoch and step determine everything that is drawn.
 
     Args:
-        line: of the training texts.
+        line: the words of the training texts.
         keep: (vocab,), the probability with which each word is kept.
-        cumulative_noise: (vocab,), the sums of the distribution of noise.
+        cumulative_noise: (vocab,), the cumulative distribution of noise words.
 
     Raises:
-        ValueError: there are not two words in one text.
+        ValueError: no text has two words.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class WordBlocks:
         self._lay_out()
 
     def set_shard(self, shard: RowShard) -> None:
-        """Take all: an update must see the one before it, so there is one process.
+        """Take all rows: each update must see the one before it, so there is only one process.
 
         Raises:
             ValueError: there are several processes or micro-batches.
@@ -135,7 +135,7 @@ class WordBlocks:
         self.device = shard.device
 
     def next_step(self) -> list[Batch]:
-        """The blocks of the next step."""
+        """Return the blocks of the next step, as one batch."""
         if self.position == self.steps_per_epoch:
             self.epoch, self.position = self.epoch + 1, 0
             self._lay_out()
@@ -152,7 +152,7 @@ class WordBlocks:
         return [Batch(tensors, self._neighbours(texts, sizes))]
 
     def _neighbours(self, texts: np.ndarray, sizes: np.ndarray) -> int:
-        """The number of words in all windows."""
+        """Return the number of words in all windows."""
         width, length = self.options.window_size, self.options.block_words
         middle, total = texts[:, width : width + length], 0
         for offset in range(1, width + 1):
@@ -171,20 +171,20 @@ class WordBlocks:
         self.parts = np.array_split(generator.permutation(blocks), self.steps_per_epoch)
 
     def _blocks_of(self, values: np.ndarray, blocks: int) -> np.ndarray:
-        """(blocks, middle + 2 window), the values of each block and of the windows on either side."""
+        """Return the values of each block and of its windows on either side, (blocks, block_words + 2 window_size)."""
         width, length = self.options.window_size, self.options.block_words
-        behind = blocks * length - len(values) + width
-        padded = np.concatenate((np.full(width, NO_WORD), values, np.full(behind, NO_WORD)))
+        after = blocks * length - len(values) + width
+        padded = np.concatenate((np.full(width, NO_WORD), values, np.full(after, NO_WORD)))
         return np.lib.stride_tricks.sliding_window_view(padded, length + 2 * width)[::length]
 
     def on_step_outputs(self, index: int, outputs: object) -> None:
-        """Nothing is carried."""
+        """Do nothing: blocks are independent."""
 
     def state_dict(self) -> dict[str, int]:
-        """The position in the data."""
+        """Return the position in the data."""
         return {"epoch": self.epoch, "position": self.position}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go to a position that `state_dict` gave."""
+        """Go to a position that `state_dict` returned."""
         self.epoch, self.position = state["epoch"], state["position"]
         self._lay_out()
