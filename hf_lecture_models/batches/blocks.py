@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Texts as one stream of tokens: shuffled blocks of it, or parallel streams with a carried state."""
+"""Batches of one stream of tokens: shuffled blocks, or parallel streams with a carried state."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from hf_lecture_models.trainer.batches import Batch, RowShard
 
 
 class BlockCollator:
-    """The collator of spans of one token stream: span k predicts each token from those before it in the span.
+    """Batches of spans of one token stream; each token is predicted from those before it in its span.
 
     Args:
         stream: (tokens,) int32, `<s> ... </s>` of every text one after the other.
-        starts, lengths: (rows,) the spans of input tokens; each predicts the token that follows it as well.
+        starts, lengths: (rows,), the spans of input tokens; each also predicts the token after it.
     """
 
     def __init__(self, stream: np.ndarray, starts: np.ndarray, lengths: np.ndarray, bos_id: int, pad_id: int) -> None:
@@ -25,7 +25,7 @@ class BlockCollator:
         self.bos_id, self.pad_id = bos_id, pad_id
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """Rows padded on the right; `shift_labels[:, t]` is the token after `input_ids[:, t]`."""
+        """Return these spans padded on the right; `shift_labels[:, t]` is the token after `input_ids[:, t]`."""
         lengths = np.where(rows < 0, 0, self.lengths[rows])
         width = max(1, int(lengths.max()))
         columns = np.arange(width)[None, :]
@@ -44,7 +44,7 @@ class BlockCollator:
 
 
 class StreamBatches:
-    """Truncated back-propagation through time: parallel streams in segments, the state carried across segments.
+    """Parallel streams in segments, with the state carried across them, for truncated back-propagation through time.
 
     The N - 1 predictions of a stream of N tokens are cut into `batch_size` contiguous streams. Position t's label is
     token t + 1 (`shift_labels`), so the last position of a segment predicts the first token of the next one, and
@@ -77,7 +77,7 @@ class StreamBatches:
         self.following = [torch.from_numpy(following.reshape(shape)[part]) for part in shard.micro_batches]
 
     def next_step(self) -> list[Batch]:
-        """The micro-batches of this process in the next optimizer step, on its device."""
+        """Return the micro-batches of this process in the next optimizer step, on its device."""
         if self.position == self.steps_per_epoch:
             self.epoch, self.position = self.epoch + 1, 0
             self.carried = [None] * len(self.carried)
@@ -108,12 +108,12 @@ class StreamBatches:
         self.carried[index] = cache.detach()
 
     def state_dict(self) -> dict[str, Any]:
-        """The position in the data, with the state that the next segment starts from."""
+        """Return the position in the data, with the state that the next segment starts from."""
         carried = [None if cache is None else cache.to_tensors() for cache in self.carried]
         return {"epoch": self.epoch, "position": self.position, "carried": carried}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` gave."""
+        """Go to a position that `state_dict` returned."""
         self.epoch, self.position = state["epoch"], state["position"]
         self.carried = [None if saved is None else self._cache(saved) for saved in state["carried"]]
 
@@ -122,7 +122,7 @@ class StreamBatches:
 
 
 def make_labels(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:
-    """What position t predicts, (batch, seq), and `labels`, without which transformers' own heads compute no loss.
+    """Return `shift_labels` (batch, seq), and `labels`, which transformers' own heads need to compute a loss.
 
     >>> make_labels(torch.tensor([[5, 6, 7]]))["labels"]
     tensor([[-100,    5,    6]])

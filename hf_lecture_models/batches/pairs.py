@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Pairs of source and target in batches, those of like length together, so many tokens in each."""
+"""Batches of source and target: pairs of like length together, up to a number of tokens."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from hf_lecture_models.trainer.batches import Batch, RowShard
 
 
 def cut_by_tokens(lengths: np.ndarray, most: int) -> list[slice]:
-    """Neighbouring rows in batches: rows times the longest of them is at most so many tokens, padding included.
+    """Cut rows into batches of neighbours; each has at most `most` tokens, padding included.
 
     >>> cut_by_tokens(np.array([2, 2, 3, 3, 9]), most=6)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -34,10 +34,10 @@ def cut_by_tokens(lengths: np.ndarray, most: int) -> list[slice]:
 
 
 class BatchesByTokens(ShuffledRows):
-    """All rows once in each epoch, in steps of like length and at most so many tokens of either side.
+    """All rows once in each epoch, in steps of rows of like length, with a limit on the tokens of either side.
 
-    Rows are sorted by their lengths, those of the same lengths in a new order each epoch, cut into steps, and the steps
-    shuffled. Where the cuts are follows from the lengths alone, and so each epoch has as many steps.
+    Rows are sorted by length and cut into steps, and the steps are shuffled. Rows of the same lengths change places in
+    each epoch. The lengths alone determine the cuts, so all epochs have the same number of steps.
 
     >>> lengths = np.array([[3, 3], [1, 1], [3, 2], [1, 2]])
     >>> batches = BatchesByTokens(lengths, lambda rows: Batch({"rows": torch.tensor(sorted(rows))}, 2), 6, seed=0)
@@ -46,8 +46,9 @@ class BatchesByTokens(ShuffledRows):
 
     Args:
         lengths: (rows, 2), of source and target.
-        collate: a batch from row numbers; -1 is a place that is left empty.
-        batch_tokens: of one side of one optimizer step, padding included, all processes and micro-batches together.
+        collate: makes a batch of row numbers; -1 is an empty place.
+        batch_tokens: the most tokens of one side in one optimizer step, padding included, over all processes and
+            micro-batches.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class BatchesByTokens(ShuffledRows):
         self.set_shard(self.shard)
 
     def set_shard(self, shard: RowShard) -> None:
-        """Take the share of one process: each of its micro-batches is every n-th row of a step."""
+        """Take the share of one process; each of its micro-batches is every n-th row of a step."""
         super().set_shard(shard)
         size = shard.micro_batches[0].stop - shard.micro_batches[0].start
         self.pieces = shard.batch_size // size
@@ -81,14 +82,14 @@ class BatchesByTokens(ShuffledRows):
 
 
 class PairCollator:
-    """The collator of pairs, each target token of which is an item.
+    """Batches of pairs; each target token is an item.
 
     Args:
-        sources: ids of each row, as the encoder reads them.
-        targets: ids of each row, as the decoder is to write them: the end of text last.
+        sources: the ids of each row that the encoder reads.
+        targets: the ids of each row that the decoder learns to write, the end of text last.
         pad_ids: of source and target.
-        start_id: what the decoder reads first.
-        label_smoothing: see `smoothed_loss`; 0: the model computes its loss itself.
+        start_id: the token that the decoder reads first.
+        label_smoothing: ε of `smoothed_loss`; with 0 the model computes its loss itself.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class PairCollator:
         self.label_smoothing = label_smoothing
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The pairs, padded on the right; an empty place (-1) is a pair of one token of which nothing counts."""
+        """Return these pairs padded on the right; an empty place (-1) is a pair of one token, which does not count."""
         real = rows[rows >= 0]
         sources, mask = _padded([self.sources[row] for row in real], len(rows), self.pad_ids[0])
         labels, _ = _padded([self.targets[row] for row in real], len(rows), NOT_COUNTED)
@@ -119,7 +120,7 @@ class PairCollator:
 
 
 def _padded(rows: Sequence[np.ndarray], count: int, fill: int) -> tuple[Tensor, Tensor]:
-    """(count, longest) ids, and which of them are real; rows that are missing begin with a token that is no padding."""
+    """Return ids (count, longest), and a mask of the real ones; each missing row has one real token."""
     width = max([1, *map(len, rows)])
     ids, mask = np.full((count, width), fill, dtype=np.int64), np.zeros((count, width), dtype=bool)
     for place, row in enumerate(rows):

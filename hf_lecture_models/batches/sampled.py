@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Texts that are segmented anew in each epoch: the batches of a task, made again (Kudo 2018)."""
+"""Batches of texts that are segmented again in each epoch (Kudo 2018)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +8,13 @@ from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 
 class SampledBatches:
-    """The batches of one epoch after the other, each over its own segmentations.
+    """The batches of one epoch after the other; each epoch has its own segmentations.
 
-    Epochs differ by a few tokens, so `steps_per_epoch`, by which a run is planned, is that of the first one. A resumed
-    run makes the batches of its epoch again, from the same segmentations.
+    Epochs differ by a few tokens; a run is planned with the `steps_per_epoch` of the first one. A resumed run makes the
+    batches of its epoch again, from the same segmentations.
 
     Args:
-        make: the batches over the segmentations of an epoch, which is counted from 0.
+        make: returns the batches of an epoch; epochs are counted from 0.
     """
 
     def __init__(self, make: Callable[[int], Batches]) -> None:
@@ -29,22 +29,22 @@ class SampledBatches:
         self.inner.set_shard(shard)
 
     def next_step(self) -> list[Batch]:
-        """The micro-batches of this process in the next optimizer step, on its device."""
+        """Return the micro-batches of this process in the next optimizer step, on its device."""
         if self.steps == self.inner.steps_per_epoch:
             self._begin(self.epoch + 1)
         self.steps += 1
         return self.inner.next_step()
 
     def on_step_outputs(self, index: int, outputs: Any) -> None:
-        """What the epoch's batches take from outputs."""
+        """Give the outputs to the batches of the epoch."""
         self.inner.on_step_outputs(index, outputs)
 
     def state_dict(self) -> dict[str, Any]:
-        """The epoch, and the position in it."""
+        """Return the epoch, and the position in it."""
         return {"epoch": self.epoch, "steps": self.steps, "inner": self.inner.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` gave."""
+        """Go to a position that `state_dict` returned."""
         if state["epoch"] != self.epoch:
             self._begin(state["epoch"])
         self.steps = state["steps"]

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Texts as the one stream of tokens that training and evaluation share: `<s> ... </s>`, text after text."""
+"""Join texts in one stream of tokens, `<s> ... </s>` text after text, and cut it into spans."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from hf_lecture_models.tokenization.corpus import encode_corpus
 
 
 def token_stream(tokenizer: Any, texts: Iterable[str], progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """All texts as `<s> ... </s>` one after the other.
+    """Encode all texts as `<s> ... </s>`, one after the other.
 
     Returns:
         (tokens,) int32 ids, and (texts,) int64, the place of each text's `<s>`.
@@ -36,9 +36,9 @@ def token_stream(tokenizer: Any, texts: Iterable[str], progress: bool = False) -
 
 
 def text_spans(starts: np.ndarray, stream_length: int, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Spans of inputs, one per text and, of a text longer than `longest`, one per piece of that length.
+    """Return spans of input tokens, one per text, or one per piece of a text that is longer than `longest`.
 
-    A span predicts the token after each of its own; the text's last token, `</s>`, is thus predicted and never read.
+    A span predicts the token after each of its own, so the text's last token, `</s>`, is predicted and never read.
 
     >>> text_spans(np.array([0, 5]), stream_length=7, longest=3)
     (array([0, 3, 5]), array([3, 1, 1]))
@@ -47,7 +47,7 @@ def text_spans(starts: np.ndarray, stream_length: int, longest: int) -> tuple[np
 
 
 def cut_spans(starts: np.ndarray, lengths: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Spans cut into pieces of length `longest`, and a shorter one at the end of each.
+    """Cut spans into pieces of length `longest`; the last piece of each may be shorter.
 
     >>> cut_spans(np.array([0, 5]), np.array([5, 2]), longest=3)
     (array([0, 3, 5]), array([3, 2, 2]))
