@@ -86,6 +86,7 @@ def _signals_held() -> Iterator[None]:
     """Within the block Ctrl-C and SIGTERM wait, since their exceptions would leave it half done."""
     came: list[int] = []
     held: dict[int, Any] = {}
+    number: int
     is_main = threading.current_thread() is threading.main_thread()  # no other one hears them
     try:
         for number in (signal.SIGINT, signal.SIGTERM) if is_main else ():
