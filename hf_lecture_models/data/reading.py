@@ -84,7 +84,7 @@ def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
         ValueError, OSError: as `read_rows`.
     """
     texts = getattr(recipe, f"{part}_texts", [])
-    if texts:
+    if texts and not recipe.columns:
         check_one_source(recipe, texts, getattr(recipe, f"{part}_files"), getattr(recipe, f"{part}_split"))
         return list(texts)
     rows = read_rows(recipe, part)

@@ -45,18 +45,16 @@ def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
     """Classes are matched by their names, not by their numbers."""
     status, out, err = run("evaluate", classifier, "sst2", sst2)
     assert (status, err) == (0, "")
-    assert dict(line.split() for line in out.splitlines()) == {
+    assert dict(line.split() for line in out.splitlines()[:3]) == {
         "task": "sst2",
         "accuracy": f"{expected_accuracy(classifier):.6g}",
         "examples": str(len(ROWS)),
     }
     assert 0 < expected_accuracy(classifier) < 1
     _, out, _ = run("evaluate", classifier, "sst2", sst2, sst2, "--json")
-    assert json.loads(out) == {
-        "task": "sst2",
-        "accuracy": pytest.approx(expected_accuracy(classifier)),
-        "examples": 2 * len(ROWS),
-    }
+    measured = json.loads(out)
+    assert (measured["task"], measured["examples"]) == ("sst2", 2 * len(ROWS))
+    assert measured["accuracy"] == pytest.approx(expected_accuracy(classifier))
 
 
 def test_a_benchmarks_data_on_the_hub(run: Any, classifier: Path, monkeypatch: pytest.MonkeyPatch) -> None:

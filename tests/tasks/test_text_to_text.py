@@ -145,7 +145,7 @@ def test_the_folder_works_everywhere(trained: Path, tmp_path: Path) -> None:
     assert measured["task"]["name"] == "text_to_text"
     assert measured["results"] == {"accuracy": 0.5, "no_class": 0.0, "examples": 2, "num_beams": 1}
     card = render_card(facts).text
-    assert "It writes negative or positive; an output counts as one of them" in card
+    assert "It writes negative or positive; an output counts as a class only if it is exactly its name" in card
     assert "| share of outputs that are no class |" in card
     assert 'writer("sst2 sentence: ' in card
     assert not re.search(r"\n{4,}|[{}]{2}|\{%|None| \n", card)

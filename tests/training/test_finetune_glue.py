@@ -19,7 +19,7 @@ from hf_lecture_models import (
     RecurrentForCausalLM,
     WordTokenizer,
 )
-from hf_lecture_models.data.benchmarks import BENCHMARKS
+from hf_lecture_models.data.benchmarks import benchmarks_of
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.registry import measure_file
@@ -260,5 +260,5 @@ def test_help_names_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
         run_task(TextClassification(), ["--help"], "What it does.")
     shown = capsys.readouterr().out
     assert "What it does." in shown
-    assert f"({', '.join(BENCHMARKS)})" in " ".join(shown.split())
+    assert f"({', '.join(benchmarks_of('text_classification'))})" in " ".join(shown.split())
     assert "[RECIPE.yaml] [--name value ...] [--resume]" in shown

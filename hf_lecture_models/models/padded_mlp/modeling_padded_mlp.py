@@ -69,6 +69,7 @@ class PaddedMlpModel(PaddedMlpPreTrainedModel):
     `pooler_output` (batch, last hidden size) is this vector; `last_hidden_state` (batch, seq, n) are the inputs u_l at
     their words, 0 elsewhere. A row of more than `max_position_embeddings` words is an error.
 
+    >>> import torch
     >>> model = PaddedMlpModel(PaddedMlpConfig(vocab_size=9, max_position_embeddings=5, hidden_sizes=[4]))
     >>> outputs = model(torch.tensor([[3, 1]]))
     >>> outputs.pooler_output.shape, outputs.last_hidden_state.shape
@@ -95,6 +96,7 @@ class PaddedMlpModel(PaddedMlpPreTrainedModel):
 class PaddedMlpForSequenceClassification(SequenceClassificationHead, PaddedMlpPreTrainedModel):
     """The classifier f(X) = A σ(h_K) + b.
 
+    >>> import torch
     >>> config = PaddedMlpConfig(vocab_size=9, max_position_embeddings=5, num_labels=3)
     >>> PaddedMlpForSequenceClassification(config)(torch.tensor([[3, 1], [1, 3]])).logits.shape
     torch.Size([2, 3])

@@ -111,6 +111,7 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
 
     `CausalPreTrainedModel` says what `forward` reads and returns.
 
+    >>> import torch
     >>> config = SelfAttentionConfig(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
     >>> len(SelfAttentionModel(config)(torch.tensor([[3, 1, 4]]), output_hidden_states=True).hidden_states)
     3
@@ -147,6 +148,7 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
 class SelfAttentionForCausalLM(CausalLMHead, SelfAttentionPreTrainedModel, GenerationMixin):
     """The self-attention language model: the next token's probability from all tokens up to this one.
 
+    >>> import torch
     >>> config = SelfAttentionConfig(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
     >>> ids = torch.tensor([[3, 1, 4]])
     >>> SelfAttentionForCausalLM(config)(ids, labels=ids).logits.shape
