@@ -22,10 +22,10 @@ import numpy as np
 
 from benchmarks.common import check_trained_on_committed_code, data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM
-from hf_lecture_models.evaluation.adaptation import Adaptation, describe
+from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, Predictions, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation, gradient_rms
-from hf_lecture_models.evaluation.streams import score_stream
+from hf_lecture_models.evaluation.scoring import score_stream
 from hf_lecture_models.generation.sampling import sample_texts
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram.interpolation_ngram import fit_weights
@@ -45,7 +45,10 @@ def read(split: str, part: int | None) -> list[str]:
 
 
 def predictions(model: Any, tokenizer: Any, texts: Sequence[str], adaptation: Any = ()) -> Predictions:
-    scores = score_stream(model, tokenizer, texts, adaptation=adaptation)
+    if adaptation == ():
+        scores = score_stream(model, tokenizer, texts)
+    else:
+        scores, _ = score_adapted(model, tokenizer, texts, adaptation)
     return Predictions(np.concatenate([one.ids for one in scores]), np.concatenate([one.log_probs for one in scores]))
 
 

@@ -33,7 +33,7 @@ from benchmarks.common import ROOT, data_folder, read_options, timed, write_resu
 from hf_lecture_models import WordTokenizer, evaluate_language_model
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_table, special_ids
-from hf_lecture_models.batches.tokens import token_stream
+from hf_lecture_models.batches.blocks import token_stream
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.corpus import read_texts

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.batches.blocks import make_labels
-from hf_lecture_models.batches.tokens import token_stream
+from hf_lecture_models.batches.blocks import make_labels, token_stream
 from hf_lecture_models.trainer.batches import Batch, RowShard
 
 _TEXTS_AT_ONCE = 256

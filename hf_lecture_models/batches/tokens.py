@@ -1,38 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Join texts in one stream of tokens, `<s> ... </s>` text after text, and cut it into spans."""
-
-from collections.abc import Iterable
-from typing import Any
+"""Spans of a stream of tokens: one for each text, or pieces of a length."""
 
 import numpy as np
-
-from hf_lecture_models.tokenization.corpus import encode_corpus
-
-
-def token_stream(tokenizer: Any, texts: Iterable[str], progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Encode all texts as `<s> ... </s>`, one after the other.
-
-    Returns:
-        (tokens,) int32 ids, and (texts,) int64, the place of each text's `<s>`.
-
-    Raises:
-        ValueError: the tokenizer has no `<s>` or no `</s>`, or one token for both.
-    """
-    begin, end = tokenizer.bos_token_id, tokenizer.eos_token_id
-    if begin is None or end is None or begin == end:
-        raise ValueError(
-            f"the tokenizer's bos_token_id is {begin} and its eos_token_id {end}; training needs two tokens, "
-            "one to begin a text with and one to predict at its end"
-        )
-    corpus = encode_corpus(tokenizer, texts, progress=progress)
-    lengths = np.asarray(corpus.lengths, dtype=np.int64)
-    ends = np.cumsum(lengths + 2) - 1
-    starts = ends - lengths - 1
-    stream = np.empty(len(corpus.ids) + 2 * len(lengths), dtype=np.int32)
-    inside = np.ones(len(stream), dtype=bool)
-    inside[starts] = inside[ends] = False
-    stream[inside], stream[starts], stream[ends] = corpus.ids, begin, end
-    return stream, starts
 
 
 def text_spans(starts: np.ndarray, stream_length: int, longest: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,13 +9,12 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.cli.io import line_chunks, print_json, print_tokens
-from hf_lecture_models.evaluation.adaptation import Adaptation, describe
+from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
-from hf_lecture_models.evaluation.scoring import TextScore, score_texts
-from hf_lecture_models.evaluation.streams import score_stream
+from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.loading import load_model
 
 # Measures of texts that do not end.
@@ -42,11 +41,13 @@ def run(
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
     chunks: Iterable[list[str]] = line_chunks(files, batch_size)
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
-        scores: Sequence[TextScore] = (
-            score_stream(model, tokenizer, texts, batch_size, adaptation=follows)
-            if stream
-            else score(model, tokenizer, texts, probability, batch_size)
-        )
+        scores: Sequence[TextScore]
+        if follows:
+            scores, _ = score_adapted(model, tokenizer, texts, follows)
+        elif stream:
+            scores = score_stream(model, tokenizer, texts, batch_size)
+        else:
+            scores = score(model, tokenizer, texts, probability, batch_size)
         for one in scores:
             measures.add(one)
             _print_score(one, tokenizer, tokens, json)

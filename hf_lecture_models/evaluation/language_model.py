@@ -12,11 +12,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from hf_lecture_models.evaluation.adaptation import describe
+from hf_lecture_models.evaluation.adaptation import describe, score_adapted
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.marginal import MarginalScore, check_segmentations, score_marginal
-from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_texts
-from hf_lecture_models.evaluation.streams import score_stream
+from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, check_batch_size, score_stream, score_texts
 
 # Texts scored together: enough to sort by length, few enough to hold.
 _CHUNK = 4096
@@ -165,7 +164,10 @@ def evaluate_language_model(
     """
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got one text; write [text]")
-    score, sums = _scorer(segmentations, stream, adaptation), PerplexityAccumulator(model, tokenizer, stream)
+    score: Callable[..., Sequence[TextScore]] = score_stream if stream else score_texts
+    if segmentations != "best" or adaptation != ():
+        score = _scorer(segmentations, stream, adaptation)
+    sums = PerplexityAccumulator(model, tokenizer, stream)
     for chunk in [list(texts)] if stream else _chunks(texts):
         for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):
             sums.add(one)
@@ -173,12 +175,18 @@ def evaluate_language_model(
 
 
 def _scorer(segmentations: str, stream: bool, adaptation: Any) -> Callable[..., Sequence[TextScore]]:
+    """Return what scores texts by all their segmentations, or with an adaptation."""
     check_segmentations(segmentations, stream)
-    if stream:
-        return partial(score_stream, adaptation=adaptation)
-    if adaptation != ():
+    if not stream and adaptation != ():
         raise ValueError("adaptation follows texts that come after each other: give stream=True, or no adaptation")
-    return score_marginal if segmentations == "marginal" else score_texts
+    return partial(_score_adapted, adaptation=adaptation) if stream else score_marginal
+
+
+def _score_adapted(
+    model: Any, tokenizer: Any, texts: Sequence[str], adaptation: Any, batch_size: int, progress: bool
+) -> list[TextScore]:
+    check_batch_size(batch_size)
+    return score_adapted(model, tokenizer, texts, adaptation, progress=progress)[0]
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -172,6 +172,35 @@ def score_texts(
     ]
 
 
+def score_stream(
+    model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64, progress: bool = False
+) -> list[TextScore]:
+    """Return log-probabilities of texts that follow each other in one stream, `<s> ... </s> <s> ... </s>`.
+
+    State and context carry across the texts; `<s>` is input and never predicted. A text that a closed vocabulary
+    cannot encode has probability 0 and is left out of the stream. Arguments and errors are those of `score_texts`.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
+    >>> model = NGramForCausalLM.fit(["the cat sat", "the cat ran"], tokenizer, order=2, smoothing="add_alpha")
+    >>> [len(score.ids) for score in score_stream(model, tokenizer, ["the cat sat", "sat"])]
+    [4, 2]
+    """
+    check_batch_size(batch_size)
+    encoded = encode_texts(tokenizer, texts)
+    rows = stream_rows(tokenizer, encoded)
+    check_tokenizer(model, tokenizer)
+    stream, limit = join_rows(rows)[0], ContextLimit.of(model)
+    with evaluation_mode(model), torch.no_grad():
+        if not len(stream):
+            log_probs = np.zeros(0)
+        elif limit.carries_state:
+            log_probs = score_with_state(model, stream, limit.longest, progress)
+        else:
+            log_probs = score_rows(model, [stream], limit, batch_size, progress)[0]
+    return split_stream(encoded, rows, np.concatenate([[0.0], log_probs]))
+
+
 def stream_rows(tokenizer: Any, encoded: Sequence[EncodedText]) -> list[np.ndarray]:
     """Each text that can be encoded as (tokens + 2,) ids, with `<s>` and `</s>`.
 

@@ -16,10 +16,10 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
-from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches
+from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches, token_stream
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.batches.streamed_blocks import StreamedBlocks
-from hf_lecture_models.batches.tokens import text_spans, token_stream
+from hf_lecture_models.batches.tokens import text_spans
 from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.fingerprint import fingerprint_data, fingerprint_files
 from hf_lecture_models.data.reading import read_part_texts

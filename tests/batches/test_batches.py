@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches
+from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches, token_stream
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.batches.streamed_blocks import StreamedBlocks
-from hf_lecture_models.batches.tokens import text_spans, token_stream
+from hf_lecture_models.batches.tokens import text_spans
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.trainer.batches import Batch, RowShard

@@ -22,7 +22,7 @@ from hf_lecture_models import (
 from hf_lecture_models.evaluation.adaptation import adapt_stream, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
-from hf_lecture_models.evaluation.streams import score_stream
+from hf_lecture_models.evaluation.scoring import score_stream
 
 TEXTS = ["the cat saw the dog", "a dog ran", "", "the cat ran", "zebra", "a zebra saw a cat", "the dog saw the cat"]
 TOKENIZER = WordTokenizer.train(["the cat saw the dog a ran"], progress=False)
@@ -85,7 +85,7 @@ def named(value):
 def test_the_state_goes_in_and_out_and_the_model_stays(name, adaptation):
     model = MODELS[name]().train()
     weights = copy.deepcopy(model.state_dict())
-    whole = np.concatenate([one.log_probs for one in score_stream(model, TOKENIZER, TEXTS, adaptation=adaptation)])
+    whole = np.concatenate([one.log_probs for one in score_adapted(model, TOKENIZER, TEXTS, adaptation)[0]])
     pieces, states = [], [None]
     for texts in (TEXTS[:1], [], TEXTS[1:3], TEXTS[3:]):
         scores, state = score_adapted(model, TOKENIZER, texts, adaptation, states[-1])
@@ -139,7 +139,7 @@ def test_a_cache_in_a_stream_by_hand():
             p = np.exp(log_prob)
             expected.append((1 - CACHE.weight) * p + CACHE.weight * cached if recent else p)
             seen.append(word)
-    found = np.concatenate([one.log_probs for one in score_stream(model, TOKENIZER, TEXTS, adaptation=CACHE)])
+    found = np.concatenate([one.log_probs for one in score_adapted(model, TOKENIZER, TEXTS, CACHE)[0]])
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-5)
     assert TOKENIZER.bos_token_id not in seen
     assert {TOKENIZER.unk_token_id, TOKENIZER.eos_token_id} < set(seen)
@@ -162,7 +162,7 @@ def test_the_continuous_cache_compares_the_states_that_predict():
             p = (1 - CONTINUOUS.weight) * p + CONTINUOUS.weight * same / sum(weight for weight, _ in weights)
         expected.append(p)
         pairs.append((state, ids[place]))
-    found = np.concatenate([one.log_probs for one in score_stream(model, TOKENIZER, TEXTS, adaptation=CONTINUOUS)])
+    found = np.concatenate([one.log_probs for one in score_adapted(model, TOKENIZER, TEXTS, CONTINUOUS)[0]])
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-5)
 
 
@@ -181,8 +181,8 @@ def test_measures_name_the_adaptation():
 def test_a_text_that_cannot_be_encoded_is_no_part_of_the_stream():
     closed = WordTokenizer.train(TEXTS[:2], unk_token=None, progress=False)
     model = NGramForCausalLM.fit(TEXTS[:2], closed, order=2, smoothing="add_alpha", progress=False)
-    with_it = score_stream(model, closed, [TEXTS[0], "zebra", TEXTS[1]], adaptation=CACHE)
-    without = score_stream(model, closed, [TEXTS[0], TEXTS[1]], adaptation=CACHE)
+    with_it = score_adapted(model, closed, [TEXTS[0], "zebra", TEXTS[1]], CACHE)[0]
+    without = score_adapted(model, closed, [TEXTS[0], TEXTS[1]], CACHE)[0]
     assert with_it[1].log_prob == -np.inf
     assert with_it[2].log_prob == without[1].log_prob
 
@@ -205,7 +205,7 @@ def stupid_backoff():
 )
 def test_what_an_adaptation_needs(make, adaptation, error, message):
     with pytest.raises(error, match=message):
-        score_stream(make(), TOKENIZER, TEXTS, adaptation=adaptation)
+        score_adapted(make(), TOKENIZER, TEXTS, adaptation)
 
 
 def test_what_is_no_state_at_all():

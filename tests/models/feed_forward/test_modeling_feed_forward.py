@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import PreTrainedModel, set_seed
 
-from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.evaluation.streams import score_stream
+from hf_lecture_models.evaluation.scoring import score_stream, score_texts
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM, FeedForwardModel
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.model_tests import (
