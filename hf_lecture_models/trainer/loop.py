@@ -1,12 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The one training loop. It knows no task: a model that returns a mean loss, batches that count items, an evaluation.
+"""The one training loop. It knows no task, only a model that returns a mean loss, batches of items, and an evaluation.
 
-With m_i the mean loss of micro-batch i over its n_i items, all micro-batches of all processes in one optimizer step,
+Let i run over the micro-batches of all processes in one optimizer step, and m_i be the mean loss over the n_i items of
+micro-batch i. Then
 
     loss = Σ_i m_i n_i / Σ_i n_i
 
-so that each item weighs the same, however the step is cut into micro-batches and processes. Where the model's mean loss
-is itself a sum of two means, m_i over n_i items and s_i over k_i others, each is weighed by its own count:
+so that each item has the same weight, however the step is cut into micro-batches and processes. If the model's loss is
+the sum of two means, m_i over n_i items and s_i over k_i others, each is weighted by its own count:
 
     loss = Σ_i m_i n_i / Σ_i n_i + Σ_i s_i k_i / Σ_i k_i
 """
@@ -41,18 +42,18 @@ from hf_lecture_models.trainer.tracking import start_tracker
 ParameterGroups = Callable[[nn.Module, TrainingRecipe], list[dict[str, Any]]]
 OptimizerFactory = Callable[[list[dict[str, Any]], TrainingRecipe], torch.optim.Optimizer]
 Update = Callable[[Any, Batch], torch.Tensor]
-"""For a model whose steps are too small for a pass through the loop each: changes the weights, given the optimizer and
-a batch, in place of forward and backward pass, clipping and `optimizer.step()`; returns the mean loss over the items.
-In one process only."""
+"""A model's own way to learn, for models whose steps are so small that the loop's would take most of the time: given
+the optimizer and a batch, it changes the weights in place of forward and backward pass, clipping and
+`optimizer.step()`, and returns the mean loss over the items. It runs in one process only."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How the model is measured while it trains.
+    """The measurement of the model during training.
 
     Attributes:
-        measure: called with the model in eval mode, in the main process only; returns named numbers.
-        metric: the one that decides which weights are the best.
+        measure: returns named numbers for the model, which is in eval mode; called in the main process only.
+        metric: the name of the number that decides which weights are the best.
         lower_is_better: the metric's direction.
     """
 
@@ -79,13 +80,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What came out of a run.
+    """The result of a run.
 
     Attributes:
-        stopped: "" for a run to its end, else "early stopping", "SIGINT" or "SIGTERM".
-        seconds: of the whole run, evaluation and saving included.
-        items: in all steps, what the loss is a mean over (of a language model, predicted tokens); items_per_second: of
-            the optimizer steps alone.
+        seconds: the duration of the whole run, evaluation and saving included.
+        items: the number of items in all steps, for a language model predicted tokens.
+        items_per_second: the speed of the optimizer steps alone.
+        stopped: "" if the run reached its end, else "early stopping", "SIGINT" or "SIGTERM".
         history: rows of `step`, `epoch` and either `loss` and `learning_rate`, or `validation_...`.
     """
 
@@ -117,19 +118,23 @@ def train(
     resume: bool = False,
     quiet: bool = False,
 ) -> TrainingResult:
-    """Train `model` and leave the best one (without `evaluation`: the last one) in `output_dir`.
+    """Train `model` and save the best weights (without `evaluation`: the last ones) in `output_dir`.
 
     Args:
-        model: any of transformers, or one used alike: `model(**batch.inputs, **forward_options).loss` is the mean that
-            a `Batch` says. After a sharded run (`trainer/processes.py`) only the main process's is trained.
-        save_with: whatever else has `save_pretrained` and belongs beside the model.
-        fingerprints: of what the weights depend on beside the recipe, by name ("the training data"); resuming compares.
-        resume: go on from the newest complete checkpoint, to the same bits (on the CPU, with equal threads, processes).
+        model: a model of transformers, or one with the same interface: `model(**batch.inputs, **forward_options).loss`
+            is the mean over the batch's items. After a sharded run (`trainer/processes.py`) only the main process's
+            model is trained.
+        save_with: other objects with `save_pretrained` to save with the model, such as the tokenizer.
+        fingerprints: checksums of what else the weights depend on, by name ("the training data"); a resumed run must
+            have the same ones.
+        resume: continue from the newest complete checkpoint. The final weights are those of an uninterrupted run: on
+            the CPU, with as many threads and processes, bit for bit.
 
     Raises:
-        ValueError: `output_dir` holds a run without `resume`; or with it, checkpoints, recipe or data differ.
-        FloatingPointError: the first non-finite loss, gradient, weight or metric; checkpoints from before it stay.
-        OSError: the folder cannot be written, or another run is at work in it.
+        ValueError: `output_dir` holds a run and `resume` is false; or it is true, and recipe or data differ or all
+            checkpoints are damaged.
+        FloatingPointError: a loss, gradient, weight or metric is not finite; earlier checkpoints stay.
+        OSError: the folder cannot be written, or another run is writing to it.
     """
     if not os.fspath(output_dir):
         raise ValueError("output_dir is empty; name a folder")
@@ -359,20 +364,20 @@ class _Run:
             progress.evaluations_without_gain += 1
             if progress.evaluations_without_gain == self.recipe.early_stopping_patience:
                 progress.stopped = progress.stopped or "early stopping"
-        # Before the model, so that one beside which they are missing is known for no run's.
+        # Written before the model: a model without these facts is not the result of a run.
         self._write_facts()
         if better:
             self._save_model()
 
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
-        """Measure in the main process, and tell the others; in float32 as test data, whatever training's precision."""
+        """Measure in the main process, in float32 at any training precision; return the measures in all processes."""
         measured: list[Any] = [None]
         if self.accelerator.is_main_process:
             self.plain_model.to(self.accelerator.device).eval()
             with torch.no_grad():
                 measured = [evaluation.measure(self.plain_model)]
             if self.sharded:
-                self.plain_model.cpu()  # its room on the device belongs to the training
+                self.plain_model.cpu()  # frees its memory on the device for training
             self.model.train()
         return broadcast_object_list(measured)[0]
 
@@ -424,10 +429,10 @@ class _Run:
 
 
 def zero_loss(mean: torch.Tensor, outputs: Any) -> torch.Tensor:
-    """A loss of 0 whose gradient is 0 everywhere, from the mean and a model's outputs for a batch without items.
+    """Return a loss of 0 with a gradient of 0 everywhere, for a batch without items.
 
-    A mean over nothing may be NaN, and 0 times the gradient of a NaN is NaN too. Then the zero is made from the other
-    tensors that the model returned.
+    The mean over no items may be NaN, and 0 times the gradient of NaN is NaN too. In that case the zero is computed
+    from the other tensors that the model returned.
 
     >>> from transformers.modeling_outputs import CausalLMOutput
     >>> logits = torch.ones(2, requires_grad=True)
@@ -449,7 +454,7 @@ def _is_number(value: Any) -> bool:
 @contextmanager
 def _flushed_denormals(device: torch.device) -> Iterator[None]:
     # Peaked logits make subnormal gradients, which slow the head of a language model tenfold on a CPU.
-    before = bool(torch.tensor([1e-40]) == 0)  # torch does not tell in another way
+    before = bool(torch.tensor([1e-40]) == 0)  # torch has no function that returns the setting
     torch.set_flush_denormal(before or device.type == "cpu")
     try:
         yield
