@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What the loop reads: batches, the share of one process, and where a run is in its data."""
+"""The interface between tasks and the loop: batches, the share of one process, and the position in the data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ import torch
 
 @dataclass(frozen=True)
 class SecondTerm:
-    """The second term of a loss that is the sum of two means: over the items, and over others, fewer or more of them.
+    """The second term of a loss that is the sum of two means, each over items of its own.
 
     Attributes:
-        num_items: how many others there are in the batch; one at least where it has items.
-        of: the term as it stands in the loss, from the model's outputs.
+        num_items: the number of the second mean's items in the batch; at least one if the batch has items.
+        of: computes the second term of the batch's loss from the model's outputs.
     """
 
     num_items: int
@@ -23,12 +23,12 @@ class SecondTerm:
 
 @dataclass(frozen=True)
 class Batch:
-    """The keyword arguments of one forward pass, and how many items its loss, or the first term of it, is a mean over.
+    """The keyword arguments of one forward pass, and the number of items that its loss is a mean over.
 
     Attributes:
-        num_items: 0 where nothing in the batch counts; what the model returns is then not read.
-        second_term: of a loss of two terms, the second; None: the loss has one.
-        loss: the mean over the items from the model's outputs, in place of the `loss` among these.
+        num_items: the items of the loss, or of its first term; 0: nothing in the batch counts, and its loss is ignored.
+        second_term: the second term of a loss that has two; None: the loss has one.
+        loss: computes the mean over the items from the model's outputs, in place of their own `loss`.
     """
 
     inputs: dict[str, Any]
@@ -37,33 +37,33 @@ class Batch:
     loss: Callable[[Any], torch.Tensor] | None = None
 
     def loss_of(self, outputs: Any) -> torch.Tensor | None:
-        """The mean over the items; None where the model gives none."""
+        """Return the mean over the items; None if the model returns no loss."""
         return outputs.loss if self.loss is None else self.loss(outputs)
 
 
 class Batches(Protocol):
-    """An endless source of optimizer steps that can say where it is and go back there."""
+    """An endless source of optimizer steps, whose position can be saved and restored."""
 
     steps_per_epoch: int  # 0: not known (data that are streamed)
 
     def set_shard(self, shard: "RowShard") -> None:
-        """Take the share of one process; called once, before all else."""
+        """Restrict the batches to the share of one process; called once, before any other method."""
 
     def next_step(self) -> list[Batch]:
-        """The micro-batches of this process in the next optimizer step, `accumulation_steps` of them."""
+        """Return this process's micro-batches of the next optimizer step, `accumulation_steps` of them."""
 
     def on_step_outputs(self, index: int, outputs: Any) -> None:
-        """Take from the outputs of micro-batch `index` what the next one at that place starts from."""
+        """Keep what the next step's micro-batch `index` needs from the outputs of this one, such as a hidden state."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The position, as nested dicts and lists of tensors and JSON values."""
+        """Return the position, as nested dicts and lists of tensors and JSON values."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` gave."""
+        """Go to a position that `state_dict` returned."""
 
 
 class RowShard:
-    """Which of an optimizer step's rows each process takes, micro-batch by micro-batch.
+    """The rows of an optimizer step that one process takes, micro-batch by micro-batch.
 
     >>> RowShard(batch_size=8, accumulation_steps=2, process_index=1, num_processes=2).micro_batches
     [slice(4, 6, None), slice(6, 8, None)]

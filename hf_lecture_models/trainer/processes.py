@@ -1,24 +1,24 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The processes of a run: how many there are, how the model is spread over them, and the signals that stop them.
 
-Several processes train one model in one of two ways. Either each holds all of it and they add up their gradients
-(DistributedDataParallel), or each holds a part of every weight, its gradient and its optimizer state, and the whole of
-a block exists only while it is at work (fully sharded, Rajbhandari et al. 2020, "ZeRO"; here torch's FSDP2 through
-accelerate). The launcher decides, the recipe stays the same:
+Several processes train one model in one of two ways. Either each process holds the whole model and they add up their
+gradients (DistributedDataParallel), or each holds a part of every weight, its gradient and its optimizer state, and
+the weights of a block are gathered only while it computes (fully sharded, Rajbhandari et al. 2020, "ZeRO"; here
+torch's FSDP2 through accelerate). The launcher decides, the recipe stays the same:
 
     accelerate launch training/train_causal_lm.py RECIPE.yaml
     accelerate launch --use_fsdp training/train_causal_lm.py RECIPE.yaml
     ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 training/train_causal_lm.py RECIPE.yaml --num_processes 2
     ACCELERATE_USE_CPU=true ACCELERATE_USE_FSDP=true torchrun --nproc_per_node 2 training/train_causal_lm.py RECIPE.yaml
 
-A step has the same rows in the same order on any number of processes, and its loss and gradient are the same but for
-rounding. What a model draws at random is not: each process draws dropout masks (and noise for noise-contrastive
-estimation) for its own rows, from a seed of its own, so that results differ as they do between two seeds.
+A step has the same rows in the same order on any number of processes, and the same loss and gradient up to rounding.
+Random numbers differ: each process draws dropout masks (and noise for noise-contrastive estimation) for its own rows,
+from its own seed, so that results differ as they do between two seeds.
 
-What is saved is the same too: a checkpoint and the final folder hold whole tensors, gathered in the main process. A
-sharded run that was killed resumes to the weights of one that was not, on the CPU bit for bit, at the same number of
-processes; its checkpoints can also be resumed from without sharding, to the same weights but for rounding. Evaluation
-gathers the weights into a whole copy of the model in the main process, which must have room for it.
+The saved files are the same too: a checkpoint and the final folder hold whole tensors, gathered in the main process. A
+sharded run that is killed and resumed ends with the weights of an uninterrupted run: on the CPU bit for bit, with the
+same number of processes. Its checkpoints can also be resumed without sharding, to the same weights up to rounding.
+Evaluation gathers the weights into a whole copy of the model in the main process, which needs the memory for it.
 """
 
 import os
@@ -45,8 +45,8 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
 
     Raises:
         ImportError: the recipe names a tracker that is not installed.
-        ValueError: another number of processes runs than was asked for, or the launcher asks for what the loop or
-            the recipe does not do.
+        ValueError: another number of processes runs than was requested, or the launcher asks for something that the
+            loop does not support or the recipe contradicts.
     """
     is_launched = "WORLD_SIZE" in os.environ or any(name.startswith("ACCELERATE_") for name in os.environ)
     sharded = is_launched and parse_flag_from_env("ACCELERATE_USE_FSDP")
@@ -64,8 +64,8 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
         fsdp_plugin=sharding_plugin([]) if sharded else None,
     )
     if sharded and accelerator.distributed_type == DistributedType.MULTI_CPU:
-        # accelerate 1.15 shards on accelerators only: on CPUs it ignores environment and plugin without a word and
-        # gives each process the whole model. All that follows asks these two states alone.
+        # accelerate 1.15 shards on accelerators only: on CPUs it silently ignores environment and plugin and gives
+        # each process the whole model. All later code of accelerate reads these two states alone.
         for state in (AcceleratorState, PartialState):
             state._shared_state["distributed_type"] = DistributedType.FSDP
     if is_launched or recipe.num_processes or accelerator.distributed_type != DistributedType.NO:
@@ -74,7 +74,7 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
 
 
 def _refuse_launcher(recipe: TrainingRecipe) -> None:
-    """Raise ValueError where the launcher's environment asks for what the loop or the recipe does not do."""
+    """Raise a ValueError if the launcher's environment asks for something unsupported or contradicts the recipe."""
     asked = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
     if asked not in ("no", recipe.mixed_precision):
         raise ValueError(
@@ -82,13 +82,13 @@ def _refuse_launcher(recipe: TrainingRecipe) -> None:
             f"add --mixed_precision {asked} after the recipe"
         )
     for name in ("DEEPSPEED", "MEGATRON_LM"):
-        # Before accelerate sees it, which would recommend to install the package, or pass over it on CPUs.
+        # Checked first: accelerate would recommend installing the package, or ignore the variable on CPUs.
         if parse_flag_from_env(f"ACCELERATE_USE_{name}"):
             raise ValueError(f"this loop does not run {name}; it shards by FSDP: accelerate launch --use_fsdp")
 
 
 def _refuse_processes(accelerator: Accelerator, recipe: TrainingRecipe, sharded: bool) -> None:
-    """Raise ValueError where other processes run than those that were asked for, or ones that do not shard."""
+    """Raise a ValueError if the number of processes, or their sharding, differs from what was requested."""
     if accelerator.distributed_type == DistributedType.XLA:
         raise ValueError("this loop does not run on XLA devices")
     launched = int(os.environ.get("WORLD_SIZE", "1"))
@@ -112,7 +112,7 @@ def is_sharded(accelerator: Accelerator) -> bool:
 
 
 def all_reduce_sum(accelerator: Accelerator, *values: float) -> list[float]:
-    """Each value summed over the processes, by one message."""
+    """Return each value summed over the processes, in a single reduction."""
     if accelerator.num_processes == 1:
         return list(values)
     total = accelerator.reduce(torch.tensor(values, dtype=torch.float64, device=accelerator.device), reduction="sum")
