@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @torch.no_grad()
 def average_checkpoints(folder: Path, number: int, model: nn.Module) -> list[Path]:
-    """Load the mean of the newest so many complete checkpoints into `model`; of integers, the newest ones.
+    """Load the mean weights of the newest `number` complete checkpoints into `model`; buffers are the newest one's.
 
     Args:
-        folder: of the checkpoints.
-        model: of the run; keeps its device.
+        folder: the folder of the checkpoints.
+        model: the model of the run; it stays on its device.
 
     Returns:
-        The checkpoints, the newest one first; fewer than `number`, where there are no more.
+        The checkpoints, newest first; fewer than `number` if the folder has fewer.
 
     Raises:
-        ValueError: there is none, or it is of another model.
+        ValueError: the folder has no complete checkpoint, or they belong to another model.
     """
     paths = complete_checkpoints(folder)[:number]
     if not paths:
@@ -49,16 +49,16 @@ def average_checkpoints(folder: Path, number: int, model: nn.Module) -> list[Pat
 def keep_average(
     model: Any, result: "TrainingResult", number: int, evaluation: "Evaluation | None"
 ) -> "TrainingResult":
-    """Measure the mean of the newest checkpoints of a run that has ended, and save it where it is the best.
+    """Measure the mean of the newest checkpoints after a run, and save it if it is the best model.
 
-    Without an evaluation it is saved. The record of the run gets a row of what was measured, with `averaged`, the
-    number of checkpoints.
+    Without an evaluation the mean is saved unmeasured. The history of the run gets a row with the measures and
+    `averaged`, the number of checkpoints.
 
     Args:
-        model: of the run, of transformers; holds the mean afterwards.
+        model: the transformers model of the run; it holds the mean afterwards.
 
     Returns:
-        The result of the run, with the new best metric, if it is one.
+        The result of the run, with the new best metric if the mean is better.
     """
     paths = average_checkpoints(result.folder / "checkpoints", number, model)
     with evaluation_mode(model):

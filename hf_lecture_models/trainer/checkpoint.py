@@ -2,8 +2,8 @@
 """Checkpoints that are complete or do not exist, in safetensors and JSON only.
 
 A checkpoint is a folder `step-00000100` with `model.safetensors`, `state.safetensors`, `state.json` and the marker
-`complete.json`, which holds the size and SHA-256 of the others. It is written beside, synced and renamed into place;
-whatever is missing, cut short or taken from another step is found before anything is loaded.
+`complete.json`, which holds the size and SHA-256 of the others. It is written to a temporary folder, synced and
+renamed. A file that is missing, cut short or from another step is found before anything is loaded.
 """
 
 import glob
@@ -27,18 +27,18 @@ MARKER = "complete.json"
 
 
 def write_checkpoint(folder: Path, step: int, model: nn.Module, state: dict[str, Any], keep: int) -> Path:
-    """Write the checkpoint of `step` into `folder`, then drop all but the newest `keep`.
+    """Write the checkpoint of `step` into `folder`, then delete all but the newest `keep`.
 
     Args:
         state: nested dicts and lists of tensors and JSON values.
 
     Raises:
         FloatingPointError: a weight is NaN or infinite; nothing is written.
-        OSError: the disk refuses; older checkpoints are untouched.
+        OSError: the checkpoint cannot be written; older ones are untouched.
     """
     refuse_non_finite(model)
     path = folder / f"step-{step:08d}"
-    if path.exists():  # damaged, or it would have been resumed from
+    if path.exists():  # it is damaged: the run would have resumed from it otherwise
         _discard(path)
     with staged_folder(path) as stage:
         tensors: dict[str, Tensor] = {}
@@ -54,10 +54,10 @@ def write_checkpoint(folder: Path, step: int, model: nn.Module, state: dict[str,
 
 
 def latest_checkpoint(folder: Path) -> Path | None:
-    """The newest complete checkpoint; a damaged one is passed over with a warning. None: there is none yet.
+    """Return the newest complete checkpoint, or None before the first one; warn about damaged ones and skip them.
 
     Raises:
-        ValueError: there are checkpoints and all are damaged.
+        ValueError: all checkpoints are damaged.
     """
     problems = []
     for path in reversed(_step_folders(folder)):
@@ -77,23 +77,23 @@ def holds_run(output_dir: Path) -> bool:
 
 
 def complete_checkpoints(folder: Path) -> list[Path]:
-    """All complete checkpoints, the newest one first."""
+    """Return all complete checkpoints, newest first."""
     return [path for path in reversed(_step_folders(folder)) if _damage(path) is None]
 
 
 def read_state(path: Path) -> dict[str, Any]:
-    """The `state` that was given to `write_checkpoint`."""
+    """Return the `state` that was given to `write_checkpoint`."""
     tree = json.loads((path / "state.json").read_text(encoding="utf-8"))
     return unpack(tree, load_file(path / "state.safetensors"))
 
 
 def read_model(path: Path, model: nn.Module) -> None:
-    """Load the checkpoint's weights into `model`, tied ones included; a different set of tensors is an error."""
+    """Load the checkpoint's weights, tied ones included, into `model`, which must have the same set of tensors."""
     load_model(model, path / "model.safetensors", strict=True)
 
 
 def remove_stale(output_dir: Path) -> None:
-    """Remove what killed runs left half-written: their staging folders, under names that no finished file has."""
+    """Delete the half-written files of killed runs: their staging folders, recognised by name."""
     name = glob.escape(output_dir.name)
     stale = [*(output_dir / "checkpoints").glob(".*.partial"), *output_dir.glob(".*.partial*")]
     stale += [*output_dir.parent.glob(f".{name}.*.partial"), *output_dir.parent.glob(f"..{name}.*.partial")]
@@ -107,13 +107,13 @@ def remove_stale(output_dir: Path) -> None:
 def refuse_non_finite(model: nn.Module) -> None:
     """Raise FloatingPointError, naming the tensor, if a weight is NaN or infinite."""
     for name, parameter in model.named_parameters():
-        # A finite sum proves finite terms; one that overflowed is looked at term by term.
+        # A finite sum proves finite terms; a sum that overflowed does not disprove them.
         if not torch.isfinite(parameter.sum()) and not torch.isfinite(parameter).all():
             raise FloatingPointError(f"{name} holds NaN or infinite values and is not saved; lower learning_rate")
 
 
 def pack(tree: Any, tensors: dict[str, Tensor], path: str = "") -> Any:
-    """`tree` as JSON holds it; each tensor moves into `tensors` under its path.
+    """Return `tree` for JSON; each tensor is moved into `tensors` under its path.
 
     >>> found = {}
     >>> pack({"a": [1, torch.ones(2)]}, found), list(found)
@@ -131,10 +131,10 @@ def pack(tree: Any, tensors: dict[str, Tensor], path: str = "") -> Any:
 
 
 def unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
-    """The reverse of `pack`, with tuples as lists and keys as text."""
+    """Reverse `pack`; tuples have become lists, and keys strings."""
     if isinstance(tree, dict):
         if list(tree) == ["tensor"] and isinstance(tree["tensor"], str):
-            # Cloned, because the file's offsets are not aligned as torch aligns, which may change the last bit.
+            # Cloned: the file's offsets are not aligned as torch aligns tensors, which may change the last bit.
             return tensors[tree["tensor"]].clone()
         return {key: unpack(value, tensors) for key, value in tree.items()}
     if isinstance(tree, list):
@@ -143,7 +143,7 @@ def unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def random_state() -> dict[str, Any]:
-    """The state of every random generator of this process."""
+    """Return the state of every random generator of this process."""
     kind, keys, position, has_gauss, cached = np.random.get_state()
     return {
         "python": random.getstate(),
@@ -154,7 +154,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Put every random generator of this process back where `random_state` saw it."""
+    """Restore every random generator of this process to what `random_state` returned."""
     version, words, gauss = state["python"]
     random.setstate((version, tuple(words), gauss))
     kind, keys, *rest = state["numpy"]
@@ -169,7 +169,7 @@ def _step_folders(folder: Path) -> list[Path]:
 
 
 def _discard(path: Path) -> None:
-    """Delete a checkpoint; killed half-way, what is left carries a name that `remove_stale` knows."""
+    """Delete a checkpoint; if the process is killed meanwhile, `remove_stale` deletes the rest."""
     doomed = path.with_name(f".{path.name}.discarded.partial")
     shutil.rmtree(doomed, ignore_errors=True)
     path.rename(doomed)
@@ -182,7 +182,7 @@ def _fingerprint(file: Path) -> dict[str, Any]:
 
 
 def _damage(path: Path) -> str | None:
-    """One sentence on what is wrong with a checkpoint; None if it is whole."""
+    """Return a sentence on what is wrong with a checkpoint; None if it is complete."""
     try:
         files = json.loads((path / MARKER).read_text(encoding="utf-8"))["files"]
         for name, expected in files.items():

@@ -12,7 +12,7 @@ from hf_lecture_models.trainer.recipe import TrainingRecipe
 
 
 def parameter_groups(model: nn.Module, recipe: TrainingRecipe) -> list[dict[str, Any]]:
-    """Trainable parameters in two groups: matrices are decayed, vectors (biases, norms) are not."""
+    """Return the trainable parameters in two groups: matrices are decayed, vectors (biases, norms) are not."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not parameters:
         raise ValueError(f"{type(model).__name__} has no trainable parameter; count models are fitted, not trained")
@@ -24,7 +24,7 @@ def parameter_groups(model: nn.Module, recipe: TrainingRecipe) -> list[dict[str,
 
 
 def make_optimizer(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> torch.optim.Optimizer:
-    """AdamW (Loshchilov and Hutter 2019) or plain stochastic gradient descent."""
+    """Return AdamW (Loshchilov and Hutter 2019) or plain stochastic gradient descent."""
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=recipe.learning_rate)
     # One pass over each matrix in place of ten: at 33,000 words the unfused step costs a seventh of the training time.
@@ -38,8 +38,8 @@ class Schedule:
     `inverse_square_root` is Vaswani et al. 2017, equation 3, d^-0.5 · min(n^-0.5, n · warmup^-1.5) at step n counted
     from 1, with the highest rate, at the end of warm-up, in place of (d · warmup)^-0.5: √(warmup / n).
 
-    A function of the step and not an object that is stepped: it ends where planned, however many processes and
-    micro-batches make up a step. Only `plateau` has a state, how often it was lowered.
+    The rate is computed from the step, so that it ends where planned on any number of processes and micro-batches.
+    Only `plateau` has a state: how often the rate was lowered.
     """
 
     def __init__(self, recipe: TrainingRecipe, total_steps: int) -> None:
@@ -48,9 +48,9 @@ class Schedule:
         self.reductions = 0  # evaluations that brought no improvement
 
     def factor(self, step: int) -> float:
-        """What the peak learning rate is multiplied by at `step`, counted from 0.
+        """Return the factor of the peak learning rate at `step`, counted from 0.
 
-        The last step, `total_steps - 1`, has `final_learning_rate` exactly under linear and cosine.
+        With linear and cosine it is exactly `final_learning_rate` at the last step, `total_steps - 1`.
         """
         warmup = self.recipe.warmup_steps
         if step < warmup:
@@ -67,7 +67,7 @@ class Schedule:
         return final + (1.0 - final) * remaining
 
     def apply(self, optimizer: torch.optim.Optimizer, step: int) -> float:
-        """Set every group's rate for `step`; groups keep their ratios. Returns the first group's rate."""
+        """Set every group's rate for `step`, and return the first group's; groups keep their ratios."""
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
             group["lr"] = group["initial_lr"] * self.factor(step)
@@ -78,18 +78,18 @@ def clip_gradients(model: nn.Module, clip_norm: float | None) -> torch.Tensor:
     """Multiply the gradient g by min(1, v / |g|) (Pascanu et al. 2013, algorithm 1; the slide R:463 has max).
 
     Args:
-        model: its gradients may be sharded; every process must call it then.
-        clip_norm: v; None only measures.
+        model: if its gradients are sharded, every process must call this function.
+        clip_norm: v; None: the norm is only measured.
 
     Returns:
-        |g| before clipping, a scalar tensor: non-finite as soon as one element of the gradient is.
+        |g| before clipping, a scalar tensor; it is not finite if any element of the gradient is not.
 
     Raises:
         ValueError: no parameter has a gradient.
     """
     parameters = [parameter for parameter in model.parameters() if parameter.grad is not None]
     if not parameters:
-        # FSDP adds up gradients when the backward pass reaches a tensor of the outputs, and looks for them in these.
+        # FSDP adds up gradients when the backward pass reaches an output tensor, which it finds only in these types.
         raise ValueError("no weight has a gradient; to be sharded, a model must return a tuple, dict or ModelOutput")
     norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
     if clip_norm is not None:

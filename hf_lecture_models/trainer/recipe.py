@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The choices that the training loop itself reads, and which of them a resumed run may change."""
+"""The fields of a recipe that the training loop itself reads, and the check that a resumed run keeps them."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from hf_lecture_models.io.recipe import Recipe, setting
 
 @dataclasses.dataclass(kw_only=True)
 class TrainingRecipe(Recipe):
-    """What the loop itself reads; recipes of a task add their data and model to it."""
+    """The settings of the training loop; the recipes of tasks add data and model."""
 
     seed: int = setting(0, "seed of dropout and of the order of the data", least=0)
     epochs: float = setting(1.0, "passes over the training data", least=0)
@@ -62,15 +62,15 @@ class TrainingRecipe(Recipe):
                 raise ValueError(f"recipe: {name} must be below 1, not {getattr(self, name)}")
 
     def effective_batch(self) -> str:
-        """What one optimizer step sees, in words."""
+        """Return the size of one optimizer step in words."""
         return f"{self.batch_size} rows"
 
 
 def refuse_changed_recipe(recipe: Recipe, saved: Mapping[str, Any]) -> None:
-    """Refuse to continue a run under another recipe, because the result would belong to neither.
+    """Refuse to continue a run with another recipe.
 
     Raises:
-        ValueError: naming the first field that differs.
+        ValueError: a field differs that is not `free`; the message names the first one.
     """
     for name, value in recipe.to_dict().items():
         if name not in recipe.free_fields() and saved.get(name) != value:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a person sees of a run: a bar on a terminal, lines, a tracker, the history as JSON and as a picture."""
+"""Reports on a run: a bar on a terminal, lines, a tracker, the history as JSON and as a picture."""
 
 import importlib.util
 import json
@@ -22,14 +22,14 @@ from hf_lecture_models.trainer.tracking import finish_trackers
 
 @dataclass
 class Progress:
-    """How far a run is; checkpoints hold it, so that a resumed run goes on counting."""
+    """The progress of a run; checkpoints hold it, so that a resumed run goes on counting."""
 
     step: int = 0
-    checkpoint: int = 0  # the step of the newest one; 0: there is none yet
+    checkpoint: int = 0  # the step of the newest checkpoint; 0: none yet
     items: int = 0
     seconds: float = 0.0
     step_seconds: float = 0.0
-    step_cpu_seconds: float = 0.0  # of this process, all its threads: on a shared machine the steadier figure
+    step_cpu_seconds: float = 0.0  # all threads of this process; varies less than seconds on a shared machine
     best_metric: float | None = None
     evaluations_without_gain: int = 0
     stopped: str = ""
@@ -39,7 +39,7 @@ class Progress:
 
     @property
     def items_per_second(self) -> float:
-        """Speed of the optimizer steps alone, without evaluation and saving."""
+        """The speed of the optimizer steps alone, without evaluation and saving."""
         return self.items / self.step_seconds if self.step_seconds else 0.0
 
 
@@ -59,11 +59,11 @@ def silent_saving() -> Iterator[None]:
 
 
 class Reporter:
-    """Reports of the main process; the others are silent.
+    """The reports of the main process; the other processes are silent.
 
     Args:
-        quiet: no bar and no lines; tracker and files all the same.
-        items_name: what the loss is a mean over ("tokens").
+        quiet: show no bar and no lines; tracker and files are written nevertheless.
+        items_name: the items that the loss is a mean over ("tokens").
     """
 
     def __init__(self, accelerator: Any, output_dir: Path, total_steps: int, quiet: bool, items_name: str) -> None:
@@ -74,12 +74,12 @@ class Reporter:
         self.bar = tqdm(total=total_steps, disable=silent, unit="step", dynamic_ncols=True)
 
     def note(self, line: str) -> None:
-        """One line for a person."""
+        """Print a line, unless the run is quiet."""
         if not self.quiet:
             tqdm.write(line, file=sys.stderr)
 
     def advance(self, progress: Progress, loss: float) -> None:
-        """Move the bar to the step that was just made."""
+        """Move the bar to the current step."""
         if not self.bar.disable:
             speed = f"{progress.items_per_second:,.0f} {self.items_name}/s"
             self.bar.set_postfix_str(f"loss {loss:.3f}, {speed}", refresh=False)
@@ -110,7 +110,7 @@ class Reporter:
             save_learning_curve(progress.history, self.output_dir / "learning_curve.png")
 
     def close(self) -> None:
-        """Leave the bar where it is and flush the tracker; the processes stay connected for whatever comes next."""
+        """Close the bar and the tracker; the processes stay connected."""
         self.bar.close()
         if self.accelerator.trackers:
             finish_trackers(self.accelerator)

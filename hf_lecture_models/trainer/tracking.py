@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Trackers, by name through accelerate: TensorBoard, trackio, Weights & Biases. Nothing leaves the machine by itself.
+"""Experiment trackers by name: TensorBoard, trackio, Weights & Biases. Nothing is uploaded unless the user asks for it.
 
-TensorBoard and wandb write into `runs` in the run's folder; trackio where its own page looks (TRACKIO_DIR). wandb is
-offline unless WANDB_MODE says otherwise. A resumed run goes on in the log of the run, from the checkpoint's step.
+TensorBoard and wandb write into `runs` in the run's folder, trackio into TRACKIO_DIR, where its own page looks. wandb
+is offline unless WANDB_MODE says otherwise. A resumed run continues the log of the run from the checkpoint's step.
 """
 
 import contextlib
@@ -25,23 +25,23 @@ PROJECT = "hf-lecture-models"
 
 
 def refuse_missing_tracker(name: str) -> None:
-    """Raise ImportError, naming the extra to install, where the tracker's package is missing."""
+    """Raise an ImportError that names the extra to install if the tracker's package is missing."""
     if name in TRACKERS and find_spec(name) is None:
         raise ImportError(f"report_to {name} needs {name}: pip install 'hf-lecture-models[trackers]'")
 
 
 def start_tracker(accelerator: Accelerator, name: str, recipe: Mapping[str, Any], folder: Path, step: int) -> str:
-    """Open the log of the run in `folder`: a new one at step 0, else the one that it had. Return how to look at it.
+    """Open the log of the run in `folder`, a new one at step 0, and return the command that shows it.
 
     Args:
-        step: how many steps the run has made.
-        recipe: shown beside the run, in one flat table.
+        recipe: shown with the run, as a flat table.
+        step: the number of steps that the run has made; if not 0, its existing log is continued.
     """
     run = ""
     if accelerator.is_main_process:
         run = _run_id(folder / "runs" / "id", new=step == 0)
     options: dict[str, Any] = {
-        # What a killed run logged after its last checkpoint is logged again; TensorBoard then hides the first.
+        # Steps that a killed run logged after its last checkpoint are logged again; TensorBoard hides the old ones.
         "tensorboard": {"purge_step": step + 1},
         "trackio": {"name": f"{folder.name}-{run}", "resume": "allow", "embed": False, "auto_log_cpu": False},
         "wandb": {
@@ -54,7 +54,7 @@ def start_tracker(accelerator: Accelerator, name: str, recipe: Mapping[str, Any]
     }
     if options["wandb"]["mode"] == "online":
         options["wandb"]["resume"] = "allow"
-    with contextlib.redirect_stdout(io.StringIO()):  # trackio greets there
+    with contextlib.redirect_stdout(io.StringIO()):  # trackio prints a greeting
         accelerator.init_trackers(PROJECT, config=flat(recipe), init_kwargs={name: options[name]})
     looks = {
         "tensorboard": f"tensorboard --logdir {folder / 'runs'}",
@@ -68,12 +68,12 @@ def finish_trackers(accelerator: Accelerator) -> None:
     """Flush and close the logs, silently."""
     with contextlib.redirect_stdout(io.StringIO()):
         for tracker in accelerator.trackers:
-            # By its own function: trackio would otherwise finish the run once more when the program ends.
+            # trackio's own function, because it would otherwise finish the run once more when the program ends.
             (sys.modules["trackio"] if tracker.name == "trackio" else tracker).finish()
 
 
 def _run_id(path: Path, new: bool) -> str:
-    """The name by which a tracker knows the run, the same when it is resumed."""
+    """Return the run's name in the tracker, which stays the same when the run is resumed."""
     if new or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with staged_file(path) as stage:
@@ -82,7 +82,7 @@ def _run_id(path: Path, new: bool) -> str:
 
 
 def flat(recipe: Mapping[str, Any], prefix: str = "") -> dict[str, int | float | str]:
-    """A recipe in one level, as trackers show it; texts within it are shortened.
+    """Return a recipe as a mapping of one level for trackers, with long values shortened.
 
     >>> flat({"seed": 0, "clip_norm": None, "model": {"order": 3}, "train_files": ["a.txt", "b.txt"]})
     {'seed': 0, 'clip_norm': 'null', 'model.order': 3, 'train_files': 'a.txt, b.txt'}
