@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Which words of the source each word of a translation attended to (Bahdanau et al. 2015, figure 3).
 
-Row t of the weights is the attention of the target's word t over the source's words: of the tokens of a word in the
-source the sum, of those of a word in the target the mean, so that each row adds up to one. Layers and heads are counted
-from one. This file travels with exported models.
+Row t of the weights is the attention of the target's word t to the source's words. It is the sum over the tokens of a
+source word and the mean over the tokens of a target word, so each row adds up to one. Layers and heads are counted from
+one. This file travels with exported models.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hf_lecture_models.evaluation.translation import Translation, start_of, targ
 
 @dataclass(frozen=True)
 class Alignment:
-    """The words of both sides, the end of text among them, and the weights.
+    """The words of both sides, with the end of text, and the weights.
 
     Attributes:
-        layers: for each layer of the decoder (heads, target words, source words), float32 on the CPU.
+        layers: the weights of each decoder layer, (heads, target words, source words) float32 on the CPU.
     """
 
     source: tuple[str, ...]
@@ -34,7 +34,7 @@ class Alignment:
     layers: tuple[Tensor, ...]
 
     def of(self, layer: int | None = None, head: int | None = None) -> Tensor:
-        """(target words, source words) of one head, or the mean over the heads of one layer, or over all.
+        """Return the weights (target words, source words) of one head, or their mean over a layer, or over all.
 
         Raises:
             ValueError: there is no such layer or head, or a head is named without its layer.
@@ -49,7 +49,7 @@ class Alignment:
         return (heads if head is None else heads[head - 1 : head]).mean(0)
 
     def which(self, layer: int | None = None, head: int | None = None) -> str:
-        """What `of(layer, head)` is, in words."""
+        """Describe what `of(layer, head)` returns, such as "mean over 8 heads of layer 2"."""
         if layer is not None and head is not None:
             return f"layer {layer}, head {head}"
         number = sum(map(len, self.layers)) if layer is None else len(self.layers[layer - 1])
@@ -59,7 +59,7 @@ class Alignment:
 
 @torch.no_grad()
 def align(model: Any, tokenizer: Any, translations: Sequence[Translation]) -> list[Alignment]:
-    """The alignment of each translation: its target is read once more, with the weights kept.
+    """Return the alignment of each translation; the model reads its target once more to get the weights.
 
     >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
@@ -76,7 +76,7 @@ def align(model: Any, tokenizer: Any, translations: Sequence[Translation]) -> li
         model: any that `AutoModelForSeq2SeqLM` loads, if its decoder attends to the source.
 
     Raises:
-        ValueError: the model gives no such weights, as one whose whole source is a single vector.
+        ValueError: the model gives no such weights, for example because it reads the source as a single vector.
     """
     target_tokenizer = target_tokenizer_of(model, tokenizer)
     with evaluation_mode(model), eager_attention(model):
@@ -102,12 +102,12 @@ def _align(model: Any, tokenizer: Any, target_tokenizer: Any, one: Translation) 
 
 
 def _membership(places: Sequence[int]) -> Tensor:
-    """(tokens, words), 1 where a token is part of a word."""
+    """Return a matrix (tokens, words) with 1 where a token is part of a word."""
     return torch.nn.functional.one_hot(torch.tensor(places)).float()
 
 
 def words_of(tokenizer: Any, ids: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
-    """The words of a text in tokens, and the word that each token is part of; a special token is a word by itself.
+    """Return the words of a tokenized text, and the number of each token's word; a special token is a word by itself.
 
     >>> from hf_lecture_models import BpeTokenizer
     >>> tokenizer = BpeTokenizer.train(["a cat sat"], merges=1, add_eos_token=True, progress=False)
@@ -123,7 +123,7 @@ def words_of(tokenizer: Any, ids: Sequence[int]) -> tuple[tuple[str, ...], list[
             places += range(len(words), len(words) + len(tokens))
             words += tokenizer.convert_ids_to_tokens(tokens)
             continue
-        # A token is part of the last word of what is decoded up to it.
+        # A token is part of the last word that is decoded from the tokens up to it.
         counts = [len(tokenizer.decode(tokens[: end + 1]).split()) for end in range(len(tokens))]
         own = tokenizer.decode(tokens).split() or [""]
         places += [len(words) + min(max(1, count), len(own)) - 1 for count in counts]

@@ -1,8 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Answers in long texts: overlapping windows of a text, each with the question, and the best spans of their tokens.
+"""Cut long texts into overlapping windows, each with the question, and find the best answers in their tokens.
 
 A model scores each token as the first and as the last one of the answer (Devlin et al. 2019, section 4.2). Training,
-measuring and `pipeline("extractive-question-answering")` cut and search alike. This file travels with exported models.
+evaluation and `pipeline("extractive-question-answering")` use the same windows and the same search. This file travels
+with exported models.
 """
 
 import math
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-# Questions that the tokenizer gets at once; the Rust library holds a hundred bytes and more per token until then.
+# Questions in one call of the tokenizer; the Rust library holds a hundred bytes or more per token until it returns.
 _CHUNK = 256
 
 
@@ -23,11 +24,11 @@ class Window:
     """A question and a part of its text, as the model reads them.
 
     Attributes:
-        inputs: by name, what the tokenizer gives, (tokens,) each.
-        first: the first token of the text; all of its tokens stand together.
-        offsets: (tokens of the text, 2), where each begins and ends in the text, in characters.
-        words: (tokens of the text,), the number of the word that each is of, by the tokenizer.
-        no_answer: the token whose scores stand for "no answer in this window".
+        inputs: the arrays that the tokenizer gives, by name, (tokens,) each.
+        first: the place of the text's first token; the others follow it.
+        offsets: (tokens of the text, 2), the characters at which each begins and ends in the text.
+        words: (tokens of the text,), the number of each token's word, from the tokenizer.
+        no_answer: the place of the token whose scores mean "no answer in this window".
     """
 
     inputs: dict[str, np.ndarray]
@@ -55,7 +56,7 @@ class Answer:
 
     @property
     def score(self) -> float:
-        """By which answers are compared."""
+        """The number that ranks answers."""
         return self.start_score + self.end_score
 
 
@@ -67,9 +68,9 @@ def cut_windows(
     doc_stride: int = 128,
     max_question_length: int = 64,
 ) -> list[list[Window]]:
-    """For each question, the windows of its text, one or more.
+    """Return the windows of each question's text, one or more.
 
-    The question stands in front of the text; behind it where the tokenizer pads on the left, as in transformers.
+    The question comes before the text, or after it if the tokenizer pads on the left, as in transformers.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.train(["who sat", "a cat sat on a mat"], template="bert")
@@ -80,17 +81,17 @@ def cut_windows(
     [[6, 9], [10, 12], [13, 14], [15, 18]]
 
     Args:
-        tokenizer: any of the Rust library, or one that has `gives_offsets`.
+        tokenizer: of the Rust library (`tokenizers`), or one that has `gives_offsets`.
         max_length: the most tokens of a window, with the question and special tokens.
-        doc_stride: tokens that neighbouring windows share; at most half of those that the question leaves for the text.
-        max_question_length: tokens of a question, longer ones are cut there; at most half of a window.
+        doc_stride: tokens that neighbouring windows share; at most half of the text in a window.
+        max_question_length: the most tokens of a question, at most half of a window; longer questions are cut.
 
     Raises:
-        ValueError: the tokenizer does not say where its tokens stand, or max_length leaves no room.
+        ValueError: the tokenizer does not give the offsets of its tokens, or max_length leaves no room.
     """
     room = _room(tokenizer, max_length)
     questions, lengths = _cut_questions(tokenizer, questions, min(max_question_length, room // 2))
-    # One call of the tokenizer has one stride; only beside long questions it is shorter than `doc_stride`.
+    # One call of the tokenizer has one stride, which long questions make shorter than `doc_stride`.
     strides = [min(doc_stride, (room - length) // 2) for length in lengths]
     found: list[list[Window]] = [[] for _ in questions]
     for stride in sorted(set(strides)):
@@ -101,7 +102,7 @@ def cut_windows(
 
 
 def _room(tokenizer: Any, max_length: int) -> int:
-    """The tokens of a window that are no special ones."""
+    """Return how many tokens a window has beside the special ones."""
     if not getattr(tokenizer, "gives_offsets", getattr(tokenizer, "is_fast", False)):
         raise ValueError(
             f"{type(tokenizer).__name__} does not say where its tokens stand in a text (it is no fast tokenizer), so "
@@ -114,7 +115,7 @@ def _room(tokenizer: Any, max_length: int) -> int:
 
 
 def _cut_questions(tokenizer: Any, questions: Sequence[str], length: int) -> tuple[list[str], list[int]]:
-    """The questions of at most `length` tokens, and how many tokens they have."""
+    """Cut the questions to at most `length` tokens; return them, and their numbers of tokens."""
     # Blanks around a question are tokens to some tokenizers, and SQuAD has questions with hundreds of them.
     stripped = [question.strip() for question in questions]
     if not stripped:
@@ -130,7 +131,7 @@ def _cut_questions(tokenizer: Any, questions: Sequence[str], length: int) -> tup
 def _encoded(
     tokenizer: Any, pairs: Sequence[tuple[str, str]], max_length: int, stride: int
 ) -> Iterator[tuple[int, Window]]:
-    """Windows, each with the place of its question and text among the pairs."""
+    """Yield windows, each with the place of its question and text among the pairs."""
     question_first = tokenizer.padding_side == "right"
     cutting = {"truncation": "only_second" if question_first else "only_first", "max_length": max_length}
     for begin in range(0, len(pairs), _CHUNK):
@@ -158,7 +159,7 @@ def _window(tokenizer: Any, encoded: Any, index: int, text: int) -> Window:
 
 
 def _no_answer_token(tokenizer: Any, ids: np.ndarray) -> int:
-    """The place of [CLS], or else of the beginning of the text, or else the first one."""
+    """Return the place of [CLS], or else of the beginning of the text, or else 0."""
     for special in (tokenizer.cls_token_id, tokenizer.bos_token_id):
         if special is not None and special in ids:
             return int((ids == special).reshape(len(ids), -1).any(1).argmax())
@@ -166,7 +167,7 @@ def _no_answer_token(tokenizer: Any, ids: np.ndarray) -> int:
 
 
 def input_names(model: Any) -> set[str]:
-    """The arguments of a model's `forward`; of an adapter by peft and a compiled model, those of the model inside.
+    """Return the names of the arguments of a model's `forward`, also inside an adapter of peft or a compiled model.
 
     >>> from transformers import DistilBertConfig, DistilBertModel
     >>> "token_type_ids" in input_names(DistilBertModel(DistilBertConfig(vocab_size=9, dim=8, n_layers=1, n_heads=2)))
@@ -177,10 +178,10 @@ def input_names(model: Any) -> set[str]:
 
 
 def batch_windows(inputs: Sequence[dict[str, np.ndarray]], names: set[str], tokenizer: Any) -> dict[str, torch.Tensor]:
-    """The inputs of windows as one batch.
+    """Join the inputs of windows in one batch.
 
-    They are padded on the right, wherever the tokenizer does it: models that count places from the left, as most of
-    transformers do, give each window what they give to it alone.
+    They are padded on the right, even if the tokenizer pads on the left: most models of transformers count places from
+    the left, and so give each window the scores that it gets alone.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.train(["a cat"], template="bert", progress=False)
@@ -190,13 +191,13 @@ def batch_windows(inputs: Sequence[dict[str, np.ndarray]], names: set[str], toke
             [1, 1]])
 
     Args:
-        names: what the model takes, as `input_names` gives it.
+        names: of the model's arguments, from `input_names`.
 
     Returns:
-        By name, (windows, tokens of the longest one).
+        Tensors (windows, tokens of the longest one), by name.
 
     Raises:
-        ValueError: they are of several lengths, and the tokenizer has no token for padding.
+        ValueError: the lengths differ, and the tokenizer has no token for padding.
     """
     lengths = [len(each["input_ids"]) for each in inputs]
     if len(set(lengths)) > 1 and tokenizer.pad_token_id is None:
@@ -216,14 +217,14 @@ def batch_windows(inputs: Sequence[dict[str, np.ndarray]], names: set[str], toke
 
 
 def answer_tokens(windows: Sequence[Window], start: int, end: int) -> list[tuple[int, int]]:
-    """In each window of a text, the first and the last token of `text[start:end]`; `no_answer` where a part is missing.
+    """Return the first and last token of `text[start:end]` in each window, or `no_answer` if a part is missing.
 
     >>> whole = Window({}, 3, np.array([[0, 1], [2, 5], [6, 9]]), np.arange(3), 0)
     >>> part = Window({}, 3, np.array([[0, 1], [2, 5]]), np.arange(2), 0)
     >>> answer_tokens([whole, part], start=2, end=9)
     [(4, 5), (0, 0)]
     """
-    # Tokens that have at least one character of the answer.
+    # The tokens with at least one character of the answer.
     own = [np.flatnonzero((w.offsets[:, 0] < end) & (w.offsets[:, 1] > start)) for w in windows]
     places = np.concatenate([w.offsets[tokens] for w, tokens in zip(windows, own, strict=True)])
     if not len(places):
@@ -238,17 +239,17 @@ def answer_tokens(windows: Sequence[Window], start: int, end: int) -> list[tuple
 
 
 def best_spans(start: np.ndarray, end: np.ndarray, max_length: int, count: int | None = 1) -> np.ndarray:
-    """The first and last tokens of the spans of at most `max_length` tokens with the greatest start + end, best first.
+    """Return the spans of at most `max_length` tokens with the greatest start + end scores, best first.
 
     >>> best_spans(np.array([0.0, 3.0, 1.0]), np.array([4.0, 0.0, 2.5]), max_length=2, count=3).tolist()
     [[1, 2], [0, 0], [2, 2]]
 
     Args:
         start, end: (tokens,), the score of each token as the first and as the last one.
-        count: how many; None: all.
+        count: the most spans; None for all.
 
     Returns:
-        (spans, 2); of equal ones the first in the text is the first.
+        (spans, 2), the first and last token of each; equal ones in the order of the text.
     """
     width = min(max_length, len(start))
     if not width:
@@ -273,7 +274,7 @@ def find_answers(
     count: int | None = 1,
     align_to_words: bool = False,
 ) -> list[Answer]:
-    """The best answers in a window, best first; blanks around them are no part of them.
+    """Return the best answers in a window, best first, without blanks around them.
 
     >>> text = "a cat sat"
     >>> window = Window({}, 1, np.array([[0, 1], [2, 5], [6, 9]]), np.arange(3), 0)
@@ -282,10 +283,10 @@ def find_answers(
     ['cat sat', 'cat']
 
     Args:
-        text: the whole one.
+        text: the whole text, not only the window's part.
         start, end: (tokens of the window,), as in `best_spans`.
         max_length: the most tokens of an answer.
-        align_to_words: begin and end them where words do; what the tokenizer takes for a word has no blank in it.
+        align_to_words: begin and end answers where words do, except in the tokenizer's words that have blanks inside.
     """
     own = slice(window.first, window.first + len(window.offsets))
     start, end = start[own], end[own]
@@ -304,7 +305,7 @@ def find_answers(
 
 
 def _word_at(window: Window, text: str, token: int) -> tuple[int, int]:
-    """Where the word of a token begins and ends, as far as it is in the window."""
+    """Return where a token's word begins and ends, as far as it is in the window."""
     first = last = token
     while first > 0 and window.words[first - 1] == window.words[token]:
         first -= 1
@@ -317,7 +318,7 @@ def _word_at(window: Window, text: str, token: int) -> tuple[int, int]:
 
 
 def distinct(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers, best first, each part of the text once.
+    """Return the answers, best first, with each part of the text only once.
 
     >>> [answer.score for answer in distinct([Answer(0, 3, 1.0, 1.0), Answer(0, 3, 2.0, 1.0), Answer(4, 5, 0.0, 0.0)])]
     [3.0, 0.0]
@@ -329,7 +330,7 @@ def distinct(answers: Sequence[Answer]) -> list[Answer]:
 
 
 def log_softmax(scores: np.ndarray) -> np.ndarray:
-    """ln of the softmax.
+    """Return the natural logarithm of the softmax.
 
     >>> log_softmax(np.array([0.0, 0.0])).round(4).tolist()
     [-0.6931, -0.6931]

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Scores of tokens to the answer of a question: one function and its settings, for measuring and for predicting.
+"""Turn the scores of tokens into the answer to a question, with the same settings for evaluation and prediction.
 
-`tasks.question_answering`, `hf-lecture predict` and `pipeline("extractive-question-answering")` call it. This file
-travels with exported models.
+`tasks.question_answering`, `hf-lecture predict` and `pipeline("extractive-question-answering")` call
+`find_prediction`. This file travels with exported models.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ NO_ANSWER = Answer(0, 0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class AnswerSettings:
-    """How texts are cut into windows, and how scores of tokens become answers.
+    """Settings that cut texts into windows, and that turn scores of tokens into answers.
 
     Attributes:
-        max_length: the most tokens of a window, or the model's longest input, if that is less.
+        max_length: the most tokens of a window, unless the model's longest input is less.
         doc_stride: the tokens that neighbouring windows share.
         max_question_length: the most tokens of a question.
         max_answer_length: the most tokens of an answer.
-        n_best_size: how many answers are compared; None: all.
-        no_answer: a question may be left without an answer.
-        no_answer_threshold: it is, if the score of no answer is greater than that of the best answer by more than
-            this; None: by more than 0.
+        n_best_size: how many answers are compared; None for all.
+        no_answer: a question may have no answer.
+        no_answer_threshold: a question is left without an answer if the score of no answer is greater than that of
+            the best answer by more than this; None means 0.
         align_to_words: answers begin and end where words do.
-        by_window: compare the probabilities of answers in their windows, as transformers 4 did; False: their scores.
+        by_window: compare the probabilities of answers in their windows, as in transformers 4, and not their scores.
     """
 
     max_length: int = 384
@@ -48,7 +48,7 @@ class AnswerSettings:
 
     @classmethod
     def of(cls, saved: Mapping[str, Any]) -> AnswerSettings:
-        """The settings that a `task.json` holds; other fields of it are not read.
+        """Read the settings from the fields of a `task.json`, which may have other fields too.
 
         >>> AnswerSettings.of({"max_answer_length": 9, "no_answer": True}).max_answer_length
         9
@@ -72,8 +72,8 @@ class Prediction:
 
     Attributes:
         answers: the best ones, best first.
-        none: the scores of there being no answer, in the window where these are smallest.
-        settings: how they were found.
+        none: the scores of no answer, in the window where they are smallest.
+        settings: those with which the answers were found.
     """
 
     answers: list[Answer]
@@ -82,24 +82,24 @@ class Prediction:
 
     @property
     def best(self) -> Answer:
-        """The best answer; an empty one, if the model can find none at all."""
+        """The best answer; an empty one if the model finds nothing."""
         return self.answers[0] if self.answers else NO_ANSWER
 
     @property
     def odds(self) -> float:
-        """By how much the score of no answer is greater than that of the best one."""
+        """The score of no answer minus the score of the best one."""
         return self.none.score - self.best.score
 
     @property
     def answer(self) -> Answer:
-        """The answer that is given: the best one, or the empty one for a question that is left without."""
+        """The final answer: the best one, or an empty one if the question is left without an answer."""
         is_none = self.settings.no_answer and self.odds > (self.settings.no_answer_threshold or 0.0)
         return NO_ANSWER if is_none else self.best
 
     def choices(self) -> list[tuple[Answer, float]]:
-        """The answers with their probabilities; the first is `answer`, and the one that is none has `end` 0.
+        """Return the answers with their probabilities, `answer` first; the empty answer has `end` 0.
 
-        Probabilities are those among these answers; with `settings.by_window` those in the windows.
+        The probabilities of these answers sum to one; with `settings.by_window` they are those in the windows.
 
         >>> found = Prediction([Answer(2, 5, 1.0, 1.0)], Answer(0, 0, 2.0, 1.0), AnswerSettings(no_answer=True))
         >>> [(one.end, round(probability, 2)) for one, probability in found.choices()]
@@ -117,7 +117,7 @@ class Prediction:
 def find_prediction(
     windows: Sequence[Window], scores: Sequence[tuple[np.ndarray, np.ndarray]], text: str, settings: AnswerSettings
 ) -> Prediction:
-    """The best answers to a question over all windows of its text.
+    """Find the best answers to a question in all windows of its text.
 
     >>> window = Window({"input_ids": np.arange(4)}, 1, np.array([[0, 1], [2, 5], [6, 9]]), np.arange(3), 0)
     >>> start, end = np.array([3.0, 0.0, 2.0, 1.0]), np.array([3.0, 0.0, 2.0, 2.5])
@@ -126,7 +126,7 @@ def find_prediction(
     (2, 9, 1.5, 0)
 
     Args:
-        scores: for each window (tokens,) of them as the first and as the last token of the answer.
+        scores: for each window, the scores (tokens,) of a first token, and those of a last token.
     """
     answers, nones = [], []
     for window, (start, end) in zip(windows, scores, strict=True):
@@ -141,7 +141,7 @@ def find_prediction(
 
 
 def _log_probabilities(window: Window, scores: np.ndarray) -> np.ndarray:
-    """(tokens of the window,), ln of the probability of each token of the text, and of the one for no answer."""
+    """Return ln P (tokens of the window,) of the text's tokens and of the one for no answer; others have -inf."""
     places = np.unique([*range(window.first, window.first + len(window.offsets)), window.no_answer])
     found = np.full(len(window), -math.inf)
     found[places] = log_softmax(scores[places].astype(np.float64))

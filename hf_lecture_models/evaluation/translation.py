@@ -1,8 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Translations of texts by any encoder-decoder, and which words of the source each word of the target attended to.
-
-This file travels with exported models.
-"""
+"""Translate texts with any encoder-decoder. This file travels with exported models."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
-# A translation of n tokens may become so long, unless a call says otherwise: a model that never ends must end.
+# A translation of n tokens has at most 2 n + 10, unless a call says otherwise, so that it ends with any model.
 _LENGTH_FACTOR, _LENGTH_OFFSET = 2, 10
 
 
@@ -29,9 +26,9 @@ class Translation:
 
     Attributes:
         text: without special tokens.
-        source_ids: as the encoder has read them, special tokens included.
-        ids: as the decoder has written them, the end of text included, if it came to it.
-        score: of beam search, the log-probability divided by length ** length_penalty; None of greedy search.
+        source_ids: the tokens that the encoder has read, special ones included.
+        ids: the tokens that the decoder has written, with the end of text if it has written one.
+        score: the log-probability divided by length ** length_penalty, from beam search; None from greedy search.
     """
 
     text: str
@@ -41,7 +38,7 @@ class Translation:
 
 
 class _RowLimits(StoppingCriteria):
-    """Ends each row at a length of its own, so that a translation does not depend on what else is in the batch."""
+    """Ends each row at a length of its own, so that a translation does not depend on the other rows of its batch."""
 
     def __init__(self, limits: Tensor) -> None:
         self.limits = limits
@@ -62,9 +59,7 @@ def translate_n_best(
     where: Callable[[int], str] | None = None,
     **options: Any,
 ) -> list[list[Translation]]:
-    """Translate texts, those of like length together; the result does not depend on the batch.
-
-    Of each text there are as many translations as `num_return_sequences` asks for, best first.
+    """Return `num_return_sequences` translations of each text, best first; they do not depend on the batch.
 
     >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
@@ -101,7 +96,7 @@ def translate_encoded(
     max_new_tokens: int | None = None,
     **options: Any,
 ) -> list[list[Translation]]:
-    """Translate texts that `encode_sources` has tokenized; arguments and result as of `translate_n_best`.
+    """Translate texts that `encode_sources` has tokenized; arguments and result as for `translate_n_best`.
 
     >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
@@ -124,7 +119,7 @@ def translate_encoded(
 
 
 def translate(model: Any, tokenizer: Any, sources: Sequence[str], **options: Any) -> list[Translation]:
-    """The best translation of each text; arguments as for `translate_n_best`.
+    """Return the best translation of each text; arguments as for `translate_n_best`.
 
     >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
@@ -138,7 +133,7 @@ def translate(model: Any, tokenizer: Any, sources: Sequence[str], **options: Any
 
 
 def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> Translation:
-    """A translation that somebody else has made, in tokens.
+    """Tokenize a given pair of source and target, as if the model had translated it.
 
     >>> from types import SimpleNamespace
     >>> from hf_lecture_models import WordTokenizer
@@ -160,7 +155,7 @@ def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> T
 
 
 def target_tokenizer_of(model: Any, tokenizer: Any) -> Any:
-    """What the decoder writes with: of a pair the second one, of a model with two vocabularies the one beside it.
+    """Return the decoder's tokenizer: the second of a pair, the one saved beside the model, or `tokenizer` itself.
 
     >>> from types import SimpleNamespace
     >>> target_tokenizer_of(SimpleNamespace(config=SimpleNamespace()), "one for both")
@@ -177,7 +172,7 @@ def encode_sources(
     max_length: int | None = None,
     where: Callable[[int], str] | None = None,
 ) -> list[list[int]]:
-    """The tokens of each text, as the encoder reads them.
+    """Return the tokens of each text that the encoder reads.
 
     >>> from types import SimpleNamespace
     >>> from hf_lecture_models import WordTokenizer
@@ -187,11 +182,10 @@ def encode_sources(
     [3, 2]
 
     Args:
-        max_length: longer texts are cut; None: one that is too long for the model is an error.
-        where: what messages call the text of this number; None: its number, from 1.
+        max_length, where: as for `translate_n_best`.
 
     Raises:
-        ValueError: a text is blank or too long, or the tokenizer belongs to another model, or pads nothing.
+        ValueError: a text is blank or too long, or the tokenizer belongs to another model or has no padding token.
     """
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token_id is None:
@@ -215,7 +209,7 @@ def encode_sources(
 
 
 def longest_side(model: Any, tokenizer: Any) -> int:
-    """The tokens that encoder and decoder can each take at once; a very large number, where neither has a bound.
+    """Return the most tokens of a source or target; a very large number if the model has no limit.
 
     >>> from types import SimpleNamespace
     >>> longest_side(SimpleNamespace(longest_input=64), SimpleNamespace(model_max_length=512))
@@ -226,7 +220,7 @@ def longest_side(model: Any, tokenizer: Any) -> int:
 
 
 def start_of(model: Any) -> int:
-    """What the decoder reads first.
+    """Return the token that the decoder reads first.
 
     >>> from transformers import GenerationConfig
     >>> from types import SimpleNamespace
@@ -234,7 +228,7 @@ def start_of(model: Any) -> int:
     7
 
     Raises:
-        ValueError: the model does not say.
+        ValueError: the model's configuration does not name one.
     """
     for config in (model.generation_config, model.config):
         for name in ("decoder_start_token_id", "bos_token_id"):
@@ -251,7 +245,7 @@ def _translate_batch(
     limits = [min(longest - 1, _LENGTH_FACTOR * len(row) + _LENGTH_OFFSET if most is None else most) for row in rows]
     own = torch.tensor(limits, device=model.device) + 1  # with the token that the decoder starts from
     beams = options.get("num_beams", model.generation_config.num_beams) or 1
-    # In the words of the model's own limit, beside which transformers warns of the other ones.
+    # The limit that the model's own settings use: transformers warns where both are given.
     by_length = model.generation_config.max_new_tokens is None
     most_tokens = {"max_length": max(limits) + 1} if by_length else {"max_new_tokens": max(limits)}
     output = model.generate(
@@ -276,7 +270,7 @@ def _translate_batch(
 
 
 def _until(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
-    """The tokens up to the first end of text, or else without padding behind them."""
+    """Return the tokens up to the first end of text, or else all without trailing padding."""
     for place, token in enumerate(ids):
         if token in ends:
             return ids[: place + 1]
@@ -286,7 +280,7 @@ def _until(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
 
 
 def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> dict[str, Tensor]:
-    """Rows of ids as a batch, padded on the right, with its mask.
+    """Join rows of ids in a batch, padded on the right, with its mask.
 
     >>> pad_rows([[5, 6], [7]], pad=0)["input_ids"]
     tensor([[5, 6],
