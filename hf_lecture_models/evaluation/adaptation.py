@@ -1,13 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Probabilities that follow the text: caches and dynamic evaluation for any causal language model.
 
-Everything that was learnt from a stream is a `StreamState`, which goes into a call and comes out of it; the model and
-its weights are the same afterwards. A stream that is scored in two calls, the second with the state of the first, gets
-the scores of one call.
+A call takes and returns a `StreamState`, which holds everything that was learnt from the stream; the model and its
+weights do not change. Two calls, the second with the state of the first, give the same scores as one call.
 
-Without dynamic evaluation a stream is cut as `score_stream` cuts it. With it, each segment is scored by the weights
-that the segments before have left, and then learnt. A model that hands on its state reads the segment alone; any other
-reads some context before it again, as much as `ContextLimit` lets windows overlap, and at most 512 tokens.
+Without dynamic evaluation a stream is cut as `score_stream` cuts it. Dynamic evaluation scores each segment with the
+weights that it has learnt from the segments before, and then learns the segment. A model that returns its state reads
+the segment alone; any other also reads the tokens before it, as many as windows overlap by `ContextLimit`, at most 512.
 """
 
 from __future__ import annotations
@@ -49,20 +48,20 @@ _MOST_CONTEXT = 512
 
 @dataclass(frozen=True)
 class StreamState:
-    """Where a stream stands, and what was learnt of it; a new one is the beginning of a stream."""
+    """The position in a stream, and what was learnt from it; `StreamState()` is the beginning of a stream."""
 
     tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     """The window that is not full yet: its context, and the tokens that were scored."""
     predicted: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
-    """Which of `tokens` are to be predicted, `<s>` not."""
+    """True for each of `tokens` that is predicted, False for `<s>`."""
     context: int = 1
-    """How many of `tokens`, from the first, belong to segments before; the first token of all has nothing before it."""
+    """How many of the first `tokens` are only context; at least 1, since nothing predicts a stream's first token."""
     past: Any = None
-    """`past_key_values` before `tokens`, of a model that hands them on."""
+    """`past_key_values` before `tokens`, if the model returns its state."""
     weights: Weights | None = None
-    """Of dynamic evaluation; None: the trained ones."""
+    """The weights that dynamic evaluation has learnt; None for the trained ones."""
     caches: tuple[Predictions | None, ...] = ()
-    """What each cache holds, in the order of the caches."""
+    """The contents of each cache, in the order of the caches."""
 
 
 def score_adapted(
@@ -73,7 +72,7 @@ def score_adapted(
     state: StreamState | None = None,
     progress: bool = False,
 ) -> tuple[list[TextScore], StreamState]:
-    """As `score_stream`, with adaptation, and with the state that the next texts of the stream go on from.
+    """Score texts of a stream with adaptation; return their scores, and the state from which the next texts continue.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> texts = ["the cat sat", "the dog sat"]
@@ -88,7 +87,7 @@ def score_adapted(
         model: any causal language model of transformers.
         tokenizer: its tokenizer.
         texts: the next texts of the stream.
-        adaptation: one or several, applied in their order; `DynamicEvaluation` once at most, wherever it stands.
+        adaptation: one or several, applied in their order; `DynamicEvaluation` at most once, in any place.
         state: None, or the state that a call with the same model and adaptation returned.
         progress: show a bar.
 
@@ -96,7 +95,7 @@ def score_adapted(
         A score for each text, and the state after them.
 
     Raises:
-        TypeError: an adaptation is none of the three.
+        TypeError: an adaptation is not a cache or `DynamicEvaluation`.
         ValueError: as `score_stream`; or the model lacks what an adaptation needs (hidden states, weights that can
             learn, probabilities), or the state is of another adaptation.
     """
@@ -115,7 +114,7 @@ def adapt_stream(
     state: StreamState | None = None,
     progress: bool = False,
 ) -> tuple[np.ndarray, StreamState]:
-    """Log-probabilities of the next tokens of a stream, and the state after them.
+    """Return the log-probabilities of the next tokens of a stream, and the state after them.
 
     >>> from hf_lecture_models import NGramConfig, NGramForCausalLM
     >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))
@@ -127,8 +126,8 @@ def adapt_stream(
     Args:
         model: any causal language model of transformers.
         ids: (tokens,) int64.
-        predicted: (tokens,) bool; False where a text begins: such a token is input alone, and enters no cache.
-        adaptation: as in `score_adapted`; none, (), gives the model's own probabilities.
+        predicted: (tokens,) bool; False where a text begins: such a token is only input, and enters no cache.
+        adaptation: as in `score_adapted`; () gives the model's own probabilities.
         state: as in `score_adapted`.
         progress: show a bar.
 
@@ -143,7 +142,7 @@ def adapt_stream(
     state = _checked_state(state or StreamState(caches=(None,) * len(caches)), dynamic, caches)
     known = len(state.tokens)
     tokens, predicted = np.concatenate([state.tokens, ids]), np.concatenate([state.predicted, predicted])
-    predicted[:1] &= known > 0  # nothing stands before the first token of all
+    predicted[:1] &= known > 0  # nothing predicts the first token of a stream
     with evaluation_mode(model), torch.no_grad():
         reader = _Reader(model, dynamic, any(cache.needs_states for cache in caches), state.weights)
         with tqdm(total=len(ids), unit="token", unit_scale=True, desc="scoring", disable=not progress) as bar:
@@ -184,7 +183,7 @@ def _read_windows(
 
 
 class _Reader:
-    """A model, or its copy that learns, and how long the windows are that it reads."""
+    """A model, or a copy of it that learns, with the length of the windows that it reads."""
 
     def __init__(
         self, model: Any, dynamic: DynamicEvaluation | None, needs_states: bool, weights: Weights | None
@@ -193,7 +192,7 @@ class _Reader:
         self.learner = None if dynamic is None else AdaptedCopy(model, dynamic, weights)
         self.limit = limit = ContextLimit.of(model)
         self.longest, self.segment = limit.longest, None if dynamic is None else dynamic.segment
-        # What hands on its state reads no token twice: the last one of a window is the first input of the next.
+        # A model with a state reads no token twice: the last one of a window is the first input of the next.
         self.overlap = 1 if limit.carries_state else limit.overlap
         if dynamic is not None:
             self.overlap = min(self.overlap, limit.longest - dynamic.segment, _MOST_CONTEXT)
@@ -207,11 +206,11 @@ class _Reader:
         return None if self.learner is None else self.learner.weights()
 
     def read(self, tokens: np.ndarray, past: Any, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, Any]:
-        """Score a window, and learn the tokens `own` (tokens,) bool of it, if it is full and anything learns.
+        """Score a window, and learn its tokens `own` (tokens,) bool, if it is full and there is a copy that learns.
 
         Returns:
-            (tokens - 1,) ln p of each but the first; (tokens - 1, hidden) the states that predicted them, if they are
-            needed; and `past_key_values` after all but the last.
+            (tokens - 1,) ln p of each token but the first; (tokens - 1, hidden) the states that predicted them, or
+            None if no cache needs them; and `past_key_values` after all tokens but the last.
         """
         if not (self.limit.carries_state or self.needs_states or self.learner):
             return score_rows(self.model, [tokens], self.limit, batch_size=1, progress=False)[0], None, None
@@ -271,7 +270,7 @@ def _checked_state(state: Any, dynamic: DynamicEvaluation | None, caches: list[C
 
 
 def describe(adaptation: Adaptation | Sequence[Adaptation]) -> str:
-    """One line that says what the probabilities follow, for results.
+    """Describe the adaptation in one line, for results.
 
     >>> describe([UnigramCache(), ContinuousCache(window=500)])
     'UnigramCache(weight=0.1, window=1000, decay=1.0), ContinuousCache(weight=0.1, window=500, theta=0.3)'

@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Caches: words that a text has used lately are more probable than the model thinks.
+"""Caches: words that a text has used lately become more probable.
 
 A cache is a distribution over the last words of the text, interpolated with the model's:
 
     P'(w | h) = (1 - λ) P(w | h) + λ P_cache(w | h)
 
 The unigram cache (R. Kuhn and R. De Mori, A Cache-Based Natural Language Model for Speech Recognition, 1990) counts the
-last N words, each for less the longer ago it was, if d < 1:
+last N words; if d < 1, older words count less:
 
     P_cache(w) = Σ_{i=1..N} d^{i-1} 1[w_{t-i} = w] / Σ_{i=1..N} d^{i-1}
 
@@ -15,11 +15,11 @@ The continuous cache (E. Grave, A. Joulin and N. Usunier, Improving Neural Langu
 
     P_cache(w) ∝ Σ_{i=t-N..t-1} 1[w = x_{i+1}] exp(θ h_t · h_i)
 
-Both are distributions over events: `</s>` and `<unk>` like every other word, as they came in the text. `<s>`, which is
-never predicted, does not enter them. An empty cache leaves the model's probability as it is.
+Both count `</s>` and `<unk>` like every other word of the text. `<s>` is never predicted, and so is not counted. An
+empty cache leaves the model's probability as it is.
 
 Deviations:
-- Kuhn and De Mori keep one cache for each part of speech; here is one for all words, as in most later work.
+- Kuhn and De Mori keep one cache for each part of speech; here one cache has all words, as in most later work.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from typing import ClassVar
 
 import numpy as np
 
-# Tokens whose cache is looked up at once: blocks of so many rows by as many columns as the window holds.
+# Tokens that are looked up at once, in a matrix with a column for each token that they can see.
 _BLOCK = 256
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Tokens that were to be predicted, in their order: without `<s>`."""
+    """Consecutive predicted tokens, without `<s>`."""
 
     words: np.ndarray
     """(tokens,) int64."""
     log_probs: np.ndarray
     """(tokens,) float64, natural logarithms."""
     states: np.ndarray | None = None
-    """(tokens, hidden) float32: the last hidden state, from which each was predicted; None where nobody asked."""
+    """(tokens, hidden) float32: the last hidden state that predicted each token; None if no cache needs it."""
 
     def last(self, number: int) -> Predictions:
-        """The last so many of them, copied."""
+        """Return a copy of the last `number` tokens."""
         states = None if self.states is None else self.states[-number:].copy()
         return Predictions(self.words[-number:].copy(), self.log_probs[-number:].copy(), states)
 
     def then(self, others: Predictions) -> Predictions:
-        """These, then `others`."""
+        """Return these tokens followed by `others`."""
         states = None
         if self.states is not None and others.states is not None:
             states = np.concatenate([self.states, others.states])
@@ -74,14 +74,14 @@ class _Cache(ABC):
             raise ValueError(f"window of a {type(self).__name__} is {self.window}; it must be at least 1")
 
     def adapt(self, tokens: Predictions, held: Predictions | None = None) -> tuple[np.ndarray, Predictions]:
-        """Interpolate the probability of each token with that of the cache, which then holds the token too.
+        """Interpolate the probability of each token with that of the cache, and then add the token to the cache.
 
         Args:
             tokens: the next tokens of the text.
-            held: what the cache holds, as the call before returned it; None: nothing.
+            held: the contents of the cache, returned by the previous call; None for an empty cache.
 
         Returns:
-            (tokens,) float64, ln P', and what the cache holds afterwards; `held` itself stays as it was.
+            (tokens,) float64, ln P', and the new contents of the cache; `held` itself does not change.
         """
         seen = tokens if held is None else held.then(tokens)
         before = len(seen.words) - len(tokens.words)
@@ -96,7 +96,7 @@ class _Cache(ABC):
         return log_probs, seen.last(self.window)
 
     def _probabilities(self, seen: Predictions, block: slice) -> tuple[np.ndarray, np.ndarray]:
-        """(block,) P_cache of the words `block` of `seen`, and (block,) whether there was anything in the cache."""
+        """Return P_cache (block,) of the words `block` of `seen`, and (block,) False where the cache was empty."""
         columns = slice(max(0, block.start - self.window), block.stop)
         ages = np.arange(block.start, block.stop)[:, None] - np.arange(columns.start, columns.stop)  # (block, window)
         visible = (ages >= 1) & (ages <= self.window)
@@ -108,12 +108,12 @@ class _Cache(ABC):
 
     @abstractmethod
     def _log_weights(self, ages: np.ndarray, seen: Predictions, block: slice, columns: slice) -> np.ndarray:
-        """(block, window): the logarithm of what each word counts, but for one number per row."""
+        """Return the logarithm of each word's weight (block, window), up to a constant per row."""
 
 
 @dataclass(frozen=True)
 class UnigramCache(_Cache):
-    """The last `window` words, counted alike or, with `decay` below 1, for less the longer ago each was.
+    """A cache that counts the last `window` words; with `decay` below 1, older words count less.
 
     >>> tokens = Predictions(np.array([5, 6, 5]), np.log([0.2, 0.1, 0.2]))
     >>> log_probs, held = UnigramCache(weight=0.5).adapt(tokens)
@@ -142,7 +142,7 @@ class UnigramCache(_Cache):
 
 @dataclass(frozen=True)
 class ContinuousCache(_Cache):
-    """The last `window` words, each the more the more the state before it resembles the present one.
+    """A cache of the last `window` words, which counts a word more if the state before it resembles the present state.
 
     >>> states = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], dtype=np.float32)
     >>> tokens = Predictions(np.array([5, 6, 5]), np.log([0.2, 0.1, 0.2]), states)

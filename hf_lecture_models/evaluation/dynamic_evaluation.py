@@ -1,19 +1,19 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Dynamic evaluation: a model goes on learning from the text that it is evaluated on, after each segment is scored.
+"""Dynamic evaluation: a model learns each segment of the text after it has scored this segment.
 
 B. Krause, E. Kahembwe, I. Murray and S. Renals, Dynamic Evaluation of Neural Sequence Models, 2018, section 5. With the
-trained weights θ_g, the weights θ of the moment, and L the mean loss of the segment that was just scored,
+trained weights θ_g, the current weights θ, and L the mean loss of the segment that was just scored,
 
     θ ← θ - η ∇L(θ) + λ (θ_g - θ)                                                    (gradient descent)
     θ ← θ - η ∇L(θ) / (R + ε) + λ (θ_g - θ) ⊙ R / avg(R),    R = sqrt(mean of ∇L² over training batches)    (RMS)
 
-so the second rule moves those weights most whose gradients were small in training, and draws those back most whose
+The second rule moves the weights most whose gradients were small in training, and pulls the weights back most whose
 gradients were large.
 
 Deviations:
-- avg(R) is the mean over the model's tensors of each tensor's mean, and λ R / avg(R) is at most 1: the authors' program
-  has it so.
-- The batches of R are pieces of the training text from zero states, each the mean loss of some rows.
+- avg(R) is the mean over the model's tensors of each tensor's mean, and λ R / avg(R) is at most 1, as in the authors'
+  program.
+- The batches of R are pieces of the training text, each read from a zero state; the loss is the mean over a batch.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ Weights = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class DynamicEvaluation:
-    """How the weights follow the text.
+    """Options of dynamic evaluation.
 
     >>> DynamicEvaluation(learning_rate=0.1, decay=0.001)
     DynamicEvaluation(learning_rate=0.1, decay=0.001, segment=20, epsilon=2e-05)
 
     Args:
-        learning_rate: η, at least 0; about 0.1 by gradient descent, and 0.0001 with `gradient_rms`.
+        learning_rate: η, at least 0; about 0.1 for gradient descent, and 0.0001 for the RMS rule.
         decay: λ, from 0 to 1: how far the weights return to the trained ones after each segment.
         segment: tokens between two steps.
-        epsilon: ε, above 0; of the RMS rule alone.
-        gradient_rms: R by the names of the weights, from `gradient_rms`; None: gradient descent.
+        epsilon: ε, above 0; the RMS rule alone reads it.
+        gradient_rms: R of each weight by name, from `gradient_rms`; None for gradient descent.
 
     Raises:
-        ValueError: one of them is out of its range.
+        ValueError: a value is out of its range.
     """
 
     learning_rate: float
@@ -79,12 +79,10 @@ class AdaptedCopy:
 
     Args:
         model: any causal language model with weights that can be trained.
-        options: how it learns.
-        weights: those to start from, as `weights()` of an earlier copy gave them; None: the trained ones.
+        weights: the weights to start from, returned by `weights()` of an earlier copy; None for the trained ones.
 
     Raises:
-        ValueError: the model has no weights that could learn, they are not in memory, they are quantised, or
-            `weights` or `options.gradient_rms` are of another model.
+        ValueError: as `trainable_weights`; or `weights` or `options.gradient_rms` belong to another model.
     """
 
     def __init__(self, model: Any, options: DynamicEvaluation, weights: Weights | None = None) -> None:
@@ -102,7 +100,7 @@ class AdaptedCopy:
         self._set_rates()
 
     def _set_rates(self) -> None:
-        """What each weight's gradient and its distance from the trained one are multiplied by."""
+        """Compute the factors of each weight's gradient, and of its distance from the trained weight."""
         rate, decay, rms = self.options.learning_rate, self.options.decay, self.options.gradient_rms
         if rms is None:
             self.rates = {name: (one.new_tensor(rate), one.new_tensor(decay)) for name, one in self.trained.items()}
@@ -125,7 +123,7 @@ class AdaptedCopy:
                     parameter.addcmul_(rate, gradients[name], value=-1)
 
     def gradients(self, losses: Tensor) -> dict[str, Tensor]:
-        """Of the mean of (tokens,) losses, by the names of the weights that it depends on."""
+        """Return the gradients of the mean of (tokens,) losses, by the names of the weights that it depends on."""
         if not len(losses):
             return {}
         with torch.enable_grad():
@@ -134,13 +132,13 @@ class AdaptedCopy:
         return {name: one for name, one in zip(self.parameters, found, strict=True) if one is not None}
 
     def weights(self) -> dict[str, Tensor]:
-        """The weights of the moment, by name; copied."""
+        """Return copies of the current weights, by name."""
         return {name: parameter.detach().clone() for name, parameter in self.parameters.items()}
 
 
 @contextmanager
 def learning() -> Iterator[None]:
-    """With gradients in the block, of models in evaluation mode; there cuDNN's recurrent layers have none.
+    """Enable gradients of models in evaluation mode, without cuDNN, whose recurrent layers have none in this mode.
 
     >>> with learning():
     ...     print(torch.is_grad_enabled(), torch.backends.cudnn.enabled)
@@ -151,14 +149,14 @@ def learning() -> Iterator[None]:
 
 
 def trainable_weights(model: Any) -> dict[str, Tensor]:
-    """The weights of a model that can learn, by name; tied ones once.
+    """Return the weights of a model that can learn, by name; tied weights once.
 
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
     >>> sorted(trainable_weights(RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=4))))[:2]
     ['lm_head.bias', 'lm_head.weight']
 
     Raises:
-        ValueError: there are none, they are not in memory (offloaded), or they are quantised.
+        ValueError: the model has no such weights, or they are quantised or not in memory (offloaded).
     """
     name = type(model).__name__
     if getattr(model, "is_quantized", False) or any(type(p.data) is not Tensor for p in model.parameters()):
@@ -181,7 +179,7 @@ def gradient_rms(
     seed: int = 0,
     progress: bool = False,
 ) -> dict[str, Tensor]:
-    """R of the RMS rule: the root of the mean square of each weight's gradient over batches of the training text.
+    """Return R of the RMS rule: each weight's root mean square gradient over batches of the training text.
 
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["the cat sat"])
@@ -192,9 +190,9 @@ def gradient_rms(
     Args:
         model: any causal language model with weights that can be trained.
         tokenizer: its tokenizer.
-        texts: the training texts, taken as one stream; some of its pieces are drawn.
-        batches: how many gradients are taken, each of `batch_size` pieces of `length` tokens.
-        seed: of the drawing of the pieces.
+        texts: the training texts, as one stream from which pieces are drawn.
+        batches: the number of gradients, each over `batch_size` pieces of `length` tokens.
+        seed: determines which pieces are drawn.
         progress: show a bar.
 
     Raises:
@@ -217,6 +215,6 @@ def gradient_rms(
 
 
 def _losses(model: Any, inputs: np.ndarray, targets: np.ndarray) -> Tensor:
-    """(rows * tokens,) -ln p of each target, of ids (rows, tokens)."""
+    """Return -ln p of each target, (rows * tokens,), from ids (rows, tokens)."""
     logits = model(input_ids=torch.from_numpy(inputs).to(model.device)).logits.float().flatten(0, 1)
     return functional.cross_entropy(logits, torch.from_numpy(targets).to(model.device).flatten(), reduction="none")
