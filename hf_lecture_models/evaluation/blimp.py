@@ -1,12 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""BLiMP: which of two sentences that differ in one point of grammar is more probable (Warstadt et al. 2020).
+"""BLiMP: how often a model prefers the grammatical one of two similar sentences (Warstadt et al. 2020).
 
-67 paradigms of 1,000 minimal pairs each. A pair counts 1 where ln P(good) > ln P(bad), 1/2 where they are equal (the
-vocabulary may not tell them apart), else 0. Phenomena, fields and the whole are means over paradigms, so that each
-paradigm counts the same.
+There are 67 paradigms of 1,000 minimal pairs. A pair counts 1 where ln P(good) > ln P(bad), 1/2 where they are equal
+(the vocabulary may not distinguish them), else 0. The accuracies of phenomena, fields and all are means over paradigms.
 
-Deviations from the data's own labels, to have the paper's twelve phenomena: "s-selection" counts as argument structure,
-and the field "syntax/semantics" is "syntax_semantics".
+Deviations: the data's label "s-selection" counts as argument structure, which gives the paper's twelve phenomena; the
+field "syntax/semantics" is written "syntax_semantics".
 """
 
 import hashlib
@@ -35,7 +34,7 @@ _PUNCTUATION = re.compile(r"(?<=\w)(?=['.,;:?!](?:\s|$))|(?<=\w)(?='\w)")
 
 @dataclass(frozen=True)
 class Paradigm:
-    """Minimal pairs of one kind; `good[i]` and `bad[i]` belong together."""
+    """Minimal pairs of one kind; `good[i]` and `bad[i]` are one pair."""
 
     name: str
     field: str
@@ -60,7 +59,7 @@ def read_blimp(folder: str | Path) -> list[Paradigm]:
 
     Raises:
         OSError: the folder is missing, holds no such file, or one is damaged.
-        ValueError: a line is no minimal pair; file and line are named.
+        ValueError: a line lacks a field of a minimal pair; the message names file and line.
     """
     place = Path(folder)
     files = sorted([*place.glob("*.jsonl"), *place.glob("*.jsonl.gz")])
@@ -121,7 +120,7 @@ def load_blimp() -> list[Paradigm]:
 
 
 def split_like_wikitext(text: str) -> str:
-    """Set punctuation apart as WikiText does, for a model whose words were trained so.
+    """Put spaces around punctuation as WikiText does, for models that were trained on such words.
 
     >>> split_like_wikitext("Mary's ex-wives don't sleep.")
     "Mary 's ex @-@ wives don 't sleep ."
@@ -140,7 +139,7 @@ def measure_paradigm(
     probability: str = "terminated",
     batch_size: int = 64,
 ) -> dict[str, Any]:
-    """Accuracy of a causal language model on one paradigm.
+    """Measure the accuracy of a causal language model on one paradigm.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> texts = ["she sleeps", "they sleep"]
@@ -157,8 +156,8 @@ def measure_paradigm(
         probability, batch_size: as for `score_texts`.
 
     Returns:
-        `field`, `phenomenon`, `pairs`, `accuracy` (ties count 1/2), `ties`; and, as unknown words are all alike to the
-        model: `known_pairs`, those without any, and `known_accuracy` on them (None where there is none).
+        `field`, `phenomenon`, `pairs`, `accuracy` (ties count 1/2) and `ties`; `known_pairs`, the number of pairs
+        without unknown words, and the `known_accuracy` on these (None without any).
     """
     sentences = list(map(TEXT_FORMS[text_form], [*paradigm.good, *paradigm.bad]))
     scores = score_texts(model, tokenizer, sentences, probability, batch_size)
@@ -182,7 +181,7 @@ def _points(good: float, bad: float) -> float:
 
 
 def summarise(paradigms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Means over paradigms by phenomenon and field and over all; `known_accuracy` is over pairs, as few may be left.
+    """Average accuracies over all paradigms, and those of each phenomenon and field; `known_accuracy` is over pairs.
 
     >>> row = {"field": "syntax", "phenomenon": "binding", "pairs": 2, "ties": 1, "known_pairs": 0}
     >>> summary = summarise({"a": row | {"accuracy": 0.5, "known_accuracy": None}})
@@ -222,7 +221,7 @@ def evaluate_blimp(
     batch_size: int = 64,
     report: Callable[[int, str, Mapping[str, Any]], None] = lambda done, name, row: None,
 ) -> dict[str, Any]:
-    """Measure all paradigms and write the finished ones to `path` after each; an interrupted call continues there.
+    """Measure all paradigms, and write those that are finished to `path`, from where an interrupted call continues.
 
     >>> import tempfile
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -237,12 +236,12 @@ def evaluate_blimp(
     Args:
         model: any causal language model of transformers, with its `tokenizer`.
         paradigms: from `read_blimp` or `load_blimp`.
-        path: a JSON file, written beside and renamed.
-        text_form: as for `measure_paradigm`; likewise `probability` and `batch_size`.
+        path: a JSON file, replaced whole after each paradigm.
+        text_form, probability, batch_size: as for `measure_paradigm`.
         report: called after each paradigm with the number done, its name and its row.
 
     Returns:
-        What the file holds: {"settings", "summary" (see `summarise`), "paradigms": {name: row of `measure_paradigm`}}.
+        The contents of the file: {"settings", "summary" (see `summarise`), "paradigms": {name: `measure_paradigm`}}.
 
     Raises:
         ValueError: the file holds results of another model, tokenizer or other settings.
@@ -259,7 +258,7 @@ def evaluate_blimp(
 
 
 def _fingerprint(model: Any, tokenizer: Any) -> str:
-    """Of weights and vocabulary: results of one model must not be taken for those of another."""
+    """Return a hash of weights and vocabulary, so that the results of two models are not mixed."""
     digest = hashlib.sha256(repr(sorted(tokenizer.get_vocab().items())).encode())
     for name, tensor in model.state_dict().items():
         digest.update(name.encode())

@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Pseudo-log-likelihood of a text under a model of masked words.
+"""The pseudo-log-likelihood that a model of masked words gives to a text.
 
 Salazar, Liang, Nguyen and Kirchhoff, "Masked language model scoring", ACL 2020. Each token in turn is masked, and
-predicted from all others: Σ_t ln P(w_t | w_1 ... w_{t-1}, w_{t+1} ... w_T). It is not the probability of the text, of
-which BERT has none: the factors condition on each other. It ranks sentences, but must not be compared with a
-probability; a word of several tokens, whose other tokens stay in sight, comes out too likely.
+predicted from all others: Σ_t ln P(w_t | w_1 ... w_{t-1}, w_{t+1} ... w_T). This is not the probability of the text,
+which BERT does not give, because the factors condition on each other. It ranks sentences, but must not be compared with
+a probability. A word of several tokens gets too much of it, since the model sees the word's other tokens.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_LOGITS = 2**24
 
 
 def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64) -> list[TextScore]:
-    """Score texts with a model of masked words; the end of a text is not scored, for it is always in sight.
+    """Score texts with a model of masked words; the end of a text gets no score, since the model always sees it.
 
     >>> from hf_lecture_models import LectureBertConfig, LectureBertForMaskedLM, WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["the", "cat", "sat"], template="bert")
@@ -37,10 +37,10 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
     (3,)
 
     Args:
-        model: any model of transformers that predicts masked tokens, or masked tokens and next sentences.
+        model: any model of transformers that predicts masked tokens, alone or with next sentences.
         tokenizer: its tokenizer, with a mask token.
-        texts: str each; each is scored with the tokenizer's template around it.
-        batch_size: copies of a text, each with another token masked, that are read together at most.
+        texts: the tokenizer's template is put around each.
+        batch_size: the most copies of a text that are read together, each with another masked token.
 
     Raises:
         ValueError: no mask token; a text longer than the model reads; a tokenizer of another model; NaN.
@@ -67,7 +67,7 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
 
 
 def _masked_log_probs(model: Any, mask: int, inputs: Any, places: Tensor, batch_size: int) -> np.ndarray:
-    """ln P of the token at each place, (places,) float64, with only that token masked."""
+    """Return ln P of the token at each place, (places,) float64, with only this token masked."""
     ids = inputs["input_ids"][0]
     rows = max(1, min(batch_size, _MAX_LOGITS // (len(ids) * model.config.vocab_size)))
     found = [np.zeros(0)]

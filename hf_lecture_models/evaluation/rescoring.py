@@ -1,11 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-best lists: the hypotheses of a recogniser (speech, OCR, spelling) ranked with a language model (slide Y:47-51).
+"""Rank the n-best list of a recogniser (speech, OCR, spelling) with a language model (slide Y:47-51).
 
     total(w) = score(w) + weight * ln P(w) + length_bonus * words(w)
 
-`score` is the recogniser's, ln P(signal | w) or any other number that is larger for better hypotheses; `weight` scales
+`score` is the recogniser's, ln P(signal | w) or any other number that is larger for better hypotheses. `weight` scales
 the language model's log-probability to it, and the bonus makes up for the lower ln P of long sentences. Totals are
-compared as rational numbers, from the decimals that Python prints: what is equal on paper is a tie, and the first wins.
+compared as rational numbers, from the decimals that Python prints, so totals that are equal on paper are equal here;
+the first hypothesis then wins.
 """
 
 import math
@@ -20,7 +21,7 @@ from hf_lecture_models.tokenization.splitting import split_words
 
 @dataclass(frozen=True)
 class Rescoring:
-    """The weights of the total's parts."""
+    """The weights of the language model and the length in the total."""
 
     weight: float
     length_bonus: float = 0.0
@@ -31,7 +32,7 @@ class Rescoring:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a finite number")
 
     def total(self, score: float, log_prob: float, sentence: str) -> float:
-        """The number that ranks a hypothesis; a weight of 0 leaves out even a ln P of minus infinity.
+        """Return the number that ranks a hypothesis; a weight of 0 ignores even a ln P of minus infinity.
 
         >>> Rescoring(weight=0.5, length_bonus=1.0).total(-3.0, log_prob=-8.0, sentence="two words")
         -5.0
@@ -39,7 +40,7 @@ class Rescoring:
         return float(self.exact_total(score, log_prob, sentence))
 
     def exact_total(self, score: float, log_prob: float, sentence: str) -> Fraction | float:
-        """`total` before it is rounded; a float where it is infinite."""
+        """Return `total` before it is rounded; a float if it is infinite."""
         log_prob = log_prob if self.weight else 0.0
         if math.isinf(score) or math.isinf(log_prob):
             return score + self.weight * log_prob
@@ -49,7 +50,7 @@ class Rescoring:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One sentence of an n-best list, the recogniser's score and the language model's ln P."""
+    """One sentence of an n-best list, with the recogniser's score and the language model's ln P."""
 
     sentence: str
     score: float
@@ -63,7 +64,7 @@ def parse_hypothesis(line: str) -> tuple[float, str]:
     (-12.5, 'the cat sat')
 
     Raises:
-        ValueError: there is no tab, or what stands before it is no number; +inf and NaN are none.
+        ValueError: the line has no tab, or does not begin with a number below infinity.
     """
     number, tab, sentence = line.partition("\t")
     if not tab:
@@ -75,13 +76,13 @@ def parse_hypothesis(line: str) -> tuple[float, str]:
 
 
 def checked_score(score: float) -> float:
-    """Return the score; minus infinity is one, an impossible hypothesis.
+    """Return the score, which may be minus infinity for an impossible hypothesis.
 
     >>> checked_score(-12.5)
     -12.5
 
     Raises:
-        ValueError: it is NaN or infinite.
+        ValueError: it is NaN or plus infinity.
     """
     if math.isnan(score) or score == math.inf:
         raise ValueError(f"a score is {score}; it must be a number below infinity")
@@ -89,7 +90,7 @@ def checked_score(score: float) -> float:
 
 
 def word_errors(sentence: str, reference: str) -> int:
-    """Edit distance in words: the fewest insertions, deletions and replacements (Levenshtein 1966).
+    """Return the edit distance in words: the fewest insertions, deletions and replacements (Levenshtein 1966).
 
     >>> word_errors("the cat sat down", "a cat sat")
     2
@@ -107,7 +108,7 @@ def word_errors(sentence: str, reference: str) -> int:
 
 
 def best_of(group: Sequence[Hypothesis], rescoring: Rescoring) -> Hypothesis:
-    """Return the hypothesis with the largest total, the first of equal ones.
+    """Return the hypothesis with the largest total, or the first one of several.
 
     >>> group = [Hypothesis("grey tape", -1.2, log_prob=-7.0), Hypothesis("great ape", -1.0, log_prob=-9.0)]
     >>> best_of(group, Rescoring(weight=0.0)).sentence, best_of(group, Rescoring(weight=0.5)).sentence
@@ -119,18 +120,18 @@ def best_of(group: Sequence[Hypothesis], rescoring: Rescoring) -> Hypothesis:
 def word_error_rates(
     groups: Sequence[Sequence[Hypothesis]], references: Sequence[str], rescoring: Rescoring
 ) -> dict[str, float]:
-    """Word errors over words of the references, in percent.
+    """Return the word errors per word of the references, in percent.
 
     >>> group = [Hypothesis("grey tape", -1.2, log_prob=-7.0), Hypothesis("great ape", -1.0, log_prob=-9.0)]
     >>> word_error_rates([group], ["grey tape"], Rescoring(weight=0.5))
     {'word_error_rate': 0.0, 'word_error_rate_without_model': 100.0, 'lowest_word_error_rate': 0.0}
 
     Returns:
-        `word_error_rate` of the hypotheses that `rescoring` ranks first; `word_error_rate_without_model` at weight 0;
-        `lowest_word_error_rate`, that of the best hypothesis of each group, which no ranking can go below.
+        `word_error_rate` of the hypotheses that `rescoring` ranks first; `word_error_rate_without_model` with weight 0;
+        `lowest_word_error_rate`, that of a ranking which always finds the best hypothesis.
 
     Raises:
-        ValueError: there are not as many references as groups, or they hold no word.
+        ValueError: the numbers of references and groups differ, or the references have no words.
     """
     words = _check_references(groups, references)
     without = replace(rescoring, weight=0.0)
@@ -149,17 +150,17 @@ def tune_weight(
 ) -> Rescoring:
     """Find the weight above 0 with the fewest word errors, exactly (the line search of Och 2003).
 
-    The total of each hypothesis is a linear function of the weight, so the ranking changes only where two lines cross:
-    one weight between each two crossings stands for all weights there. The result is the middle of the best interval
-    that holds a floating-point number (of equally good ones, the one nearest to 0); of the last interval, which has no
-    end, twice its beginning.
+    The total of each hypothesis is a linear function of the weight, so the ranking changes only where two lines cross,
+    and all weights between two crossings give the same errors. The result is the middle of the best interval that has a
+    floating-point number inside; among equally good intervals, of the one nearest to 0. The last interval has no end,
+    so its result is twice its beginning.
 
     >>> group = [Hypothesis("grey tape", -1.2, log_prob=-7.0), Hypothesis("great ape", -1.0, log_prob=-9.0)]
     >>> tune_weight([group], ["grey tape"]).weight
     0.2
 
     Raises:
-        ValueError: there are not as many references as groups, or they hold no word.
+        ValueError: the numbers of references and groups differ, or the references have no words.
     """
     _check_references(groups, references)
     changes: defaultdict[Fraction, int] = defaultdict(int)
@@ -177,8 +178,8 @@ def tune_weight(
 
 
 def _errors_by_weight(group: Sequence[Hypothesis], reference: str, length_bonus: float) -> list[tuple[Fraction, int]]:
-    """From which weight on, ascending from 0, the first hypothesis has how many word errors."""
-    # At any positive weight an impossible hypothesis ranks behind all possible ones.
+    """Return weights, ascending from 0, each with the word errors of the best hypothesis from this weight on."""
+    # At any positive weight an impossible hypothesis ranks after all possible ones.
     possible = [one for one in group if math.isfinite(one.log_prob) and math.isfinite(one.score)]
     if not possible:
         return [(Fraction(0), word_errors(group[0].sentence, reference))]
@@ -186,7 +187,7 @@ def _errors_by_weight(group: Sequence[Hypothesis], reference: str, length_bonus:
     starts = [_exact(one.score) + _exact(length_bonus) * len(split_words(one.sentence)) for one in possible]
     first, begin = max(range(len(possible)), key=lambda i: (starts[i], slopes[i], -i)), Fraction(0)
     found = [(begin, word_errors(possible[first].sentence, reference))]
-    # The steeper line that is met first takes over, of several through one point the steepest.
+    # The first steeper line that crosses this one is best from there on, or the steepest of several in one point.
     while steeper := [i for i, slope in enumerate(slopes) if slope > slopes[first]]:
         start, slope = starts[first], slopes[first]
         begin, _, first = min(((start - starts[i]) / (slopes[i] - slope), -slopes[i], i) for i in steeper)
@@ -195,7 +196,7 @@ def _errors_by_weight(group: Sequence[Hypothesis], reference: str, length_bonus:
 
 
 def _between(begin: Fraction, end: Fraction | None) -> float | None:
-    """A number between the two, None where floating point has none."""
+    """Return a number between the two, or None if floating point has none there."""
     number = float((begin + end) / 2 if end is not None else 2 * begin or 1)
     return number if begin < _exact(number) and (end is None or _exact(number) < end) else None
 

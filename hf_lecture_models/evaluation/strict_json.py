@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Results as JSON that every program can read."""
+"""Write results as JSON that every program can read."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def strict_json(value: Any, indent: int | None = None) -> str:
-    """Write JSON without the infinities that it does not have: they, and what is no number, become null.
+    """Write JSON with null in the place of infinities and NaN, which standard JSON does not have.
 
     >>> strict_json({"log_prob": float("-inf"), "text": "dansé"})
     '{"log_prob": null, "text": "dansé"}'

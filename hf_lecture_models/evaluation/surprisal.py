@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Surprisal, -log2 P, of the pieces of a text, under one model or beside each other under many, whatever their tokens.
+"""The surprisal, -log2 P, of the pieces of a text, for one model, or for several with different tokens.
 
-A causal language model gives a piece's probability after all that stands before it, and that of the text's end; a model
-of masked words gives it between all else that stands in the text (`pseudo_likelihood`), and none to the end.
+A causal language model gives the probability of a piece after the text before it, and that of the text's end. A model
+of masked words gives the probability of a piece between all others (`pseudo_likelihood`), and none to the text's end.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ SENTENCE_PAIRS = {
         ("les enfants ont dansé sur la plage", "les enfants ont dansée sur la plage"),
     ],
 }
-"""The lectures' pairs (slides R:180-190, Y:21-51), the better sentence first where the slide says which; in tokens as
-WikiText has them."""
+"""The lectures' pairs (slides R:180-190, Y:21-51) in WikiText's tokens; the better sentence, if a slide says, is first."""
 
 CAUSAL, MASKED = "causal", "masked"
 _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
@@ -42,19 +41,19 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
 
 @dataclass(frozen=True)
 class TokenSpan:
-    """A span of a text with the surprisal of all its tokens; `end` is the position after its last visible character."""
+    """A span of a text with the surprisal of its tokens together."""
 
     text: str
     bits: float
-    """NaN of the end of a text, where a model gives it no probability."""
+    """Surprisal; NaN for the end of a text if the model gives it no probability."""
     end: int | None = None
-    """None for white space alone, and for the end of the text."""
+    """The position after its last visible character; None for white space alone, and for the end of the text."""
     unknown: bool = False
 
 
 @dataclass(frozen=True)
 class ScoredText:
-    """A text scored by one model: its spans, the end of the text last, and its measures.
+    """A text scored by one model: its spans, with the end of the text last, and its measures.
 
     A text that a closed vocabulary cannot encode has no spans, and probability 0.
     """
@@ -65,17 +64,17 @@ class ScoredText:
 
     @property
     def possible(self) -> bool:
-        """Whether the model's vocabulary can spell the text at all."""
+        """False if a closed vocabulary cannot encode the text."""
         return bool(self.spans)
 
     @property
     def bits(self) -> float:
-        """-log2 of the probability of the text that ends here."""
+        """-log2 of the probability of the text and its end."""
         return -self.measures["log_prob"] / math.log(2)
 
 
 def kind_of(model: Any) -> str | None:
-    """Whether a model is "causal" (P of a text), or "masked" (P of a word between others); None of another one.
+    """Return "causal" for a model of P(text), "masked" for one of P(word | the others), None for any other model.
 
     >>> from transformers import BertConfig, BertForMaskedLM, BertModel
     >>> config = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)
@@ -90,12 +89,12 @@ def kind_of(model: Any) -> str | None:
         return CAUSAL
     if built_by(AutoModelForMaskedLM) or (built_by(AutoModelForPreTraining) and learns_next_sentences(model)):
         return MASKED
-    # A class that came with its model's files is in no table.
+    # No table has a class that came with its model's files.
     return CAUSAL if model.can_generate() and not model.config.is_encoder_decoder else None
 
 
 def score_text(model: Any, tokenizer: Any, text: str) -> ScoredText:
-    """Score one text, span by span, with a causal language model or with one of masked words.
+    """Score one text, span by span, with a causal or a masked language model.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
@@ -104,13 +103,13 @@ def score_text(model: Any, tokenizer: Any, text: str) -> ScoredText:
     [('the', 0.0), (' cat', 0.0), (' sat', 1.0), ('', 0.0)]
 
     Raises:
-        ValueError: the model is neither, or as `score_texts` and `pseudo_log_likelihoods`.
+        ValueError: the model is not a language model; or as `score_texts` and `pseudo_log_likelihoods`.
     """
     return score_spans(model, tokenizer, [text])[0]
 
 
 def score_spans(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 16) -> list[ScoredText]:
-    """As `score_text`, several texts.
+    """Score several texts, as `score_text` does one.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
@@ -145,7 +144,10 @@ def _masked(tokenizer: Any, score: TextScore) -> ScoredText:
 
 
 def _spans(tokenizer: Any, score: TextScore, bits: Sequence[float], last: float) -> list[TokenSpan]:
-    """Each token with the white space before it (tokens of one character together), and a span for the text's end."""
+    """Return a span for each token with the white space before it, and one for the text's end.
+
+    Several tokens of one character are one span.
+    """
     text = score.encoded.text
     options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
     ends = [end for _, end in tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]]
@@ -164,9 +166,9 @@ def _spans(tokenizer: Any, score: TextScore, bits: Sequence[float], last: float)
 
 
 def align_spans(scored: Sequence[ScoredText], text: str) -> list[ScoredText]:
-    """One text, as several models scored it, cut into the same spans for all.
+    """Cut one text into the same spans for all models that scored it.
 
-    A span ends where every tokenizer ends a token; in a text with white space, only where a word ends too.
+    A span ends where every tokenizer ends a token; in a text of several words, only at the end of a word.
 
     >>> words = ScoredText("so be it", [TokenSpan("so", 2.0, 2), TokenSpan(" be it", 4.0, 8), TokenSpan("", 1.0)], {})
     >>> pairs = ScoredText("so be it", [TokenSpan("so be", 3.0, 5), TokenSpan(" it", 2.0, 8), TokenSpan("", 0.5)], {})
@@ -182,7 +184,7 @@ def align_spans(scored: Sequence[ScoredText], text: str) -> list[ScoredText]:
 
 
 def _joined(spans: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
-    """Spans that end at `cuts`, and a last one for the rest."""
+    """Join spans to longer ones that end at `cuts`, and a last one for the rest."""
     joined: list[TokenSpan] = []
     group: list[TokenSpan] = []
     for span in spans:
