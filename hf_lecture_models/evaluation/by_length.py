@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""One loop for all predictions: rows of like length together, the model in evaluation mode."""
+"""The loop of all predictions: rows of like length together, the model in evaluation mode."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -20,18 +20,17 @@ def predict_by_length(
     batch_size: int,
     length: Callable[[Row], int] = len,  # type: ignore[assignment]
 ) -> list[Prediction]:
-    """Predict rows in batches of like length, in which little is padding, and return a prediction for each row.
+    """Predict rows in batches of like length, with little padding, and return a prediction for each row.
 
-    The model is in evaluation mode meanwhile, and afterwards in the mode that it had, whatever happens.
+    The model is in evaluation mode meanwhile, and then returns to its own mode, also after an error.
 
     >>> from torch import nn
     >>> predict_by_length(nn.Identity(), ["the cat", "a", "cat"], lambda batch: [len(batch)] * len(batch), batch_size=2)
     [1, 2, 2]
 
     Args:
-        rows: what the model reads, row by row.
-        predict: runs the model on a batch of rows; returns one prediction for each of them.
-        length: of a row.
+        predict: runs the model on a batch of rows, and returns one prediction for each.
+        length: returns the length of a row.
     """
     order = sorted(range(len(rows)), key=lambda row: length(rows[row]))
     found: dict[int, Prediction] = {}

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Logits of a classifier to classes with probabilities, of texts, images and choices alike."""
+"""Turn a classifier's logits into classes with probabilities, for texts, images and choices."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def class_scores(logits: Tensor, config: Any) -> Tensor:
-    """Return the probabilities of a classifier's classes, or the numbers that a regression predicts.
+    """Return the probabilities of classes, or the numbers of a regression.
 
     >>> import torch
     >>> from transformers import BertConfig
@@ -17,8 +17,9 @@ def class_scores(logits: Tensor, config: Any) -> Tensor:
 
     Args:
         logits: (rows, classes).
-        config: the model's; its `problem_type` tells whether classes exclude each other (softmax), or not (sigmoid,
-            also of a single class), or are numbers (unchanged), as in transformers' own pipeline.
+        config: the model's. Its `problem_type` determines the function, as in transformers' own pipeline: "regression"
+            leaves the logits as they are, "multi_label_classification" takes the sigmoid, and so does a single class;
+            others take the softmax.
     """
     kind = getattr(config, "problem_type", None)
     if kind == "regression":
@@ -27,7 +28,7 @@ def class_scores(logits: Tensor, config: Any) -> Tensor:
 
 
 def best_classes(scores: Tensor, names: Sequence[Any], top_k: int) -> list[dict[str, Any]]:
-    """Return the `top_k` best classes of one row, the best one first, as objects with `label` and `score`.
+    """Return the `top_k` best classes of one row, best first, as dicts with `label` and `score`.
 
     >>> import torch
     >>> best_classes(torch.tensor([0.25, 0.75]), ["bad", "good"], top_k=1)
@@ -35,7 +36,7 @@ def best_classes(scores: Tensor, names: Sequence[Any], top_k: int) -> list[dict[
 
     Args:
         scores: (classes,).
-        names: of the classes.
+        names: the class names.
     """
     order = scores.argsort(descending=True, stable=True)[:top_k].tolist()
     return [{"label": names[index], "score": scores[index].item()} for index in order]

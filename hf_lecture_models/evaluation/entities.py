@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Logits of tokens to tags of words, and tags to entities: one function each, for measuring and for predicting."""
+"""Turn the logits of tokens into tags of words, and tags into entities, for evaluation and prediction alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from torch import Tensor
 
 OUTSIDE = "O"
 UNREAD = -1
-"""The prediction for a word that no token stands for: one that `max_length` cuts."""
+"""The prediction for a word without a token, because `max_length` cuts it off."""
 
 
 @dataclass(frozen=True)
 class Entity:
-    """Consecutive words with one kind of name.
+    """Consecutive words that form one name, of one kind.
 
     Attributes:
-        first, last: the numbers of its first and of its last word.
+        first, last: the numbers of its first and last word.
     """
 
     kind: str
@@ -26,7 +26,7 @@ class Entity:
 
 
 def tag_words(logits: Tensor, first_tokens: Sequence[int]) -> list[tuple[int, float]]:
-    """The most probable tag of each word with its probability: that of the word's first token.
+    """Return the most probable tag of each word's first token, with its probability.
 
     >>> import torch
     >>> tag_words(torch.tensor([[0.0, 9.0], [9.0, 0.0], [0.0, 0.0]]), [1, UNREAD])
@@ -34,7 +34,7 @@ def tag_words(logits: Tensor, first_tokens: Sequence[int]) -> list[tuple[int, fl
 
     Args:
         logits: (tokens, classes).
-        first_tokens: (words), the place of the first token of each, or `UNREAD`.
+        first_tokens: (words,), the place of each word's first token, or `UNREAD`.
     """
     best = logits.float().softmax(-1).max(-1)
     tags, scores = best.indices.tolist(), best.values.tolist()
@@ -42,10 +42,10 @@ def tag_words(logits: Tensor, first_tokens: Sequence[int]) -> list[tuple[int, fl
 
 
 def find_entities(tags: Sequence[str]) -> list[Entity]:
-    """The entities of a sentence, as the CoNLL shared tasks and the measure `entities` count them.
+    """Return the entities of a sentence, as the CoNLL shared tasks count them.
 
-    B and S begin an entity, E and S end one; so does a change of kind, and I or E after O begins one. A tag X without
-    such a letter is taken for I-X.
+    B and S begin an entity, E and S end it. An entity also ends before O and before another kind, where I or E begins
+    the next one. A tag X without such a letter means I-X.
 
     >>> find_entities(["B-PER", "I-PER", "O", "I-LOC"])
     [Entity(kind='PER', first=0, last=1), Entity(kind='LOC', first=3, last=3)]
@@ -73,15 +73,15 @@ def _parts(tag: str) -> tuple[str, str]:
 def locate_entities(
     text: str, words: Sequence[str], tags: Sequence[str | None], scores: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """The entities of a sentence with their places in its text, as they are measured.
+    """Return the entities of a sentence with their places in its text.
 
     >>> locate_entities("in New York", ["in", "New", "York"], ["O", "B-LOC", "I-LOC"], [0.9, 0.5, 1.0])
     [{'label': 'LOC', 'score': 0.75, 'text': 'New York', 'start': 3, 'end': 11}]
 
     Args:
-        words: of the text, in its order.
-        tags: (words), None where no token of a word is read.
-        scores: (words), the probabilities of the tags; that of an entity is their mean.
+        words: the words of the text, in order.
+        tags: (words,), None for words that the model does not read.
+        scores: (words,), the probabilities of the tags; an entity's score is their mean.
     """
     ends, end = [], 0
     for word in words:
