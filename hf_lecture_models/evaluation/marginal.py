@@ -2,17 +2,17 @@
 """The probability of a text as the sum over all its segmentations ("segmentation is a latent variable ... requires
 summing over segmentations", slide Y:405; Cao and Rimell 2021).
 
-With x = x_1 ... x_m running over all segmentations of text u into pieces of a `UnigramTokenizer`,
+Let x = x_1 ... x_m be any segmentation of the text u into pieces of a `UnigramTokenizer`. Then
 
     P(u) = Σ_x Π_i P(x_i | x_1 ... x_{i-1})
 
-and the best segmentation, which a tokenizer takes, gives one term of it. Where P depends on the last n - 1 pieces
-alone, the sum is exact: a lattice whose nodes are the last n - 1 pieces. A network reads all pieces before, so of its
-sum there is a lower bound: with x_s drawn from the tokenizer's own distribution q of the text's segmentations,
+where the best segmentation, which the tokenizer gives, is one term. If P depends on the last n - 1 pieces alone, the
+sum is exact: it runs over a lattice whose nodes are the last n - 1 pieces. A network reads all pieces before, so there
+is only a lower bound: with x_s drawn from the tokenizer's own distribution q of the text's segmentations,
 
     E ln (1/S Σ_s P(x_s) / q(x_s)) <= ln P(u)
 
-which holds in the mean over draws, and gets the tighter the larger S is. Every number here is a natural logarithm.
+It holds in the mean over draws, and is tighter for larger S. Every number here is a natural logarithm.
 """
 
 import inspect
@@ -51,7 +51,7 @@ _MOST_WINDOWS = 2**25
 
 @dataclass(frozen=True)
 class MarginalScore(TextScore):
-    """A text and one log-probability, the sum over its segmentations; `ids` are those of the best one.
+    """A text and one log-probability, summed over its segmentations; `ids` are those of the best one.
 
     Attributes:
         method: "exact" or "importance-sampled lower bound".
@@ -61,21 +61,21 @@ class MarginalScore(TextScore):
 
     @property
     def log_prob_per_token(self) -> float:
-        """`log_prob` over the number of tokens of the best segmentation; 0 where there is none."""
+        """`log_prob` divided by the number of tokens of the best segmentation; 0 without tokens."""
         return self.log_prob / max(1, len(self.ids))
 
     @property
     def known_log_prob(self) -> float:
-        """`log_prob` of a text without unknown words; of others it is no sum over tokens, and not a number."""
+        """`log_prob` of a text without unknown words; NaN for others, since it cannot be split into tokens."""
         return float("nan") if self.encoded.unknown_tokens else self.log_prob
 
     def tokens(self, tokenizer: Any) -> list[dict[str, Any]]:
-        """Empty: a sum over segmentations has no tokens."""
+        """Return an empty list, since a sum over segmentations has no tokens."""
         return []
 
 
 def check_segmentations(segmentations: str, stream: bool = False) -> None:
-    """Raise a ValueError where there is no such choice, or a stream is to be summed.
+    """Raise a ValueError if the choice is unknown, or is "marginal" for a stream.
 
     >>> check_segmentations("marginal")
     """
@@ -95,7 +95,7 @@ def score_marginal(
     samples: int = 16,
     seed: int = 0,
 ) -> list[MarginalScore]:
-    """ln P of texts, each on its own, as the sum over all their segmentations.
+    """Return ln P of texts, each by itself, summed over all segmentations.
 
     >>> from hf_lecture_models import NGramForCausalLM, UnigramTokenizer
     >>> tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.0, "ab": -2.5})
@@ -105,17 +105,17 @@ def score_marginal(
     (-2.668, 'exact')
 
     Args:
-        model: any causal language model of transformers. The sum is exact for one whose configuration has an `order`,
-            and a bound for others.
+        model: any causal language model of transformers. The sum is exact if its configuration has an `order`, and
+            otherwise a bound.
         tokenizer: a `UnigramTokenizer`.
         probability: "terminated" counts `</s>`, "prefix" leaves it out; both sum over segmentations of the text alone.
-        batch_size, progress: as of `score_texts`.
-        samples: S, of the bound.
-        seed: of the bound's draws.
+        batch_size, progress: as for `score_texts`.
+        samples: S, the draws of the bound.
+        seed: determines these draws.
 
     Raises:
         TypeError: the tokenizer has no segmentations to sum over.
-        ValueError: as of `score_texts`; or a model's order is so high that a text has too many n-grams of pieces.
+        ValueError: as `score_texts`; or the model's order is so high that a text has too many n-grams of pieces.
     """
     _check(tokenizer, probability, batch_size, samples)
     encoded = encode_texts(tokenizer, texts)
@@ -152,13 +152,13 @@ def _score(encoded: EncodedText, value: float, end: int | None, method: str) -> 
 
 @dataclass(frozen=True)
 class _Graph:
-    """Arcs in the order of their beginnings, each with the last pieces up to its end.
+    """Arcs, sorted by their first nodes, each with the last k pieces up to its end.
 
     Attributes:
-        begin, end: (arcs,) nodes.
-        nodes: how many there are.
+        begin, end: (arcs,), the nodes of each arc.
+        nodes: the number of nodes.
         pieces: (arcs, k), `_NOTHING` before a text.
-        at: (arcs,) where in the lattice an arc ends.
+        at: (arcs,), the node of the lattice where an arc ends.
     """
 
     begin: np.ndarray
@@ -168,7 +168,7 @@ class _Graph:
     at: np.ndarray
 
     def line(self) -> "_Graph":
-        """The graph whose nodes are the arcs of this one, and its arcs pairs of these, one after the other."""
+        """Return the graph whose nodes are the arcs of this one, and whose arcs are pairs of consecutive arcs."""
         bounds = np.searchsorted(self.begin, np.arange(self.nodes + 1))
         first, number = bounds[self.end], bounds[self.end + 1] - bounds[self.end]
         if (windows := int(number.sum())) > _MOST_WINDOWS:
@@ -185,7 +185,7 @@ class _Graph:
 def _sums(
     model: Any, tokenizer: UnigramTokenizer, texts: Sequence[str], context: int, end: int | None, progress: bool
 ) -> np.ndarray:
-    """(texts,) ln of the sum over all segmentations, of a model that reads `context` tokens."""
+    """Return (texts,), ln of the sum over all segmentations, for a model that reads `context` tokens."""
     found = [np.zeros(0)]
     bar = tqdm(total=len(texts), unit="text", desc="summing", disable=not progress)
     for chunk in _chunks(texts):
@@ -230,10 +230,10 @@ def _sum_chunk(model: Any, lattices: Lattices, context: int, start: int, end: in
 
 
 def _with_ends(lattices: Lattices, context: int, start: int, end: int | None) -> tuple[_Graph, np.ndarray, np.ndarray]:
-    """The lattices with `context` arcs in front of each text, the last of them `<s>`, and perhaps `</s>` behind it.
+    """Put `context` arcs before each text, the last of them `<s>`, and the arc of `end`, if any, after it.
 
     Returns:
-        The graph; (nodes,) the distance of each from the front; (texts,) the node where each text ends.
+        The graph; (nodes,), the distance of each node from the front; (texts,), the node where each text ends.
     """
     texts = np.arange(len(lattices.first))
     added = context + (end is not None)
@@ -256,7 +256,7 @@ def _with_ends(lattices: Lattices, context: int, start: int, end: int | None) ->
 
 
 def _window_scores(model: Any, windows: np.ndarray) -> np.ndarray:
-    """(windows,) ln P of the last piece of each after the others, equal ones looked up once."""
+    """Return (windows,), ln P of each window's last piece after the others; equal windows are computed once."""
     key = np.zeros(len(windows), np.int64)
     for column in windows.T:
         # Dense numbers, so that the key of the next column does not overflow.
@@ -272,7 +272,7 @@ def _window_scores(model: Any, windows: np.ndarray) -> np.ndarray:
 
 
 def _last_scores(model: Any, ids: torch.Tensor) -> np.ndarray:
-    """(rows,) ln P of the last token of each row."""
+    """Return (rows,), ln P of the last token of each row."""
     found = [np.zeros(0)]
     for rows in ids.split(rows_at_once(model, ids.shape[1])):
         rows = rows.to(model.device)
@@ -302,7 +302,7 @@ def _bounds(
     batch_size: int,
     progress: bool,
 ) -> np.ndarray:
-    """(texts,) ln of the mean of P(x) / q(x) over segmentations that are drawn by q, the tokenizer's own."""
+    """Return (texts,), ln of the mean of P(x) / q(x) over segmentations drawn from the tokenizer's distribution q."""
     scores = np.array(list(tokenizer.scores.values()))
     lattices = tokenizer.lattices(texts)
     places = np.repeat(np.arange(len(texts)), samples)

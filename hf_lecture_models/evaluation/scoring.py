@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The probability that a causal language model gives to a text: of the terminated sequence or of the prefix.
+"""The probability that a causal language model gives to a text, as a terminated sequence or as a prefix.
 
-The slides tell the two apart (slide R:239-253): P((u)) of the sequence that ends here, with `</s>`, and P(u) of all
-sequences that begin so. Every number here is a natural logarithm.
+The slides distinguish the two (slide R:239-253): P((u)) of the sequence that ends with `</s>` after u, and P(u) of all
+sequences that begin with u. Every number here is a natural logarithm.
 """
 
 import inspect
@@ -33,26 +33,26 @@ _DEFAULT_WINDOW = 2048
 
 @dataclass(frozen=True)
 class TextScore:
-    """One text and the log-probability of each of its tokens, `</s>` included where the text is terminated."""
+    """One text and the log-probability of each of its tokens, with `</s>` if the text is terminated."""
 
     encoded: EncodedText
     ids: np.ndarray
     log_probs: np.ndarray
-    """float64, one per id, in nats; one -inf where a closed vocabulary cannot encode the text."""
+    """float64, one per id, in nats; a single -inf if a closed vocabulary cannot encode the text."""
 
     @cached_property
     def log_prob(self) -> float:
-        """ln P of the text: 0 for the prefix of no tokens, -inf where the probability is 0."""
+        """ln P of the text: 0 for an empty prefix, -inf for probability 0."""
         return float(self.log_probs.sum())
 
     @property
     def log_prob_per_token(self) -> float:
-        """`log_prob` over the number of tokens; 0 where there is none."""
+        """`log_prob` divided by the number of tokens; 0 without tokens."""
         return self.log_prob / max(1, len(self.log_probs))
 
     @property
     def known_log_prob(self) -> float:
-        """`log_prob` without the tokens of unknown words; of a text that can be encoded."""
+        """`log_prob` without the tokens of unknown words; defined for texts that can be encoded."""
         if not self.encoded.unknown_tokens:
             return self.log_prob
         known = np.ones(len(self.ids), dtype=bool)
@@ -60,7 +60,7 @@ class TextScore:
         return float(self.log_probs[known].sum())
 
     def tokens(self, tokenizer: Any) -> list[dict[str, Any]]:
-        """Each token's spelling, id and natural log-probability; empty where the text cannot be encoded."""
+        """Return each token's spelling, id and log-probability; nothing if the text cannot be encoded."""
         ids, log_probs = self.ids.tolist(), self.log_probs[: len(self.ids)].tolist()
         spelled = tokenizer.convert_ids_to_tokens(ids)
         return [
@@ -71,7 +71,7 @@ class TextScore:
 
 @dataclass(frozen=True)
 class Window:
-    """A piece of a row that goes through the model at once; the tokens before `scored_from` are only context."""
+    """A piece of a row that the model reads at once; the tokens before `scored_from` are only context."""
 
     row: int
     start: int
@@ -83,7 +83,7 @@ class Window:
 
 
 def windows(length: int, longest: int, overlap: int, row: int = 0) -> Iterator[Window]:
-    """Cut a row of `length` tokens into windows of at most `longest`, each seeing `overlap` tokens of the one before.
+    """Cut a row of `length` tokens into windows of at most `longest`; neighbours share `overlap` tokens.
 
     >>> [(w.start, w.stop, w.scored_from) for w in windows(9, longest=4, overlap=2)]
     [(0, 4, 1), (2, 6, 4), (4, 8, 6), (6, 9, 8)]
@@ -95,21 +95,21 @@ def windows(length: int, longest: int, overlap: int, row: int = 0) -> Iterator[W
 
 @dataclass(frozen=True)
 class ContextLimit:
-    """How much a model can take at once: `longest` tokens, `overlap` of them again in the next window."""
+    """The longest window that a model reads, and how many of its tokens the next window reads again."""
 
     longest: int
     overlap: int
     exact: bool
-    """True where the windows change no probability."""
+    """True if the windows do not change any probability."""
     carries_state: bool = False
-    """True where pieces of a row follow each other through `past_key_values` instead of overlapping."""
+    """True if pieces of a row do not overlap, but pass the model's state on in `past_key_values`."""
 
     @classmethod
     def of(cls, model: Any) -> "ContextLimit":
-        """Read it off the model: recurrent, of fixed order, or with a longest input (then half of it is context)."""
+        """Return the limit of a model: recurrent, of fixed order, or with a longest input (then half overlaps)."""
         config = model.config
         if getattr(model, "_is_stateful", False) and "past_key_values" in inspect.signature(model.forward).parameters:
-            # A segment that hands on its state computes all logits, whatever `score` does.
+            # A segment that returns its state computes all logits, whatever `score` does.
             return cls(longest=max(2, _MAX_LOGITS // config.vocab_size), overlap=0, exact=True, carries_state=True)
         fits = max(2, _MAX_LOGITS // _logits_per_token(model))
         if getattr(config, "order", None):
@@ -135,7 +135,7 @@ def score_texts(
     batch_size: int = 64,
     progress: bool = False,
 ) -> list[TextScore]:
-    """Log-probabilities of texts, each one on its own, in their order.
+    """Return the log-probabilities of texts, each by itself, in their order.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> texts = ["the cat sat", "the cat ran"]
@@ -146,14 +146,14 @@ def score_texts(
 
     Args:
         model: any causal language model of transformers.
-        tokenizer: its tokenizer, with an end of text; where it has no `<s>`, the end stands in front too.
-        texts: str each; empty ones are texts.
+        tokenizer: its tokenizer, with an end of text, which also begins texts if the tokenizer lacks `<s>`.
+        texts: the texts; one may be empty.
         probability: "terminated" counts `</s>`, "prefix" leaves it out.
-        batch_size: texts per batch at most; batches are smaller where the logits would not fit.
+        batch_size: the most texts per batch; batches are smaller if the logits would not fit.
         progress: show a bar.
 
     Raises:
-        ValueError: unknown `probability`, a tokenizer of another model, or a model that gives NaN.
+        ValueError: `probability` is unknown, the tokenizer belongs to another model, or the model gives NaN.
     """
     if probability not in PROBABILITIES:
         raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
@@ -202,7 +202,7 @@ def score_stream(
 
 
 def stream_rows(tokenizer: Any, encoded: Sequence[EncodedText]) -> list[np.ndarray]:
-    """Each text that can be encoded as (tokens + 2,) ids, with `<s>` and `</s>`.
+    """Return the ids (tokens + 2,) of each text that can be encoded, with `<s>` and `</s>`.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["the", "cat"])
@@ -216,7 +216,7 @@ def stream_rows(tokenizer: Any, encoded: Sequence[EncodedText]) -> list[np.ndarr
 
 
 def join_rows(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows one after the other, (tokens,) int64, and (tokens,) bool: which are predicted, all but each row's first.
+    """Join rows in one stream, (tokens,) int64; also return (tokens,) bool, False for the first token of each row.
 
     >>> join_rows([np.array([3, 1, 4]), np.array([3, 4])])[1].tolist()
     [False, True, True, False, True]
@@ -228,7 +228,7 @@ def join_rows(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split_stream(encoded: Sequence[EncodedText], rows: Sequence[np.ndarray], log_probs: np.ndarray) -> list[TextScore]:
-    """The scores of the texts of a stream, whose tokens have these `log_probs`, each row's first included.
+    """Split the `log_probs` of a stream, with those of each row's first token, into the scores of its texts.
 
     >>> encoded = EncodedText("a", np.array([1]), words=1)
     >>> split_stream([encoded], [np.array([3, 1, 4])], np.array([0.0, -0.5, -0.25]))[0].log_prob
@@ -240,7 +240,7 @@ def split_stream(encoded: Sequence[EncodedText], rows: Sequence[np.ndarray], log
 
 
 def check_batch_size(batch_size: int) -> None:
-    """Raise a ValueError where a batch would hold no row.
+    """Raise a ValueError if the batch size is below 1.
 
     >>> check_batch_size(64)
     """
@@ -249,7 +249,7 @@ def check_batch_size(batch_size: int) -> None:
 
 
 def _rows(tokenizer: Any, encoded: Sequence[EncodedText], terminated: bool) -> list[np.ndarray | None]:
-    """The ids of each text with what stands before and behind it; None where it cannot be encoded."""
+    """Return the ids of each text with its special tokens; None for a text that cannot be encoded."""
     start, end = start_token_id(tokenizer), tokenizer.eos_token_id
     if terminated and end is None:
         raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
@@ -264,9 +264,9 @@ def _impossible_score(encoded: EncodedText) -> TextScore:
 def score_rows(
     model: Any, rows: list[np.ndarray], limit: ContextLimit, batch_size: int, progress: bool
 ) -> list[np.ndarray]:
-    """Per row float64 (len(row) - 1,): ln p of each token but the first given all (or a window's worth) before it.
+    """Return ln p of each token but the first, given those before it in its window: per row (len(row) - 1,) float64.
 
-    A beginning that two rows share is scored once: the hypotheses of an n-best list share most of theirs.
+    A beginning that two rows share is scored once; the hypotheses of an n-best list, for example, share most of theirs.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["a b"], progress=False)
@@ -304,7 +304,7 @@ def score_rows(
 
 
 def _shared_beginnings(rows: Sequence[np.ndarray]) -> list[tuple[int, int, int]]:
-    """Rows in alphabetical order: its index, that of the row before it, and how many tokens both begin with.
+    """Return for each row, in sorted order, its index, the index before it, and how many tokens they have in common.
 
     >>> _shared_beginnings([np.array([7, 2]), np.array([7, 1, 3]), np.array([7, 1])])
     [(2, 2, 0), (1, 2, 2), (0, 1, 1)]
@@ -331,7 +331,7 @@ def _batches(jobs: list[Window], batch_size: int, max_tokens: int) -> Iterator[l
 
 
 def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> np.ndarray:
-    """(batch, seq) float64 natural logarithms, 0 at padding (on the right), and of use from `scored_from` on."""
+    """Return ln p (batch, seq) float64, valid from `scored_from` on; 0 for padding, which is on the right."""
     lengths = torch.tensor([len(row) for row in rows])
     # Any id will do for padding, since the mask hides it.
     ids = pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True, padding_value=int(rows[0][0]))
@@ -347,7 +347,7 @@ def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> 
 
 
 def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
-    """Score a row in segments, each from the state that the model returned for the one before.
+    """Score a row in segments, each from the state that the model returned after the one before.
 
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
     >>> model = RecurrentForCausalLM(RecurrentConfig(vocab_size=5, hidden_size=2))
@@ -373,7 +373,7 @@ def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) 
 
 
 def rows_at_once(model: Any, length: int) -> int:
-    """How many rows of this length go through the model together.
+    """Return how many rows of this length the model reads together.
 
     >>> from types import SimpleNamespace
     >>> rows_at_once(SimpleNamespace(config=SimpleNamespace(vocab_size=1024)), 16)
@@ -383,13 +383,13 @@ def rows_at_once(model: Any, length: int) -> int:
 
 
 def checked(scores: Tensor) -> np.ndarray:
-    """Scores as float64 on the CPU.
+    """Return scores as float64 on the CPU.
 
     >>> checked(torch.tensor([-0.5]))
     array([-0.5])
 
     Raises:
-        ValueError: there is a NaN among them.
+        ValueError: one of them is NaN.
     """
     if torch.isnan(scores).any():
         raise ValueError("the model gives NaN probabilities; its weights are damaged or its training diverged")
