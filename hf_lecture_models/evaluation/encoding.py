@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Texts as token ids, with what the measures need of their words: how many, and which are unknown."""
+"""Encode texts, and count their words and unknown words for the measures."""
 
 import re
 from bisect import bisect_right
@@ -26,33 +26,33 @@ class EncodedText:
     """(tokens,) int."""
     words: int
     unknown_words: tuple[str, ...] = ()
-    """Words that the tokenizer maps to an unknown id, of a class or not, wholly or in part, repeated as they occur; a
-    literal `<unk>` (or `<unk:number>`) that is one token is not one of them."""
+    """Words with at least one unknown token, or token of a class of unknown words, as often as they occur. A literal
+    `<unk>` (or `<unk:number>`) that is one token is not an unknown word."""
     unknown_tokens: list[int] = field(default_factory=list)
     """Positions in `ids` that belong to an unknown word."""
     possible: bool = True
-    """False where a closed vocabulary cannot encode the text at all: its probability is 0."""
+    """False if a closed vocabulary cannot encode the text, so that its probability is 0."""
 
     @property
     def bytes(self) -> int:
-        """Length in UTF-8, and one for the end of the text."""
+        """The length in UTF-8, and one for the end of the text."""
         return len(self.text.encode()) + 1
 
     @property
     def oov_spelling_bits(self) -> int:
-        """Bits that spell out the unknown (out-of-vocabulary) words: 8 per byte, and one end byte for each word."""
+        """The bits that spell the unknown (out-of-vocabulary) words: 8 per byte, and one end byte for each word."""
         return sum(8 * (len(word.encode()) + 1) for word in self.unknown_words)
 
 
 def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
-    """Encode texts as data: a special token's spelling in a text is an ordinary word, never the special token.
+    """Encode texts; the spelling of a special token in a text is an ordinary word, never the special token.
 
     >>> encoded = encode_texts(WordTokenizer.from_words(["the", "cat"]), ["the cat", "the zebra"])
     >>> [one.ids.tolist() for one in encoded], encoded[1].unknown_words, encoded[1].oov_spelling_bits
     ([[1, 2], [1, 0]], ('zebra',), 48)
 
     Raises:
-        TypeError: `texts` is one str, or holds something else than str.
+        TypeError: `texts` is one str, or has items that are not str.
         ValueError: a text is not valid Unicode (a lone surrogate), or the tokenizer draws its segmentations.
     """
     if getattr(tokenizer, "is_sampling", False):
@@ -79,7 +79,7 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
 
 
 def start_token_id(tokenizer: Any) -> int:
-    """The token before the first one of a text: `<s>`, or where there is none, `</s>`, the end of the text before.
+    """Return the token that begins a text: `<s>`, or else `</s>`, as the end of the text before.
 
     >>> start_token_id(WordTokenizer.from_words(["a"])) == WordTokenizer.from_words(["a"]).bos_token_id
     True
@@ -99,7 +99,7 @@ def start_token_id(tokenizer: Any) -> int:
 def unknown_tokens(tokenizer: Any) -> dict[int, str]:
     """Return the tokens that stand for unknown words, by id: the unknown token, and the classes of unknown words.
 
-    They are known by their spelling, so that a tokenizer loaded by transformers' own class has them too.
+    They are found by their spelling, also in a tokenizer that transformers' own class has loaded.
 
     >>> unknown_tokens(WordTokenizer.from_words(["a"]))
     {0: '<unk>'}

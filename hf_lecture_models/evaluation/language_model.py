@@ -2,8 +2,8 @@
 """Perplexity and bits per byte of a causal language model, comparable across vocabularies.
 
 Perplexity (which no slide names) is the exponential of the mean negative log-likelihood per token, so it depends on
-what a token is. Bits per byte do not: they are the length of a code for the text, in which a word outside the
-vocabulary (OOV) is spelled out, and its spelling counted.
+the tokens. Bits per byte do not: they are the length of a code for the text, which spells out each word outside the
+vocabulary (OOV).
 """
 
 import math
@@ -22,20 +22,19 @@ _CHUNK = 4096
 
 
 class PerplexityAccumulator:
-    """Sums over scored texts, from which all measures follow: for callers that get their scores one by one.
+    """Adds up the scores of texts one by one, and computes all measures from the sums.
 
-    - `perplexity`, `word_perplexity`: exp(negative log-likelihood / tokens, / words split at white space), one
-      `</s>` per text among both; `..._without_unk` leave the positions of unknown words out of sum and count;
-    - `bits_per_byte`: of a code for the UTF-8 of each text and its end; the spelling of each unknown word, whatever
-      its class, adds 8 bits per byte and one end byte. `bits_per_byte_excluding_oov` leaves these bits out, so it
-      is no code length;
-    - `tokens`, `words`, `bytes`, `texts`, `log_prob` (natural, of all texts), `unknown` (words of which a token is
-      an unknown id or a class of unknown words; a literal `<unk>` that is one token is an ordinary word);
-    - what the figures depend on: `vocab_size`, `unk_token`, `unk_classes` (their number, None where there are
-      none), `stream`, and `window`, `stride` in tokens where texts were longer than the model's longest input
-      (else None);
-    - of sums over segmentations also `segmentations`, "exact" or "importance-sampled lower bound"; tokens are
-      those of the best one.
+    - `perplexity`, `word_perplexity`: exp(negative log-likelihood per token, or per word split at white space); each
+      text has one `</s>`, which counts in both. `..._without_unk` leave the positions of unknown words out;
+    - `bits_per_byte`: of a code for the UTF-8 of each text and its end. The spelling of each unknown word, whatever
+      its class, adds 8 bits per byte and one end byte. `bits_per_byte_excluding_oov` leaves these bits out, so a code
+      cannot have this length;
+    - `tokens`, `words`, `bytes`, `texts`, `log_prob` (natural, of all texts), and `unknown`, the number of words with
+      an unknown token or one of a class of unknown words (a literal `<unk>` that is one token is an ordinary word);
+    - the conditions of the figures: `vocab_size`, `unk_token`, `unk_classes` (their number, or None), `stream`, and
+      `window` and `stride` in tokens if texts were longer than the model's longest input (else None);
+    - for sums over segmentations also `segmentations`, "exact" or "importance-sampled lower bound"; `tokens` then
+      counts those of the best segmentation.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
@@ -64,7 +63,7 @@ class PerplexityAccumulator:
         self.methods: set[str] = set()
 
     def add(self, score: TextScore) -> None:
-        """Count one terminated text. One that could not be encoded has probability 0 and no known positions."""
+        """Add one terminated text. A text that cannot be encoded has probability 0 and no known positions."""
         text = score.encoded
         self.texts += 1
         # A text that could not be encoded has its words for tokens: only vocabularies of words are closed.
@@ -84,7 +83,7 @@ class PerplexityAccumulator:
             self.known_nats -= score.known_log_prob
 
     def measures(self) -> dict[str, Any]:
-        """All measures of the texts that were added, as the class lists them.
+        """Return all measures of the added texts, which the class lists.
 
         Raises:
             ValueError: no text was added.
@@ -116,7 +115,7 @@ class PerplexityAccumulator:
 
 
 def _exp(nats: float, count: int) -> float:
-    """exp(nats / count); infinite past the largest float, not a number where nothing was counted."""
+    """Return exp(nats / count): infinity above the largest float, NaN if nothing was counted."""
     if count == 0:
         return math.nan
     try:
@@ -147,20 +146,20 @@ def evaluate_language_model(
 
     Args:
         model: any causal language model of transformers.
-        tokenizer: the tokenizer that belongs to it.
-        texts: each item, an empty one too, is one text that ends in `</s>`.
-        stream: False: each text stands alone. True: state and context carry across texts.
-        batch_size: texts per batch at most; batches are smaller where the logits would not fit.
+        tokenizer: its tokenizer.
+        texts: each item is one text that ends in `</s>`; one may be empty.
+        stream: carry state and context across texts. By default each text is scored by itself.
+        batch_size: the most texts per batch; batches are smaller if the logits would not fit.
         progress: show a bar.
-        segmentations: "best", which the tokenizer gives, or "marginal", the sum over all (`evaluation.marginal`).
-        adaptation: with `stream`, caches and dynamic evaluation that follow the texts (`evaluation.adaptation`).
+        segmentations: "best", the tokenizer's, or "marginal", the sum over all (`evaluation.marginal`).
+        adaptation: caches and dynamic evaluation that follow a `stream` (`evaluation.adaptation`).
 
     Returns:
-        The measures that `PerplexityAccumulator` lists, and the options of an `adaptation`.
+        The measures that `PerplexityAccumulator` lists, and the options of the `adaptation` if there is one.
 
     Raises:
-        ValueError, TypeError: no texts, a tokenizer of another model, a model that gives NaN or no probabilities, no
-            such `segmentations`, an `adaptation` without `stream`, or as `score_marginal` and `score_adapted`.
+        ValueError, TypeError: no texts, a tokenizer of another model, scores that are NaN or do not sum to one, an
+            unknown `segmentations`, an `adaptation` without `stream`; or as `score_marginal` and `score_adapted`.
     """
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got one text; write [text]")
