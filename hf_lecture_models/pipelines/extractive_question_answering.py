@@ -18,7 +18,7 @@ from hf_lecture_models.evaluation.answers import AnswerSettings, find_prediction
 from hf_lecture_models.io.task_file import saved_settings
 
 TASK = "extractive-question-answering"
-# What a call may say, and what it says if neither it nor the model's task.json says otherwise: as transformers 4.
+# The options of a call with their defaults, as in transformers 4; the settings in a model's task.json override them.
 OPTIONS: dict[str, Any] = {
     "top_k": 1,
     "doc_stride": 128,
@@ -35,25 +35,25 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
 
         answer = pipeline("extractive-question-answering", model=folder)
         answer(question="Who sleeps?", context="The cat sleeps.")    # {"score", "start", "end", "answer"}
-        answer([{"question": ..., "context": ...}, ...])             # a list; of a generator, an iterator
+        answer([{"question": ..., "context": ...}, ...])             # a list; a generator gives an iterator
         answer(question=["Who sleeps?", "Where?"], context="The cat sleeps on the mat.")
 
-    `answer` is `context[start:end]`, `score` its probability in the window where it is greatest: that of its first
-    token times that of its last one, each a softmax over the text's tokens and the one that stands for no answer
+    `answer` is `context[start:end]`. `score` is its probability in the window where it is greatest: the product of the
+    probabilities of its first and its last token, each a softmax over the text's tokens and the one for no answer
     ([CLS]). Long texts are read in windows that overlap. Options, at construction or per call, as in transformers 4:
 
-    - `top_k` (1): more than one gives a list, best first, each part of the text once;
-    - `handle_impossible_answer` (False): the answer may be none: "" at 0, with the smallest probability of any window;
-    - `max_answer_len` (15): tokens of an answer;
-    - `max_seq_len` (384, or the model's longest input, if that is less): tokens of a window, question included;
-    - `doc_stride` (128): tokens that neighbouring windows share, at most half of the text in one;
-    - `max_question_len` (64): tokens of a question, longer ones are cut, at most half of a window;
+    - `top_k` (1): more than one gives a list, best first, with each part of the text once;
+    - `handle_impossible_answer` (False): allow the empty answer "" at 0; its score is the smallest of all windows;
+    - `max_answer_len` (15): the most tokens of an answer;
+    - `max_seq_len` (384, or the model's longest input if that is less): tokens of a window, question included;
+    - `doc_stride` (128): tokens that neighbouring windows share, at most half of the text in a window;
+    - `max_question_len` (64): longer questions are cut to so many tokens, at most half of a window;
     - `align_to_words` (True): an answer begins and ends where words do;
-    - `batch_size` (1): windows that go through the model together.
+    - `batch_size` (1): windows that the model reads together.
 
-    A folder that training or `hf-lecture evaluate` left holds the settings by which the model was measured, in
-    task.json. They take the place of these defaults: the answers are those of `predictions.json`, "" included where the
-    score of no answer passes the stored threshold, and `score` is the probability among the best answers.
+    Training and `hf-lecture evaluate` save the settings of their measurement in the model's task.json. These replace
+    the defaults: the answers are those of `predictions.json`, with "" where the score of no answer passes the saved
+    threshold, and `score` is the probability among the best answers.
 
     >>> from transformers import pipeline
     >>> from hf_lecture_models import LectureBertConfig, LectureBertForQuestionAnswering, WordTokenizer
@@ -66,8 +66,8 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
     True
 
     Raises:
-        TypeError: the input is of another form, or there is no such option.
-        ValueError: a question or a text is empty, or an option has a value that it cannot have.
+        TypeError: the input has another form, or an option is unknown.
+        ValueError: a question or a text is empty, or an option has a wrong value.
     """
 
     _load_tokenizer: Any = True
@@ -115,7 +115,7 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
         return AnswerSettings.of(saved) if saved else _with_options(AnswerSettings(by_window=True), OPTIONS)
 
     def preprocess(self, example: Any, **options: Any) -> Iterator[dict[str, Any]]:  # type: ignore[override]
-        """A question with its text -> the windows of the text."""
+        """Cut the text of a question into windows."""
         question, context = _checked(example)
         settings = _with_options(self.settings, options)
         length = int(min(settings.max_length, self._longest_input()))
@@ -138,9 +138,9 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
     def postprocess(  # type: ignore[override]
         self, model_outputs: list[dict[str, Any]], top_k: int = OPTIONS["top_k"], **options: Any
     ) -> dict[str, Any] | list[dict[str, Any]]:
-        """The scores of all windows of a text -> its best answers."""
+        """Return the best answers from the scores of all windows of a text."""
         context, settings = model_outputs[0]["context"], _with_options(self.settings, options)
-        # Of several, some may be the same place.
+        # Several windows may find the same answer.
         most = (1 if top_k == 1 else None) if settings.by_window else max(settings.n_best_size or 1, top_k)
         settings = replace(settings, n_best_size=most)
         windows = [output["window"] for output in model_outputs]
@@ -151,7 +151,7 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
 
 
 def _with_options(settings: AnswerSettings, options: dict[str, Any]) -> AnswerSettings:
-    """The settings with what the options of transformers 4 say in their place."""
+    """Replace settings by options, which have the names of transformers 4."""
     names = {"max_answer_len": "max_answer_length", "max_seq_len": "max_length", "doc_stride": "doc_stride"}
     names |= {"max_question_len": "max_question_length", "handle_impossible_answer": "no_answer"}
     names |= {"align_to_words": "align_to_words"}
@@ -163,7 +163,7 @@ def _entry(score: float, start: int, end: int, context: str) -> dict[str, Any]:
 
 
 def _as_inputs(question: Any, context: Any) -> Any:
-    """Questions with the texts that they are about; one text may be that of all."""
+    """Pair questions with their texts; one text may belong to all."""
     if not isinstance(question, list | tuple):
         return {"question": question, "context": context}
     contexts = context if isinstance(context, list | tuple) else [context] * len(question)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`pipeline("machine-translation")`: texts in one language to texts in another, and which words stand for which.
+"""`pipeline("machine-translation")`: translate texts, and align their words.
 
 transformers 4 had it as `translation`; transformers 5 has none. This file travels with exported models.
 """
@@ -24,19 +24,18 @@ class MachineTranslationPipeline(Pipeline):
         translator = pipeline("machine-translation", model=folder)
         translator("Je suis étudiant")                        # {"translation_text": "I am a student"}
         translator(["Je suis étudiant", "Il dort"], batch_size=8)
-        translator("Je suis étudiant", alignment=True)        # and "alignment"
+        translator("Je suis étudiant", alignment=True)        # also {"alignment": ...}
         translator("Je suis étudiant", num_beams=5, num_return_sequences=5)     # a list, best first
 
     With `alignment=True` each result has `alignment`, a dict of `source` and `target`, the words of both, and
-    `weights`, a row for each word of the target: how much its tokens attended to each word of the source. It is the
-    mean over layers and heads of the decoder's cross-attention, and adds up to one. Of beam search each result has its
-    `score` too, the log-probability divided by length ** length_penalty.
+    `weights`, a row for each target word: how much it attended to each source word. A row is the mean over layers and
+    heads of the decoder's cross-attention, and adds up to one. With beam search each result also has a `score`, the
+    log-probability divided by length ** length_penalty.
 
-    Other options, at construction or per call: `max_length`, to cut longer sources; `max_new_tokens`, of a translation,
-    by default twice as many as its source has, and ten; and those of `model.generate`: `num_beams`, `length_penalty`,
-    `num_return_sequences`, ... By default `max_length` is that of the model's training, which task.json keeps, and the
-    rest the model's own choice (generation_config.json): the translations are those that were measured. A translation
-    does not depend on which other texts are in its batch.
+    Other options, at construction or per call: `max_length`, to which longer sources are cut; `max_new_tokens`, the
+    most tokens of a translation, by default twice its source's and ten; and those of `model.generate`: `num_beams`,
+    `length_penalty`, `num_return_sequences`, ... The defaults are those of the measurement: `max_length` from
+    task.json, the others from generation_config.json. A translation does not depend on the other texts in its batch.
 
     >>> from transformers import pipeline
     >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
@@ -49,8 +48,8 @@ class MachineTranslationPipeline(Pipeline):
     [['translation_text'], ['translation_text']]
 
     Raises:
-        TypeError: an input is no text.
-        ValueError: a text is blank, or longer than the model reads; or the model shows no alignment.
+        TypeError: an input is not a text.
+        ValueError: a text is blank, or longer than the model reads; or the model gives no alignment.
     """
 
     _load_tokenizer: Any = True
@@ -67,7 +66,7 @@ class MachineTranslationPipeline(Pipeline):
     def __call__(  # type: ignore[override]
         self, inputs: Any, batch_size: int | None = None, **kwargs: Any
     ) -> Any:
-        """Translate a text, or each of several; of a generator or a data set, an iterator."""
+        """Translate a text, or each of several; a generator or a data set gives an iterator."""
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
         size = _checked_size(batch_size if batch_size is not None else self._batch_size)
         options = {**self._forward_params, **forward, "batch_size": size}
@@ -91,7 +90,7 @@ class MachineTranslationPipeline(Pipeline):
         return {}, options, {} if alignment is None else {"alignment": alignment}
 
     def preprocess(self, texts: list[Any]) -> dict[str, Any]:  # type: ignore[override]
-        """Texts -> the same texts, checked."""
+        """Return the texts, after a check of their types."""
         for text in texts:
             if not isinstance(text, str):
                 raise TypeError(f"{TASK} takes a text or several, and one of them is a {type(text).__name__}")
@@ -101,7 +100,7 @@ class MachineTranslationPipeline(Pipeline):
         return {"found": translate_n_best(self.model, self.tokenizer, input_tensors["texts"], **options)}
 
     def postprocess(self, model_outputs: Any, alignment: bool = False) -> list[Any]:  # type: ignore[override]
-        """Translations of each text -> a result for each, or a list of them where several were asked for."""
+        """Return a result for each text, or a list of results if there are several translations of it."""
         results = []
         for translations in model_outputs["found"]:
             entries = [_entry(one) for one in translations]

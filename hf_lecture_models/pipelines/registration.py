@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Our own pipelines as transformers knows them; what they take from the package, and exported models do without."""
+"""Register our own pipelines with transformers, and give them the parts that exported models do without."""
 
 from collections.abc import Sequence
 from functools import wraps
@@ -23,13 +23,13 @@ _PIPELINES: dict[str, tuple[Any, Any]] = {
 
 
 def register_pipelines() -> None:
-    """Make our own pipelines known to transformers by their names; a second call changes nothing."""
+    """Register our own pipelines with transformers by name; a second call changes nothing."""
     for task, (pipeline_class, auto_class) in _PIPELINES.items():
         if task in PIPELINE_REGISTRY.supported_tasks:
             continue
         PIPELINE_REGISTRY.register_pipeline(task, pipeline_class=pipeline_class, pt_model=auto_class, type="text")
-        # With this mark `save_pretrained` would copy the class's file into the folder and ask for trust when it is
-        # loaded again.
+        # With this mark `save_pretrained` would copy the class's file into the folder, which then needs
+        # trust_remote_code.
         del pipeline_class._registered_impl
     SentenceRankingPipeline.score_sentences = staticmethod(_score_with_package)
     if not hasattr(TokenClassificationPipeline.preprocess, "__wrapped__"):
@@ -37,10 +37,7 @@ def register_pipelines() -> None:
 
 
 def _refuse_rows_of_characters() -> None:
-    """Let transformers' token-classification refuse `ElmoTokenizer`, after which it would fail in its own code.
-
-    Of other tokenizers nothing changes.
-    """
+    """Let transformers' token-classification refuse `ElmoTokenizer`, with which it would fail in its own code."""
     preprocess: Any = TokenClassificationPipeline.preprocess
 
     @wraps(preprocess)
@@ -56,6 +53,6 @@ def _refuse_rows_of_characters() -> None:
 
 
 def _score_with_package(model: Any, tokenizer: Any, sentences: Sequence[str], **options: Any) -> list[Score]:
-    """Any causal language model of transformers, texts of any length, and what sentences have in common only once."""
+    """Score sentences of any length with any causal language model, and what they have in common only once."""
     scores = score_texts(model, tokenizer, sentences, **options)
     return [Score(score.ids.tolist(), score.log_probs.tolist()) for score in scores]

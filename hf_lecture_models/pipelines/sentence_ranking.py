@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`pipeline("sentence-ranking")`: A is better than B iff P(A) >= P(B) (slide Y:21-86).
 
-This file travels with exported language models, alone: where the package is installed, registration.py replaces
+This file travels alone with exported language models. Where the package is installed, registration.py replaces
 `score_sentences` by the package's own scoring.
 """
 
@@ -20,7 +20,7 @@ PROBABILITIES = ("terminated", "prefix")
 
 @dataclass(frozen=True)
 class Score:
-    """The tokens of a sentence, and the natural logarithm of the probability of each; [] and [-inf]: it is impossible.
+    """The tokens of a sentence with their log-probabilities; [] and [-inf] for an impossible sentence.
 
     >>> Score([5, 3], [-1.5, -0.5]).log_prob
     -2.0
@@ -39,9 +39,9 @@ class Score:
 def score_sentences(
     model: Any, tokenizer: Any, sentences: Sequence[str], probability: str = "terminated", batch_size: int = 64
 ) -> list[Score]:
-    """Score each sentence by itself with `model.score`, those of like length together.
+    """Score each sentence with `model.score`, sentences of like length together.
 
-    A word that a closed vocabulary lacks makes its sentence impossible.
+    A sentence with a word that a closed vocabulary lacks is impossible.
 
     Raises:
         ValueError: a sentence is longer than the model's longest input, or the tokenizer has no end of text.
@@ -92,20 +92,20 @@ class SentenceRankingPipeline(Pipeline):
     >>> [(entry["sequence"], round(entry["log_prob"], 2)) for entry in rank(["grey ape", "great ape"])]
     [('great ape', -3.89), ('grey ape', -4.58)]
 
-    `index` is the place in the input, `log_prob` the natural logarithm; equals keep the order of the input. Options,
-    at construction or per call:
+    `index` is the place in the input, `log_prob` a natural logarithm; ties keep the order of the input. Options, at
+    construction or per call:
 
     - `probability`: "terminated" (default; the sentence ends here) or "prefix" (it may go on);
     - `return_tokens`: add `tokens`, a list of {"token", "id", "log_prob"};
     - `batch_size`: sentences per batch (64);
-    - `scores` (per call), `weight`, `length_bonus` (0): the sentences are the n-best list of a recogniser, which gave
-      them these `scores`, nested as they are. They are ranked by `total`, score + weight * log_prob + length_bonus *
-      words, which each entry then holds beside its `score`.
+    - `scores` (per call), `weight`, `length_bonus` (0): for the n-best list of a recogniser, with its `scores`, nested
+      as the sentences are. Sentences are ranked by `total`, score + weight * log_prob + length_bonus * words; each
+      entry has its `score` and `total` too.
 
     Raises:
-        TypeError: the input is neither a list of str nor a list of lists of str, or there is no such option.
-        ValueError: an option has a value that it cannot have, `scores` do not fit the sentences, or one of `scores`
-            and `weight` comes without the other.
+        TypeError: the input is neither a list of str nor a list of lists of str, or an option is unknown.
+        ValueError: an option has a wrong value, `scores` do not fit the sentences, or one of `scores` and `weight`
+            comes without the other.
     """
 
     _load_tokenizer: Any = True
@@ -149,7 +149,7 @@ class SentenceRankingPipeline(Pipeline):
         return {}, forward, others if return_tokens is None else others | {"return_tokens": return_tokens}
 
     def preprocess(self, groups: list[list[str]]) -> dict[str, Any]:  # type: ignore[override]
-        """Groups -> the distinct sentences in them."""
+        """Return the distinct sentences of the groups."""
         return {"sentences": list(dict.fromkeys(sentence for group in groups for sentence in group))}
 
     def _forward(self, input_tensors: dict[str, Any], **options: Any) -> Any:
@@ -164,7 +164,7 @@ class SentenceRankingPipeline(Pipeline):
         weight: float | None = None,
         length_bonus: float | None = None,
     ) -> list[list[dict[str, Any]]]:
-        """Scores by sentence -> one ranking per group."""
+        """Return one ranking per group from the scores of the sentences."""
         groups, outside = model_outputs["groups"], model_outputs["outside"]
         if outside is None and (weight, length_bonus) != (None, None):
             raise ValueError(f"weight and length_bonus of {TASK} need scores, one for each sentence")
@@ -201,7 +201,7 @@ class SentenceRankingPipeline(Pipeline):
 
 
 def _total(score: float, entry: dict[str, Any], weight: float, length_bonus: float) -> float:
-    """As `evaluation.rescoring.Rescoring`: exact, and a weight of 0 leaves out even a log_prob of minus infinity."""
+    """Return the exact total; a weight of 0 ignores even a log_prob of minus infinity (`evaluation.rescoring`)."""
     log_prob = entry["log_prob"] if weight else 0.0
     if math.isinf(score) or math.isinf(log_prob):
         return score + weight * log_prob
