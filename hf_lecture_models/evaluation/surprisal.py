@@ -33,7 +33,7 @@ SENTENCE_PAIRS = {
         ("les enfants ont dansé sur la plage", "les enfants ont dansée sur la plage"),
     ],
 }
-"""The lectures' pairs (slides R:180-190, Y:21-51) in WikiText's tokens; the better sentence, if a slide says, is first."""
+"""The lectures' pairs (slides R:180-190, Y:21-51) in WikiText's tokens; the better one, if a slide says, is first."""
 
 CAUSAL, MASKED = "causal", "masked"
 _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
