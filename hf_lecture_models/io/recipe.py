@@ -50,10 +50,6 @@ class Recipe:
         """All fields, as YAML and JSON hold them."""
         return dataclasses.asdict(self)
 
-    def free_fields(self) -> set[str]:
-        """Names of the fields that a resumed run may change."""
-        return {field.name for field in dataclasses.fields(self) if field.metadata["free"]}
-
 
 def load_recipe(
     path: str | os.PathLike[str] | None, overrides: Mapping[str, Any] | None = None, *, recipe_class: type[RecipeType]

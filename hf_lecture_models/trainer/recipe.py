@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from hf_lecture_models.io.recipe import Recipe, setting
+from hf_lecture_models.io.recipe import Recipe, default_of, setting
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -69,12 +69,15 @@ class TrainingRecipe(Recipe):
 def refuse_changed_recipe(recipe: Recipe, saved: Mapping[str, Any]) -> None:
     """Refuse to continue a run with another recipe.
 
+    A field that the saved recipe lacks has its default: an older version wrote that recipe.
+
     Raises:
         ValueError: a field differs that is not `free`; the message names the first one.
     """
-    for name, value in recipe.to_dict().items():
-        if name not in recipe.free_fields() and saved.get(name) != value:
+    for field in dataclasses.fields(recipe):
+        value, before = getattr(recipe, field.name), saved.get(field.name, default_of(field))
+        if not field.metadata["free"] and before != value:
             raise ValueError(
-                f"cannot resume: {name} is {value!r} but the run was started with {saved.get(name)!r}; "
+                f"cannot resume: {field.name} is {value!r} but the run was started with {before!r}; "
                 "use the recipe of the run, or another output folder"
             )

@@ -86,6 +86,15 @@ def test_a_changed_recipe_is_refused_by_field_but_free_fields_may_change():
         refuse_changed_recipe(TrainingRecipe(seed=2), recipe.to_dict())
 
 
+def test_a_run_of_an_older_version_goes_on():
+    """Its recipe lacks the fields that came later, which have their defaults."""
+    older = TrainingRecipe(seed=1).to_dict()
+    del older["clip_norm"]
+    refuse_changed_recipe(TrainingRecipe(seed=1), older)
+    with pytest.raises(ValueError, match="clip_norm is 9.0 but the run was started with 1.0"):
+        refuse_changed_recipe(TrainingRecipe(seed=1, clip_norm=9.0), older)
+
+
 def test_a_recipe_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no recipe nothing.yaml"):
         load("nothing.yaml")
