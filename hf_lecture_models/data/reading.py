@@ -77,6 +77,12 @@ def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_
     return []
 
 
+def names_part(recipe: DataRecipe, part: str) -> bool:
+    """Return whether a recipe names data for a part: in itself, in files, or on the Hub."""
+    own, files = getattr(recipe, f"{part}_{recipe.inline}", ()), getattr(recipe, f"{part}_files")
+    return bool(own or files or (recipe.dataset_name and getattr(recipe, f"{part}_split")))
+
+
 def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
     """Return the texts of a part of the recipe's data; None where it names none but for training.
 

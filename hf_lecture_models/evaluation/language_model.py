@@ -145,12 +145,10 @@ def evaluate_language_model(
     {'perplexity': 3.812, 'bits_per_byte': 1.977, 'tokens': 8, 'unknown': 1}
 
     Args:
-        model: any causal language model of transformers.
-        tokenizer: its tokenizer.
+        model, tokenizer: any causal language model of transformers, and its tokenizer.
         texts: each item is one text that ends in `</s>`; one may be empty.
         stream: carry state and context across texts. By default each text is scored by itself.
-        batch_size: the most texts per batch; batches are smaller if the logits would not fit.
-        progress: show a bar.
+        batch_size, progress: the most texts per batch, fewer if the logits would not fit; and whether to show a bar.
         segmentations: "best", the tokenizer's, or "marginal", the sum over all (`evaluation.marginal`).
         adaptation: caches and dynamic evaluation that follow a `stream` (`evaluation.adaptation`).
 
@@ -163,9 +161,8 @@ def evaluate_language_model(
     """
     if isinstance(texts, str | bytes):
         raise TypeError("expected a list of texts, got one text; write [text]")
-    score: Callable[..., Sequence[TextScore]] = score_stream if stream else score_texts
-    if segmentations != "best" or adaptation != ():
-        score = _scorer(segmentations, stream, adaptation)
+    is_plain = segmentations == "best" and adaptation == ()
+    score = (score_stream if stream else score_texts) if is_plain else _scorer(segmentations, stream, adaptation)
     sums = PerplexityAccumulator(model, tokenizer, stream)
     for chunk in [list(texts)] if stream else _chunks(texts):
         for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):

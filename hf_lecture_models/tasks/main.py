@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
+from hf_lecture_models.data.reading import names_part
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.messages import tell
@@ -123,8 +124,9 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     if recipe.seeds:
         raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
     data = task.training_data(recipe)
-    validation_data, test_data = task.read(recipe, "validation"), task.read(recipe, "test")
-    unlabelled = task.read(recipe, "predict")
+    parts = [part for part in ("validation", "test", "predict") if names_part(recipe, part)]
+    read = {part: task.read(recipe, part) for part in parts}
+    test_data, unlabelled = read.get("test"), read.get("predict")
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     if not recipe.from_pretrained and recipe.model == default_of(type(recipe).__dataclass_fields__["model"]):
@@ -136,7 +138,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:
         task.check_predict_data(model, processor, unlabelled, recipe)
-    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
+    outcome = Outcome(task.train(model, processor, data, read.get("validation"), recipe, resume=resume))
     if (test_data is None and unlabelled is None) or outcome.signal or not _is_main_process():
         return outcome
     return _test_and_predict(task, recipe, processor, model.device, test_data, unlabelled, outcome)

@@ -48,8 +48,7 @@ def predict(
             `text_pair`, `question` and `context`, `context` and `choices`.
         top_k: the most predictions of a row; None: one, of masked words five.
         aggregate: of tags, return entities in place of words.
-        max_length: the tokens that are kept of an input; None: as saved with the model in `task.json`, with all other
-            settings by which it was measured.
+        max_length: tokens that are kept of an input; None: as saved in `task.json`, with all settings of measuring.
         batch_size: rows that go through the model together.
 
     Returns:

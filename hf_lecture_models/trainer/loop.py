@@ -26,6 +26,7 @@ import torch
 import yaml
 from accelerate.utils import broadcast_object_list, gather_object, set_seed
 from torch import nn
+from transformers.utils.logging import is_progress_bar_enabled
 
 from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.io.locks import run_lock
@@ -34,7 +35,7 @@ from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
 from hf_lecture_models.trainer.processes import all_reduce_sum, is_sharded, make_accelerator, signal_in, stop_signals
 from hf_lecture_models.trainer.recipe import TrainingRecipe
-from hf_lecture_models.trainer.reporting import Progress, Reporter, saving_is_shown, silent_saving
+from hf_lecture_models.trainer.reporting import Progress, Reporter, silent_saving
 from hf_lecture_models.trainer.resuming import go_back, read_newest
 from hf_lecture_models.trainer.sharding import copy_to_shard, gather_optimizer_state, gather_weights, shard_model
 from hf_lecture_models.trainer.tracking import start_tracker
@@ -60,18 +61,6 @@ class Evaluation:
     measure: Callable[[nn.Module], dict[str, Any]]
     metric: str
     lower_is_better: bool = True
-
-    def value_in(self, measures: Mapping[str, Any], step: int) -> float:
-        """Return the value of the metric, which must be a finite number."""
-        value = measures.get(self.metric)
-        if not isinstance(value, int | float):
-            raise ValueError(f"the evaluation returned no number {self.metric!r}, only {', '.join(measures)}")
-        if not math.isfinite(value):
-            raise FloatingPointError(
-                f"step {step}: validation {self.metric} is {value}; these weights are not kept. "
-                "Lower learning_rate, or look for what the model cannot predict in the validation data"
-            )
-        return value
 
     def improves(self, value: float, best: float | None) -> bool:
         """Return whether `value` is strictly better than the best so far."""
@@ -121,18 +110,14 @@ def train(
     """Train `model` and save the best weights (without `evaluation`: the last ones) in `output_dir`.
 
     Args:
-        model: a model of transformers, or one with the same interface: `model(**batch.inputs, **forward_options).loss`
-            is the mean over the batch's items. After a sharded run (`trainer/processes.py`) only the main process's
-            model is trained.
+        model: as in transformers, `model(**batch.inputs, **forward_options).loss` is the mean over the batch's items.
+            After a sharded run only the main process's model is trained.
         save_with: other objects with `save_pretrained` to save with the model, such as the tokenizer.
-        fingerprints: checksums of what else the weights depend on, by name ("the training data"); a resumed run must
-            have the same ones.
-        resume: continue from the newest complete checkpoint. The final weights are those of an uninterrupted run: on
-            the CPU, with as many threads and processes, bit for bit.
+        fingerprints: checksums of what else the weights depend on, by name; a resumed run must have the same ones.
+        resume: continue from the newest complete checkpoint, on the CPU to the bits of an uninterrupted run.
 
     Raises:
-        ValueError: `output_dir` holds a run and `resume` is false; or it is true, and recipe or data differ or all
-            checkpoints are damaged.
+        ValueError: `output_dir` holds a run and `resume` is false; or recipe, data or checkpoints do not fit the run.
         FloatingPointError: a loss, gradient, weight or metric is not finite; earlier checkpoints stay.
         OSError: the folder cannot be written, or another run is writing to it.
     """
@@ -142,32 +127,28 @@ def train(
     accelerator = make_accelerator(recipe, folder)
     with ExitStack() as stack:
         stack.enter_context(run_lock(folder) if accelerator.is_main_process else nullcontext())
-        steps = _total_steps(recipe, batches.steps_per_epoch)
+        steps = _total_steps(recipe, batches)
         reporter = stack.enter_context(closing(Reporter(accelerator, folder, steps, quiet, items_name)))
-        given = (batches, recipe, folder, evaluation, save_with, update, forward_options, fingerprints)
-        run = _Run(accelerator, model, *given, reporter)
+        run = _Run(model, batches, recipe, evaluation, save_with, update, forward_options, fingerprints, reporter)
         run.prepare(groups, optimizer_factory, resume)
-        stack.enter_context(_flushed_denormals(accelerator.device))
-        return run.run(stack.enter_context(stop_signals()))
+        return run.run()
 
 
-def _total_steps(recipe: TrainingRecipe, steps_per_epoch: int) -> int:
+def _total_steps(recipe: TrainingRecipe, batches: Batches) -> int:
     if recipe.max_steps:
         return recipe.max_steps
-    if not steps_per_epoch:
+    if not batches.steps_per_epoch:
         raise ValueError("streamed data have no length, so epochs has no meaning; set max_steps")
-    return max(1, round(recipe.epochs * steps_per_epoch))
+    return max(1, round(recipe.epochs * batches.steps_per_epoch))
 
 
 @dataclass
 class _Run:
     """One run: its parts, and the order in which they act."""
 
-    accelerator: Any
     plain_model: nn.Module
     batches: Batches
     recipe: TrainingRecipe
-    folder: Path
     evaluation: Evaluation | None
     save_with: Sequence[Any]
     update: Update | None
@@ -176,6 +157,7 @@ class _Run:
     reporter: Reporter
 
     def __post_init__(self) -> None:
+        self.accelerator, self.folder = self.reporter.accelerator, self.reporter.output_dir
         self.total_steps = self.reporter.total_steps
         self.schedule = Schedule(self.recipe, self.total_steps)
         self.progress = Progress()
@@ -210,10 +192,27 @@ class _Run:
             look = start_tracker(accelerator, recipe.report_to, recipe.to_dict(), self.folder, self.progress.step)
             self.reporter.note(f"tracked by {recipe.report_to}: {look}")
 
-    def run(self, signals: Mapping[str, int]) -> TrainingResult:
-        """Step, measure and save until the plan, patience or a signal ends it."""
-        progress, recipe = self.progress, self.recipe
+    def run(self) -> TrainingResult:
+        """Train to the end of the plan, or until patience or a signal ends it; return the result."""
         self._note_plan()
+        progress = self.progress
+        with _flushed_denormals(self.accelerator.device), stop_signals() as signals:
+            self._make_steps(signals)
+            if self.evaluation is None and progress.step == self.total_steps:
+                self._save_model()
+            self._write_facts()
+            self.reporter.draw(progress)
+            self.accelerator.wait_for_everyone()
+            # A signal that came after the last step stopped nothing here, but the caller must know of it.
+            progress.stopped = signal_in(signals) or progress.stopped
+        counts = (progress.step, progress.seconds, progress.items, progress.items_per_second)
+        return TrainingResult(
+            self.folder, *counts, self.metric, progress.best_metric, progress.stopped, progress.history
+        )
+
+    def _make_steps(self, signals: Mapping[str, int]) -> None:
+        """Step, and after the steps that the recipe names record, measure and save."""
+        progress, recipe = self.progress, self.recipe
         self.model.train()
         self.clock = time.perf_counter() - progress.seconds
         while progress.step < self.total_steps and not progress.stopped:
@@ -230,14 +229,6 @@ class _Run:
                 self._evaluate(self.evaluation)
             if save or progress.stopped:
                 self._save_checkpoint()
-        if self.evaluation is None and progress.step == self.total_steps:
-            self._save_model()
-        self._write_facts()
-        self.reporter.draw(progress)
-        self.accelerator.wait_for_everyone()
-        # A signal that came after the last step has stopped nothing here, and whoever called must hear of it.
-        progress.stopped = signal_in(signals) or progress.stopped
-        return self._result()
 
     def _note_plan(self) -> None:
         trained = sum(p.numel() for p in self.plain_model.parameters() if p.requires_grad)
@@ -349,7 +340,9 @@ class _Run:
     def _evaluate(self, evaluation: Evaluation) -> None:
         """Measure, keep the best model, and lower the plateau or run out of patience if this is not it."""
         progress, measures, epoch = self.progress, self._measures(evaluation), self._epoch()
-        value = evaluation.value_in(measures, progress.step)
+        value = measures.get(evaluation.metric)
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            raise self._unusable(value, measures)
         numbers = {f"validation_{name}": number for name, number in measures.items() if _is_number(number)}
         self.reporter.record(progress, {"step": progress.step, "epoch": epoch, **numbers})
         better = evaluation.improves(value, progress.best_metric)
@@ -369,6 +362,14 @@ class _Run:
         if better:
             self._save_model()
 
+    def _unusable(self, value: Any, measures: Mapping[str, Any]) -> Exception:
+        if not isinstance(value, int | float):
+            return ValueError(f"the evaluation returned no number {self.metric!r}, only {', '.join(measures)}")
+        return FloatingPointError(
+            f"step {self.progress.step}: validation {self.metric} is {value}; these weights are not kept. "
+            "Lower learning_rate, or look for what the model cannot predict in the validation data"
+        )
+
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
         """Measure in the main process, in float32 at any training precision; return the measures in all processes."""
         measured: list[Any] = [None]
@@ -382,13 +383,12 @@ class _Run:
         return broadcast_object_list(measured)[0]
 
     def _write_facts(self) -> None:
-        if self.accelerator.is_main_process:
-            self.reporter.write_facts(self.progress, self.recipe.to_dict(), self.metric)
+        self.reporter.write_facts(self.progress, self.recipe.to_dict(), self.metric)
 
     def _save_model(self) -> None:
         saved.refuse_non_finite(self.plain_model)
         if self.accelerator.is_main_process:
-            with staged_folder(self.folder) as stage, silent_saving() if saving_is_shown() else nullcontext():
+            with staged_folder(self.folder) as stage, silent_saving() if is_progress_bar_enabled() else nullcontext():
                 for part in (self.plain_model, *self.save_with):
                     part.save_pretrained(stage)
 

@@ -32,11 +32,10 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.state import AcceleratorState, PartialState
 from accelerate.utils import DistributedType, GradientAccumulationPlugin, parse_flag_from_env
 
 from hf_lecture_models.trainer.recipe import TrainingRecipe
-from hf_lecture_models.trainer.sharding import sharding_plugin
+from hf_lecture_models.trainer.sharding import shard_on_cpus, sharding_plugin
 from hf_lecture_models.trainer.tracking import refuse_missing_tracker
 
 
@@ -64,10 +63,7 @@ def make_accelerator(recipe: TrainingRecipe, output_dir: Path) -> Accelerator:
         fsdp_plugin=sharding_plugin([]) if sharded else None,
     )
     if sharded and accelerator.distributed_type == DistributedType.MULTI_CPU:
-        # accelerate 1.15 shards on accelerators only: on CPUs it silently ignores environment and plugin and gives
-        # each process the whole model. All later code of accelerate reads these two states alone.
-        for state in (AcceleratorState, PartialState):
-            state._shared_state["distributed_type"] = DistributedType.FSDP
+        shard_on_cpus()
     if is_launched or recipe.num_processes or accelerator.distributed_type != DistributedType.NO:
         _refuse_processes(accelerator, recipe, sharded)
     return accelerator

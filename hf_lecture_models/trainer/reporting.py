@@ -43,11 +43,6 @@ class Progress:
         return self.items / self.step_seconds if self.step_seconds else 0.0
 
 
-def saving_is_shown() -> bool:
-    """Return whether transformers shows a bar of its own for each model that is saved."""
-    return transformers_logging.is_progress_bar_enabled()
-
-
 @contextmanager
 def silent_saving() -> Iterator[None]:
     """Within the block transformers shows no bar for a model that is saved; afterwards it does again."""
@@ -93,7 +88,9 @@ class Reporter:
         self.accelerator.log(values | speed if "loss" in row else values, step=row["step"])
 
     def write_facts(self, progress: Progress, recipe: dict[str, Any], metric: str) -> None:
-        """`training.json`: how the run went, for programs."""
+        """Write `training.json` in the main process: how the run went, for programs."""
+        if not self.accelerator.is_main_process:
+            return
         facts = {key: value for key, value in asdict(progress).items() if not key.startswith("interval")}
         facts |= {f"{self.items_name}_per_second": progress.items_per_second, "metric": metric, "recipe": recipe}
         facts |= {"num_processes": self.accelerator.num_processes, "sharded": is_sharded(self.accelerator)}

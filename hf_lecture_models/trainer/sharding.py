@@ -8,9 +8,20 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import FullyShardedDataParallelPlugin
+from accelerate.state import AcceleratorState, PartialState
+from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 from torch import nn
 from torch.distributed.tensor import DTensor
+
+
+def shard_on_cpus() -> None:
+    """Make accelerate shard on processes of a CPU, too.
+
+    accelerate 1.15 shards on accelerators only: on CPUs it ignores environment and plugin without a word and gives
+    each process the whole model. All that follows asks these two states alone.
+    """
+    for state in (AcceleratorState, PartialState):
+        state._shared_state["distributed_type"] = DistributedType.FSDP
 
 
 def copy_to_shard(model: nn.Module) -> nn.Module:
