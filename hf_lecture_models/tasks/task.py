@@ -1,6 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""What a task is: all that the training loop does not know, in one object."""
+"""The base class of tasks: a task knows the data, models and measures that the training loop does not know."""
 
 import json
 import os
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measure:
-    """A number by which models of a task are compared.
+    """A number that compares models of a task.
 
     Attributes:
-        key: its name in what `Task.evaluate` returns.
+        key: its name in the results of `Task.evaluate`.
         label: its name on a card.
-        variant_of: the key of a measure beside which a card leaves this one out where the two are equal.
+        variant_of: the key of another measure; if the two are equal, a card shows only the other one.
     """
 
     key: str
@@ -50,12 +50,12 @@ class Measure:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Data as a model reads them.
+    """Data in the form that a model reads.
 
     Attributes:
         data: the rows, or the texts.
-        inputs: what the model reads of them, of most tasks one for each row.
-        labels: what is right, one for each row; None where the data have no labels, or the inputs hold them.
+        inputs: the model's inputs, in most tasks one for each row.
+        labels: the right answers, one for each row; None: the data have no labels, or the inputs hold them.
     """
 
     data: Any
@@ -65,13 +65,13 @@ class Encoded:
 
 @dataclass(frozen=True)
 class PredictionOptions:
-    """What a caller of `Task.predictions` may choose; none of it changes a prediction.
+    """The options of a call of `Task.predictions`; they choose how many predictions are returned, and in which form.
 
     Attributes:
-        top_k: the most predictions of a row; None: as many as are usual for the task.
-        aggregate: of tags, return entities in place of words.
-        batch_size: rows that go through the model together.
-        max_length: the tokens that are kept of an input, for tasks whose recipe has no field of that name.
+        top_k: the most predictions of a row; None: the task's usual number.
+        aggregate: for tags, return entities in place of words.
+        batch_size: the number of rows in a batch.
+        max_length: the most tokens of an input, for tasks whose recipe has no field of that name.
     """
 
     top_k: int | None = None
@@ -82,14 +82,14 @@ class PredictionOptions:
 
 @dataclass(frozen=True)
 class LineForm:
-    """How `hf-lecture predict` reads a line for a task.
+    """The form of the lines that `hf-lecture predict` reads for a task.
 
     Attributes:
-        words: what a line holds, in words: "texts".
-        fields: of the JSON object that a line may be, with their types.
-        optional: texts that the object may have beside these.
-        needs_json: whether a line is a JSON object in any case.
-        usual: predictions of a row that are printed where nothing asks for another number; 0: as many as its words.
+        words: the content of a line for messages, such as "texts".
+        fields: the fields of a line that is a JSON object, with their types.
+        optional: further fields of texts that the object may have.
+        needs_json: whether a line must be a JSON object.
+        usual: the default number of predictions for a row; 0: one for each of its words.
     """
 
     words: str = "texts"
@@ -101,7 +101,7 @@ class LineForm:
 
 @dataclass(kw_only=True)
 class TaskRecipe(TrainingRecipe, DataRecipe):
-    """A recipe of training, data, tokenizer and model; those of single tasks add their own fields."""
+    """A recipe of training, data, tokenizer and model; the recipes of tasks add their own fields."""
 
     output_dir: str = setting("output", "folder of the trained model, its checkpoints and its history", free=True)
     name: str = setting("", "title of the model's card", free=True)
@@ -152,9 +152,9 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
 
 @dataclass(kw_only=True)
 class HeadRecipe(TaskRecipe):
-    """A recipe of a task whose models are a backbone and a head on top of it.
+    """A recipe of a task whose models are a backbone with a head.
 
-    With `from_pretrained`, `model` holds the fields of the checkpoint's configuration that are to change.
+    With `from_pretrained`, `model` holds the fields of the checkpoint's configuration to change.
     """
 
     freeze_backbone: bool = setting(
@@ -165,7 +165,7 @@ class HeadRecipe(TaskRecipe):
         if not isinstance(self.model, dict):
             super().__post_init__()  # raises
         default = default_of(type(self).__dataclass_fields__["model"])
-        # The default itself and what is laid over it; else a mapping of one's own, whose sizes are meant.
+        # A model that extends the default changes only what differs from it; any other one is meant as it is.
         given = default if default.items() <= self.model.items() else {"model_type": default["model_type"]}
         changes = {name: value for name, value in self.model.items() if (name, value) not in given.items()}
         is_change = bool(self.from_pretrained) and "model_type" not in changes
@@ -183,13 +183,13 @@ class Task(ABC, Generic[RecipeType]):
     """A task: its data, its models and its measures.
 
     Attributes:
-        name: of its module, and on cards.
-        auto_class: what loads its models; `auto_class_of` says it of one recipe.
-        pipeline_tag: the pipeline that runs them, and their kind on the Hub.
-        items: what a model's loss is a mean over, and a progress bar counts: "tokens", "examples".
-        script: what runs it, in the folder `training`.
-        recipe_class: what that reads.
-        line_form: how `hf-lecture predict` reads a line for its models; None: they predict nothing of a line.
+        name: the name of its module, also shown on cards.
+        auto_class: the Auto class that loads its models; `auto_class_of` returns that of a recipe.
+        pipeline_tag: the pipeline that runs its models, and their kind on the Hub.
+        items: the items that the loss is a mean over and the progress bar counts, such as "tokens".
+        script: the script in the folder `training` that runs the task.
+        recipe_class: the class of its recipes.
+        line_form: the form of lines that `hf-lecture predict` reads; None: its models predict nothing for a line.
     """
 
     name: ClassVar[str]
@@ -201,26 +201,29 @@ class Task(ABC, Generic[RecipeType]):
     line_form: ClassVar[LineForm | None] = None
 
     def auto_class_of(self, recipe: RecipeType) -> Any:
-        """The Auto class of the recipe's model."""
+        """Return the Auto class of the recipe's model."""
         return self.auto_class
 
     def is_for(self, model: Any) -> bool:
-        """Whether the model is one of the task."""
+        """Return whether the model is one of this task."""
         return type(model) in model_classes(self.auto_class, type(model.config))
 
     @abstractmethod
     def measures(self, recipe: RecipeType) -> tuple[Measure, ...]:
-        """What `evaluate` measures; the first one selects the best weights of a run."""
+        """Return the measures of `evaluate`; the first one selects the best weights of a run."""
 
     @abstractmethod
     def read(self, recipe: RecipeType, part: str) -> Any:
-        """The "train", "validation", "test" or "predict" data of the recipe; None where it names none but for training.
+        """Read the "train", "validation", "test" or "predict" data of a recipe.
 
-        Those to predict need no labels, and labels that they have are not looked at.
+        Data to predict need no labels; if they have labels, these are ignored.
+
+        Returns:
+            The data; None if the recipe names none for the part. Training data are required.
 
         Raises:
-            ValueError: they cannot be used.
-            OSError: they cannot be read.
+            ValueError: the data cannot be used.
+            OSError: the data cannot be read.
         """
 
     def training_data(self, recipe: RecipeType) -> Any:
@@ -228,32 +231,31 @@ class Task(ABC, Generic[RecipeType]):
         return self.read(recipe, "train")
 
     def read_file(self, path: str, recipe: RecipeType) -> Any:
-        """The data of one file, read as the recipe says.
+        """Read the data of one file as the recipe says.
 
         Raises:
-            ValueError: they cannot be used.
-            OSError: they cannot be read.
+            ValueError, OSError: as `read`.
         """
         return self.read(replace(recipe, test_files=[path], dataset_name=""), "test")
 
     @abstractmethod
     def processor(self, recipe: RecipeType, data: Any) -> Any:
-        """The tokenizer or image processor: that of `from_pretrained`, or one made for the training data."""
+        """Return the tokenizer or image processor: that of `from_pretrained`, or a new one for the training data."""
 
     @abstractmethod
     def model(self, recipe: RecipeType, processor: Any, data: Any) -> Any:
-        """The model to train: that of `from_pretrained`, or one with new weights."""
+        """Return the model to train: that of `from_pretrained`, or one with new weights."""
 
     @abstractmethod
     def batches(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> Batches:
-        """The training data, step by step."""
+        """Return the batches of the training data."""
 
     @abstractmethod
     def encode(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> Encoded:
-        """Bring data into the form that the model reads.
+        """Encode data in the form that the model reads.
 
         Raises:
-            ValueError: the model cannot read a row; the message names it.
+            ValueError: the model cannot read a row; the message names the row.
         """
 
     @abstractmethod
@@ -283,18 +285,18 @@ class Task(ABC, Generic[RecipeType]):
     def predictions(
         self, model: Any, processor: Any, data: Any, recipe: RecipeType, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
-        """Predict data without labels; return for each row its predictions, the best one first.
+        """Predict data without labels; return the predictions of each row, best first.
 
-        A prediction is an object with `label`, `score`, and others that its task adds. Measures and files of
-        predictions are made by the same functions, of the same settings.
+        A prediction is a dict with `label`, `score` and further keys of the task. It is made by the same functions and
+        settings as the measures and the files of predictions.
 
         Raises:
-            ValueError: as `encode`; or models of the task predict nothing of a row.
+            ValueError: as `encode`; or models of the task predict no rows.
         """
         raise ValueError(f"{type(model).__name__} predicts no classes, tags, words, choices or answers")
 
     def check_predict_data(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> None:
-        """Find, before training, everything that would let `write_predictions` fail after it.
+        """Check before training that `write_predictions` will not fail after it.
 
         Raises:
             ValueError: the task writes no predictions, or the model cannot read the data.
@@ -308,10 +310,10 @@ class Task(ABC, Generic[RecipeType]):
         return {"text": text}
 
     def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Raise a ValueError where the model cannot read a row of these fields, such as an empty question."""
+        """Raise a ValueError if the model cannot read a row of these fields, such as an empty question."""
 
     def is_blank(self, fields: Mapping[str, Any]) -> bool:
-        """Return whether a row holds nothing to predict, and the model need not read it."""
+        """Return whether a row holds nothing to predict, so that the model need not read it."""
         return False
 
     def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -324,13 +326,13 @@ class Task(ABC, Generic[RecipeType]):
         return str(prediction["text"])
 
     def write_predictions(self, model: Any, processor: Any, data: Any, recipe: RecipeType, folder: Path) -> Path:
-        """Write the predictions for data without labels, in the format in which the benchmark takes them.
+        """Write the predictions for data without labels, in the format of the benchmark.
 
         Args:
-            folder: for the files; it exists.
+            folder: an existing folder for the files.
 
         Returns:
-            The file, or the folder where there are several.
+            The file, or the folder if there are several files.
 
         Raises:
             ValueError: the task writes no predictions, or the model cannot read the data.
@@ -339,7 +341,7 @@ class Task(ABC, Generic[RecipeType]):
         raise ValueError(f"{type(self).__name__} writes no predictions")
 
     def forward_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
-        """Keyword arguments of the model in training, beside those of a batch."""
+        """Return keyword arguments of the forward passes of training, besides those of a batch."""
         return {}
 
     def training_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
@@ -399,15 +401,15 @@ class Task(ABC, Generic[RecipeType]):
         }
 
     def settings(self, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
-        """How a model's outputs become predictions, as `task.json` keeps it; None is what nothing says yet."""
+        """Return the settings that turn outputs into predictions, for `task.json`; None: not known yet."""
         return {"max_length": recipe.to_dict()["max_length"]} if "max_length" in self._field_names() else {}
 
     def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that follow from a measurement, such as the best threshold."""
+        """Return the settings that follow from a measurement, such as the best threshold."""
         return {}
 
     def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The saved settings as fields of a recipe."""
+        """Return the saved settings as fields of a recipe."""
         return {name: value for name, value in settings.items() if name in self._field_names() and value is not None}
 
     def store_measured(
@@ -416,15 +418,15 @@ class Task(ABC, Generic[RecipeType]):
         """Write the settings that follow from a measurement into the folder's `task.json`, unless it has all of them.
 
         Args:
-            measured: what `evaluate` returned.
-            description: for a folder without such a file, what `describe` gives.
+            measured: the results of `evaluate`.
+            description: the results of `describe`, for a folder without such a file.
 
         Returns:
-            The settings that were written; {} where there was nothing to write.
+            The settings that were written; {} if there was nothing to write.
 
         Raises:
             ValueError: the file is damaged.
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         content = read_task_file(folder) or dict(description or {})
         new, settings = self.measured_settings(measured), content.get("settings") or {}
@@ -435,7 +437,7 @@ class Task(ABC, Generic[RecipeType]):
         return new
 
     def describe(self, model: Any, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
-        """What a card must know of the task: the facts under the key "task"."""
+        """Return the facts of the task for a model's card, under the key "task"."""
         return {
             "name": self.name,
             "auto_class": self.auto_class_of(recipe).__name__,
@@ -446,7 +448,7 @@ class Task(ABC, Generic[RecipeType]):
         }
 
     def recipe_of(self, facts: Mapping[str, Any]) -> RecipeType:
-        """The recipe in the facts of a model, as far as it is one of this task, with the settings that were saved."""
+        """Return the recipe in the facts of a model, with the saved settings; fields of other tasks are left out."""
         known = {name: value for name, value in (facts.get("recipe") or {}).items() if name in self._field_names()}
         task = facts.get("task") or {}
         saved = self.recipe_fields(task.get("settings") or {}) if task.get("name") == self.name else {}
@@ -456,13 +458,13 @@ class Task(ABC, Generic[RecipeType]):
         return set(self.recipe_class.__dataclass_fields__)
 
     def usage(self, facts: Mapping[str, Any]) -> str:
-        """The code on the card of a model with these facts."""
+        """Return the example code for the card of a model with these facts."""
         return usage_code(facts)
 
 
 @dataclass(frozen=True)
 class _TaskFile:
-    """`task.json`, saved beside a model's weights: by it `hub.facts` knows what the model was trained for."""
+    """The file `task.json` beside a model's weights, where `hub.facts` reads what the model was trained for."""
 
     description: dict[str, Any]
 
