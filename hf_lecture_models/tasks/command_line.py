@@ -21,7 +21,7 @@ _ALIASES = {
     "num_train_epochs": "epochs",
     "gradient_accumulation_steps": "accumulation_steps",
 }
-"""Options of transformers' example scripts, by the fields that they stand for."""
+"""The fields of recipes by the options of transformers' example scripts."""
 _BATCH_SIZE = "per_device_train_batch_size"
 EXAMPLE_SWITCHES = frozenset({"do_train", "do_eval", "do_predict"})
 EXAMPLE_OPTIONS = EXAMPLE_SWITCHES.union(_ALIASES, [_BATCH_SIZE])

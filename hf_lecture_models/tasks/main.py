@@ -33,17 +33,18 @@ from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.trainer.loop import TrainingResult
 
 PREDICTIONS = "predictions"
-"""The folder in `output_dir` that holds what the kept weights say of rows without labels."""
+"""The folder in `output_dir` for the best model's predictions of rows without labels."""
 SEEDS = "seeds.json"
 """The file in `output_dir` with the results of several seeds."""
 
 
 class Outcome(NamedTuple):
-    """What a run left behind.
+    """The results of a run.
 
     Attributes:
-        test_results: the measures on the test data; None without them, or where a signal stopped the run.
-        predictions: the file or folder of predictions; None likewise.
+        training: the result of the training loop.
+        test_results: the measures on the test data; None without test data, or if a signal stopped the run.
+        predictions: the file or folder of predictions; None without data to predict, or if a signal stopped the run.
     """
 
     training: TrainingResult
@@ -57,17 +58,17 @@ class Outcome(NamedTuple):
 
 
 def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> None:
-    """Train, say how it ended, and turn what the user can fix into one line and an exit status.
+    """Train, print a closing line, and report errors that the user can fix in one line and by an exit status.
 
-    The status is 1 for an error, 128 and the signal's number for a run that SIGINT or SIGTERM stopped, else 0.
+    The status is 1 for an error, 128 plus the signal's number for a run that SIGINT or SIGTERM stopped, else 0.
 
     Args:
-        arguments: of the command, without its name.
-        description: of the script, for `--help`.
+        arguments: the arguments of the command, without its name.
+        description: the description of the script for `--help`.
     """
     logging.basicConfig(level=logging.WARNING)
-    disable_progress_bar()  # of loading and saving; training has its own
-    set_verbosity_error()  # which weights are new, the task says in one line
+    disable_progress_bar()  # the bars of loading and saving; training has its own
+    set_verbosity_error()  # the task itself logs in one line which weights are new
     try:
         with signals_as_exceptions():
             recipe, resume = parse_command(task, arguments, description)
@@ -114,12 +115,13 @@ def train_from_command(task: Task[Any], arguments: Sequence[str], description: s
 
 
 def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcome:
-    """Train by a recipe; measure the weights that were kept on its test data, and write predictions, if it names any.
+    """Train by a recipe, then measure the best model on its test data, and predict its rows without labels, if any.
 
     The test results are written to `facts.json` in the output folder, for the model's card.
 
     Raises:
-        ValueError, OSError, FloatingPointError, ImportError: as reading the data, building the model, training.
+        ValueError, OSError, FloatingPointError, ImportError: an error in reading the data, building the model or
+            training.
     """
     if recipe.seeds:
         raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
@@ -165,14 +167,14 @@ def _test_and_predict(
 
 
 def train_seeds(task: Task[Any], recipe: Any, resume: bool = False) -> list[Outcome]:
-    """`train_and_test` once with each of the recipe's seeds, into `seed-0` and so on in its output folder.
+    """Call `train_and_test` with each of the recipe's seeds, into `seed-0` and so on in its output folder.
 
-    Each run is, to the bit, the one that its seed alone gives. A resumed series leaves finished runs as they are, goes
-    on with an unfinished one, and starts those that are missing. At the end `seeds.json` in the output folder has the
-    values of the first measure, their mean and its standard error.
+    Each run is bit for bit the one that its seed alone gives. A resumed series skips finished runs, continues an
+    unfinished one, and starts those that are missing. At the end the values of the first measure, their mean and its
+    standard error are written to `seeds.json` in the output folder.
 
     Returns:
-        What each run left behind; the last of them is the one that a signal stopped, if one did.
+        The results of each run; if a signal stopped a run, it is the last one.
 
     Raises:
         ValueError, OSError, FloatingPointError, ImportError: as `train_and_test`.
@@ -190,10 +192,10 @@ def train_seeds(task: Task[Any], recipe: Any, resume: bool = False) -> list[Outc
 
 
 def summarize_seeds(task: Task[Any], recipe: Any, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The first measure of each run, their mean, and its standard error s / √n with s² = Σ (x - mean)² / (n - 1).
+    """Return each run's first measure, their mean, and its standard error s / √n with s² = Σ (x - mean)² / (n - 1).
 
-    The values are those of the test data; without them, the best ones of the validation data. Of a single run there is
-    no standard error, and without test and validation data there is nothing.
+    The values are measured on the test data or, without them, are the best ones on the validation data. The standard
+    error of a single run is None. Without test and validation data only the folders of the runs are returned.
     """
     tested = [outcome.test_results for outcome in outcomes]
     runs = [{"seed": seed, "folder": f"seed-{seed}"} for seed in recipe.seeds]
@@ -227,7 +229,7 @@ def _line_of_seeds(task: Task[Any], recipe: Any, outcomes: Sequence[Outcome]) ->
 
 
 def closing_line(task: Task[Any], outcome: Outcome) -> str:
-    """How the run ended, for a person."""
+    """Return a line that tells the user how the run ended."""
     result = outcome.training
     if outcome.signal:
         return f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues"
