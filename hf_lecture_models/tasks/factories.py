@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Tokenizers and models as a recipe asks for them: new ones by their options, or those of a folder or of the Hub."""
+"""The tokenizers and models of recipes: new ones by their options, or saved ones of a folder or of the Hub."""
 
 import difflib
 import inspect
@@ -33,11 +33,11 @@ from hf_lecture_models.trainer.batches import Batches
 
 _SMALL = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
 SMALL_BERT = {"model_type": "lecture_bert", **_SMALL}
-"""What is trained where a recipe says no model, in minutes on a CPU; the configuration's own sizes are BERT-base's."""
+"""The default model of recipes, which trains in minutes on a CPU; the configuration's own sizes are BERT-base's."""
 SMALL_VIT = {"model_type": "lecture_vit", **_SMALL}
-"""The same of images; the configuration's own sizes are ViT-Base's."""
+"""The default model for images; the configuration's own sizes are ViT-Base's."""
 SMALL_TRANSFORMER = {"model_type": "lecture_transformer", **_SMALL}
-"""The same of an encoder and a decoder; the configuration's own sizes are the paper's."""
+"""The default encoder-decoder; the configuration's own sizes are the paper's."""
 
 
 def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
@@ -51,7 +51,7 @@ def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
             `train`.
 
     Raises:
-        ValueError: there is no such type or option, or an option is of another type.
+        ValueError: the type or an option is unknown, or an option has a value of the wrong type.
     """
     options = dict(options)
     kind = options.pop("type", "word")
@@ -80,12 +80,12 @@ def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, rec
     """Return the batches of a task over segmentations that are drawn again in each epoch (`tokenizer.sampling`).
 
     Args:
-        make: the task's batches, for which it encodes all texts.
-        tokenizer: or a `TokenizerPair`.
+        make: encodes all texts and returns the task's batches.
+        tokenizer: a tokenizer or a `TokenizerPair`.
 
     Raises:
-        ValueError: the tokenizer cannot sample, the recipe asks for something that encodes the texts once, or nothing
-            says what becomes of a text that is too long for the model in some epoch.
+        ValueError: the tokenizer cannot sample, the recipe has a field that encodes the texts only once, or
+            `max_length` is missing and a sampled segmentation may be too long for the model.
     """
     alpha = coerced(recipe.tokenizer["sampling"], float, "tokenizer.sampling")
     sides = [tokenizer.source, tokenizer.target] if isinstance(tokenizer, TokenizerPair) else [tokenizer]
@@ -116,7 +116,7 @@ def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, rec
 
 
 def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed: int) -> Any:
-    """A model with new weights, its vocabulary and special tokens those of the tokenizer.
+    """Return a model with new weights for the tokenizer's vocabulary and special tokens.
 
     >>> from transformers import AutoModelForCausalLM
     >>> fields = {"model_type": "lecture_feed_forward", "hidden_size": 4}
@@ -124,9 +124,9 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
     259
 
     Args:
-        auto_class: an Auto class, which says what the model is for.
+        auto_class: an Auto class, which decides the head of the model.
         fields: `model_type` and fields of its configuration.
-        tokenizer: None for a model that reads no tokens.
+        tokenizer: the tokenizer; None for a model that reads no tokens.
 
     Raises:
         ValueError: the Auto class has no such model type, that type has no such field, or fields contradict each other.
@@ -152,7 +152,7 @@ def _vocabulary_fields(model_class: Any, config_class: Any, tokenizer: Any) -> d
     template = getattr(model_class, "text_template", None)
     found = {} if template is None else _ids_of_template(template, config_class, tokenizer)
     for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
-        # BERT begins and ends no text.
+        # BERT's configuration has no tokens for the beginning and end of a text.
         if name in field_names(config_class):
             found.setdefault(name, getattr(tokenizer, name))
     return found | {"vocab_size": len(tokenizer)}
@@ -170,7 +170,7 @@ def _unknown_model(model_type: str, auto_class: Any) -> ValueError:
 
 
 def _refuse_unknown_fields(config_class: Any, fields: Mapping[str, Any]) -> None:
-    """Raise ValueError for a field that transformers would keep in the configuration, and no model would read."""
+    """Raise a ValueError for an unknown field, which transformers would silently keep in the configuration."""
     names = field_names(config_class)
     for name in fields:
         if name not in names and not hasattr(config_class, name) and not hasattr(config_class, f"_{name}"):
@@ -180,7 +180,7 @@ def _refuse_unknown_fields(config_class: Any, fields: Mapping[str, Any]) -> None
 
 
 def field_names(config_class: Any) -> list[str]:
-    """What a configuration of this class may be given."""
+    """Return the names of the fields that a configuration of this class takes."""
     return [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
 
 
@@ -193,10 +193,12 @@ def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
 
 
 def load_tokenizer(name: str) -> Any:
-    """The tokenizer of a folder or of the Hub; one without a padding token pads with its end of text, or unknown token.
+    """Load the tokenizer of a folder or of the Hub.
+
+    A tokenizer without a padding token gets its end-of-text token, or else its unknown token, in that role.
 
     Raises:
-        OSError: there is none.
+        OSError: there is no such tokenizer.
     """
     tokenizer = load_saved_tokenizer(name, local_files_only=check_location(name))
     if tokenizer.pad_token is None:
@@ -205,7 +207,7 @@ def load_tokenizer(name: str) -> Any:
 
 
 def text_template(auto_class: Any, config_class: type) -> str | None:
-    """The template that texts need for the model which the Auto class gives; None where any will do.
+    """Return the template that the Auto class's model needs; None if it reads texts with any template.
 
     >>> from transformers import AutoModelForSequenceClassification
     >>> from hf_lecture_models import Gpt1Config
@@ -217,9 +219,9 @@ def text_template(auto_class: Any, config_class: type) -> str | None:
 
 
 def template_to_add(auto_class: Any, recipe: Any) -> str | None:
-    """The template that the recipe's tokenizer needs and does not bring; None where there is none.
+    """Return the template to add to the recipe's tokenizer; None if it needs none.
 
-    A checkpoint with the head already has its tokenizer, and a template that the recipe names is the user's choice.
+    The tokenizer of a checkpoint with the head stays as it is, and so does a template that the recipe names.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -234,7 +236,7 @@ def template_to_add(auto_class: Any, recipe: Any) -> str | None:
 
 
 def templated_tokenizer(auto_class: Any, recipe: Any, texts: Iterable[str]) -> Any:
-    """`tokenizer_for` the recipe, with the template that its model needs added where it is missing.
+    """Return the recipe's tokenizer, and add the template that its model needs if it is missing.
 
     Raises:
         OSError, ValueError: as `tokenizer_for` and `add_template`.
@@ -248,17 +250,17 @@ def templated_tokenizer(auto_class: Any, recipe: Any, texts: Iterable[str]) -> A
 
 
 def add_template(tokenizer: Any, name: str) -> bool:
-    """Let any tokenizer of the Rust library follow a template; what special tokens it lacks are added.
+    """Set the template of any tokenizer of the Rust library, and add the special tokens that it lacks.
 
     >>> tokenizer = make_tokenizer({"type": "word"}, ["the cat"])
     >>> add_template(tokenizer, "gpt1"), add_template(tokenizer, "gpt1"), tokenizer("the cat").tokens()
     (True, False, ['<start>', 'the', 'cat', '<extract>'])
 
     Returns:
-        Whether it followed another one.
+        Whether the template has changed.
 
     Raises:
-        ValueError: it is a tokenizer in Python, or one of its words is spelled like a token of the template.
+        ValueError: the tokenizer is written in Python, or one of its words is spelled like a token of the template.
     """
     if template_name(tokenizer) == name:
         return False
@@ -278,9 +280,9 @@ def add_template(tokenizer: Any, name: str) -> bool:
 
 
 def adopt_special_tokens(model: Any, tokenizer: Any, seed: int) -> None:
-    """Tell a model whose texts need a template of the tokenizer's ids; new tokens get word vectors.
+    """Set the ids of the template's tokens in the model's configuration, and add word vectors for new tokens.
 
-    These are drawn as the model's first weights are, the same ones for the same seed.
+    New vectors are drawn as in a new model, the same ones for the same seed.
     """
     if len(tokenizer) > model.config.vocab_size:
         torch.manual_seed(seed)
@@ -298,15 +300,15 @@ def _ids_of_template(template: str, config_class: type, tokenizer: Any) -> dict[
 
 
 def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tuple[Any, list[str]]:
-    """A model of a folder or of the Hub in float32, and the names of its weights that are new.
+    """Load a model of a folder or of the Hub in float32, and return it with the names of its new weights.
 
     Args:
-        fields: of the configuration, in place of the checkpoint's.
+        fields: fields of the configuration that replace the checkpoint's.
 
     Raises:
-        OSError: there is none.
-        ValueError: it is no model of `auto_class` and holds no weight of one, it has no such field, or a field has no
-            such value, or its file of weights is damaged.
+        OSError: there is no such model.
+        ValueError: `auto_class` cannot load the checkpoint, the checkpoint holds no weight of its model, a field is
+            unknown or has an impossible value, or the file of weights is damaged.
     """
     local_only = check_location(name)
     config = AutoConfig.from_pretrained(name, local_files_only=local_only)
@@ -318,7 +320,7 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
     torch.manual_seed(seed)
     try:
         with weights_file_errors(name):
-            # transformers' annotation leaves out the pair that output_loading_info=True returns.
+            # transformers' annotation ignores that output_loading_info=True returns a pair.
             loaded: Any = auto_class.from_pretrained(name, ignore_mismatched_sizes=True, **fields)
     except StrictDataclassError as error:
         raise ValueError(f"recipe: {name} cannot be loaded so: {' '.join(str(error).split())}") from error
