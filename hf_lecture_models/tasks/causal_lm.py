@@ -36,9 +36,9 @@ from hf_lecture_models.trainer.batches import Batches
 if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
 
-# Of streamed texts, those whose tokens are counted for a model that wants counts.
+# The number of streamed texts whose tokens are counted for a model that needs counts.
 _COUNTED_TEXTS = 10_000
-# Of a stream that is not read from local files, those by which a resumed run knows it.
+# The number of texts in the fingerprint of a stream that does not come from local files.
 _FINGERPRINTED_TEXTS = 1_000
 _MEASURES = (
     Measure("perplexity", "perplexity per token", True),
@@ -75,14 +75,14 @@ class CausalLMRecipe(TaskRecipe, TextsRecipe):
     model: dict[str, Any] = setting({"model_type": "lecture_recurrent"}, "model_type and the fields of its config")
 
     def effective_batch(self) -> str:
-        """Rows and tokens of one optimizer step; with layout texts the tokens are a limit."""
+        """Return the rows and tokens of one optimizer step; with layout texts the tokens are a limit."""
         limit = "at most " if self.layout == "texts" else ""
         tokens = self.batch_size * self.sequence_length
         return f"{self.batch_size} rows x {self.sequence_length} = {limit}{tokens:,} tokens"
 
 
 class CausalLM(Task[CausalLMRecipe]):
-    """The task of predicting the next token; its data are a list of texts, or an `IterableDataset` that streams them.
+    """The task of predicting the next token; its data are a list or a streamed `IterableDataset` of texts.
 
     >>> [measure.key for measure in CausalLM().measures(CausalLMRecipe())][:3]
     ['perplexity', 'perplexity_without_unk', 'word_perplexity']
@@ -107,15 +107,15 @@ class CausalLM(Task[CausalLMRecipe]):
         return read_part_texts(recipe, part)
 
     def read_file(self, path: str, recipe: CausalLMRecipe) -> list[str]:
-        """The texts of one file; one of no known kind holds a text in each line."""
+        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
         return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
 
     def processor(self, recipe: CausalLMRecipe, data: Any) -> Any:
-        """The tokenizer."""
+        """Return the tokenizer."""
         return tokenizer_for(recipe, (row[recipe.text_column] for row in data) if recipe.streaming else data)
 
     def model(self, recipe: CausalLMRecipe, processor: Any, data: Any) -> Any:
-        """The language model; a checkpoint must be of one, and hold all of its weights."""
+        """Return the language model; a checkpoint must hold a causal language model with all of its weights."""
         if not recipe.from_pretrained:
             return make_model(self.auto_class, recipe.model, processor, recipe.seed)
         model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
@@ -127,17 +127,17 @@ class CausalLM(Task[CausalLMRecipe]):
         return model
 
     def batches(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> Batches:
-        """The batches of the recipe's layout."""
+        """Return the batches of the recipe's layout."""
         check_tokenizer(model, processor)
         refuse_long_rows(model, recipe.sequence_length)
         return make_batches(processor, data, recipe, model)
 
     def encode(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> Encoded:
-        """Return the texts; `evaluate_language_model` encodes them, a few thousand at a time."""
+        """Return the texts themselves; `evaluate_language_model` encodes them, a few thousand at a time."""
         return Encoded(data, data)
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: CausalLMRecipe) -> dict[str, Any]:
-        """What `evaluate_language_model` returns; what layouts stream and blocks trained is measured on one stream."""
+        """Measure by `evaluate_language_model`: on one stream after layouts stream and blocks, else text by text."""
         return evaluate_language_model(model, processor, encoded.inputs, stream=recipe.layout != "texts")
 
     def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation":
@@ -154,14 +154,14 @@ class CausalLM(Task[CausalLMRecipe]):
         return super().fingerprint(recipe, part, data)
 
     def forward_options(self, model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
-        """Spare what training throws away: logits that the loss does not need, a cache that nothing goes on from."""
+        """Return options that turn off what training does not need: logits besides the loss, and the cache."""
         options: dict[str, Any] = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
         if recipe.layout != "stream" and "use_cache" in inspect.signature(model.forward).parameters:
             options["use_cache"] = False
         return options
 
     def recipe_of(self, facts: Mapping[str, Any]) -> CausalLMRecipe:
-        """The recipe in the facts; a model that no layout trained, an n-gram, is measured text by text."""
+        """Return the recipe in the facts; models without a layout, such as n-grams, are measured text by text."""
         recipe = {"layout": "texts"} | dict(facts.get("recipe") or {})
         return super().recipe_of({"recipe": recipe})
 
@@ -177,19 +177,19 @@ def train_causal_lm(
     resume: bool = False,
     quiet: bool = False,
 ) -> "TrainingResult":
-    """Train a causal language model by a recipe; the one of lowest validation perplexity stays in `output_dir`.
+    """Train a causal language model by a recipe, and save the weights of lowest validation perplexity in `output_dir`.
 
-    The loss reported is the model's own: nats per token, but with `output_layer="noise_contrastive"` the loss of that
-    estimation, which is no code length. The validation perplexity is exact with every output layer.
+    The reported loss is the model's own: nats per token, except with `output_layer="noise_contrastive"`, whose loss is
+    not a code length. The validation perplexity is exact with every output layer.
 
     Args:
         model: any causal language model of transformers that takes `shift_labels`.
         train_texts: strings, or a `datasets.IterableDataset` with the recipe's text column.
-        validation_texts: measured as one stream, as the layouts stream and blocks train; with layout texts each text
-            by itself. None: nothing is measured, and the last model is kept.
+        validation_texts: texts to measure, as one stream or, with layout texts, one by one. None: nothing is measured,
+            and the last weights are saved.
 
     Raises:
-        ValueError: no training text, or a tokenizer that does not belong to the model; and as `train`.
+        ValueError: there is no training text, or the tokenizer does not belong to the model; and as `train`.
     """
     return CausalLM().train(
         model, tokenizer, train_texts, validation_texts, recipe, output_dir=output_dir, resume=resume, quiet=quiet

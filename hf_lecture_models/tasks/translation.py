@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Translation: pairs of sentences, by any encoder-decoder (Sutskever et al. 2014, Bahdanau et al. 2015, Vaswani 2017).
+"""Translation of sentences by any encoder-decoder (Sutskever et al. 2014, Bahdanau et al. 2015, Vaswani et al. 2017).
 
-One subword vocabulary serves both languages, unless `joint_vocabulary` is false: then `target_tokenizer` lies in a
+Both languages share one subword vocabulary, unless `joint_vocabulary` is false. Then `target_tokenizer` is saved in a
 folder of its own beside the model (see `tokenization.pairs`).
 """
 
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 GRAMMAR = "french_english"
 _EVALUATION_BATCH = 32
 _LONGEST = 256
-"""Tokens of a translation, where neither a call nor the model says less."""
+"""The most tokens of a translation, unless a call or the model has a lower limit."""
 
 
 @dataclass(kw_only=True)
 class TranslationRecipe(TaskRecipe, PairsRecipe):
-    """The recipe of a translator; its data have the columns `source` and `target`."""
+    """The recipe of a translation model; its data have the columns `source` and `target`."""
 
     task: str | None = setting(
         None,
@@ -116,7 +116,7 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
         self.keep_checkpoints = max(self.keep_checkpoints, self.average_checkpoints)
 
     def effective_batch(self) -> str:
-        """What one optimizer step sees, in words."""
+        """Return the size of one optimizer step in words."""
         return (
             f"at most {self.batch_tokens:,} tokens of either side, or one longer pair"
             if self.batch_tokens
@@ -135,15 +135,15 @@ class Translation(Task[TranslationRecipe]):
     recipe_class: ClassVar[type[TranslationRecipe]] = TranslationRecipe
 
     def measures(self, recipe: TranslationRecipe) -> tuple[Measure, ...]:
-        """BLEU and chrF."""
+        """Return BLEU and chrF."""
         labels = {"bleu": "BLEU", "chrf": "chrF"}
         return tuple(Measure(key, label, lower_is_better=False) for key, label in labels.items())
 
     def read(self, recipe: TranslationRecipe, part: str) -> Rows | None:
-        """The pairs of the part; of those to learn the ones with an empty side are left out.
+        """Read the pairs of the part; training pairs with an empty side are left out.
 
         Raises:
-            ValueError: as `read_pairs` and, of data to measure or to translate, `refuse_blanks`.
+            ValueError: as `read_pairs`; or a side of a pair to measure or to translate is empty.
         """
         if recipe.task == GRAMMAR and part != "predict" and not getattr(recipe, f"{part}_files"):
             sources, targets = zip(*french_english_pairs(part), strict=True)
@@ -155,7 +155,7 @@ class Translation(Task[TranslationRecipe]):
         return keep_rows(rows, [index for index in range(len(rows)) if index not in blank], "a side is empty")
 
     def processor(self, recipe: TranslationRecipe, data: Rows) -> Any:
-        """The tokenizer, which puts nothing but the end of text around either side; or a pair of two such."""
+        """Return the tokenizer, which adds only the end of text to a sentence; or one for each language."""
         if recipe.from_pretrained:
             tokenizer = load_tokenizer(recipe.from_pretrained)
             config = AutoConfig.from_pretrained(recipe.from_pretrained)
@@ -166,7 +166,7 @@ class Translation(Task[TranslationRecipe]):
         return _tokenizer_of_each(recipe.tokenizer, *sides)
 
     def model(self, recipe: TranslationRecipe, processor: Any, data: Rows) -> Any:
-        """The translator; what it does where a call of `generate` says nothing follows from the recipe."""
+        """Return the translation model; the recipe's search settings become the defaults of `generate`."""
         model = make_encoder_decoder(recipe, processor)
         if isinstance(processor, TokenizerPair):
             model.config.target_tokenizer = TARGET_FOLDER
@@ -175,11 +175,11 @@ class Translation(Task[TranslationRecipe]):
         return model
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> Batches:
-        """Pairs of like length together, in a new order each epoch.
+        """Return batches of pairs of similar length, in a new order each epoch.
 
         Raises:
-            ValueError: the tokenizer belongs to another model, or a pair is too long for it and no `max_length` leaves
-                it out, or none is left.
+            ValueError: the tokenizer belongs to another model; a pair is too long for it, and `max_length` is missing;
+                or no pair is left.
         """
         sources, targets = _encoded(model, processor, data, recipe.max_length)
         pads = processor.pad_token_id, target_tokenizer_of(model, processor).pad_token_id
@@ -190,7 +190,7 @@ class Translation(Task[TranslationRecipe]):
         return BatchesByTokens(lengths, collate, recipe.batch_tokens, recipe.seed)
 
     def forward_options(self, model: Any, recipe: TranslationRecipe) -> dict[str, Any]:
-        """No cache in training, and no logits where the loss needs none."""
+        """Return options that turn off the cache, and logits that the loss does not need."""
         spared = not recipe.label_smoothing and getattr(model, "loss_without_logits", False)
         return {"use_cache": False} | ({"logits_to_keep": 1} if spared else {})
 
@@ -215,7 +215,7 @@ class Translation(Task[TranslationRecipe]):
         """Return the translations of each source, best first: one, unless `num_return_sequences` asks for more.
 
         Args:
-            options: of `model.generate`, in place of the recipe's `num_beams` and `length_penalty`.
+            options: options of `model.generate`; they replace the recipe's `num_beams` and `length_penalty`.
         """
         search = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty}
         most = self._most_new_tokens(model, processor, recipe)
@@ -224,7 +224,7 @@ class Translation(Task[TranslationRecipe]):
         )
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TranslationRecipe) -> dict[str, Any]:
-        """BLEU and chrF of the translations as people read them, how both were measured, and how it was decoded."""
+        """Return BLEU and chrF of the detokenized translations, with their signatures and the search settings."""
         texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
         decoding = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty, "pairs": len(texts)}
         kept = {f"{name}_signature": signature for name, signature in signatures().items()}
@@ -246,10 +246,10 @@ class Translation(Task[TranslationRecipe]):
         resume: bool = False,
         quiet: bool = False,
     ) -> "TrainingResult":
-        """Train; then the mean of the newest checkpoints is kept, where it is the best, or nothing is measured.
+        """Train; with `average_checkpoints` also try the mean of the newest checkpoints, and save it if it is the best.
 
         Raises:
-            ValueError, FloatingPointError, OSError: as of any task.
+            ValueError, FloatingPointError, OSError: as `Task.train`.
         """
         options: dict[str, Any] = {"output_dir": output_dir, "resume": resume, "quiet": quiet}
         result = super().train(model, processor, data, validation_data, recipe, **options)
@@ -259,7 +259,7 @@ class Translation(Task[TranslationRecipe]):
         return keep_average(model, result, recipe.average_checkpoints, evaluation)
 
     def _most_new_tokens(self, model: Any, processor: Any, recipe: Any) -> int | None:
-        """Tokens of the longest output; None: what follows from each source."""
+        """Return the most tokens of an output; None: the limit follows from each source."""
         return None
 
     def write_predictions(
@@ -291,7 +291,7 @@ def search_of(model: Any) -> dict[str, Any]:
 
 
 def make_encoder_decoder(recipe: Any, processor: Any) -> Any:
-    """The checkpoint that the recipe names, or a new model; `generate` ends at the longest target that it can write."""
+    """Return the recipe's checkpoint, or a new model; its `generate` stops at the longest target that it can write."""
     if recipe.from_pretrained:
         model, new = load_checkpoint(AutoModelForSeq2SeqLM, recipe.from_pretrained, recipe.seed)
         if new:
@@ -300,13 +300,13 @@ def make_encoder_decoder(recipe: Any, processor: Any) -> Any:
         fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
         model = make_model(AutoModelForSeq2SeqLM, fields, processor, recipe.seed)
     decoding = model.generation_config
-    # With the start; as `max_length`, which a call's own max_length or max_new_tokens replaces.
+    # The start token counts too. A call's own max_length or max_new_tokens replaces `max_length`.
     decoding.max_length, decoding.max_new_tokens = min(_LONGEST + 1, longest_side(model, processor)), None
     return model
 
 
 def new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:
-    """A tokenizer for either side: the decoder's first token is the model's matter."""
+    """Return a new tokenizer for either side, without a start token: the model adds the decoder's."""
     tokenizer = make_tokenizer(without_sampling(options), texts)
     if getattr(tokenizer, "template", None) is None:
         tokenizer.add_bos_token, tokenizer.add_eos_token = False, True
@@ -315,7 +315,7 @@ def new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:
 
 
 def _tokenizer_of_each(options: Mapping[str, Any], sources: list[str], targets: list[str]) -> TokenizerPair:
-    """Two of as many tokens each, so that special tokens have the same ids in both, which come last.
+    """Return two tokenizers of equal size, so that special tokens, which come last, have the same ids in both.
 
     Raises:
         ValueError: as `TokenizerPair`.
@@ -329,7 +329,7 @@ def _tokenizer_of_each(options: Mapping[str, Any], sources: list[str], targets: 
 
 
 def special_fields(model_type: str, processor: Any) -> dict[str, Any]:
-    """Fields of an encoder-decoder's configuration that follow from the tokenizer, where it has them."""
+    """Return the fields of an encoder-decoder's configuration that follow from the tokenizer."""
     names = field_names(CONFIG_MAPPING[model_type]) if model_type in CONFIG_MAPPING else []
     start = processor.bos_token_id if processor.bos_token_id is not None else processor.pad_token_id
     fields = {"decoder_start_token_id": start, "forced_eos_token_id": None, "is_encoder_decoder": True}
@@ -343,7 +343,7 @@ def special_fields(model_type: str, processor: Any) -> dict[str, Any]:
 def _encoded(
     model: Any, processor: Any, data: Rows, max_length: int | None
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The ids of both sides of each pair; pairs with a side of more than `max_length` are left out."""
+    """Return the ids of both sides of each pair; pairs with a side of more than `max_length` tokens are left out."""
     check_tokenizer(model, processor)
     sides = [
         processor(data.columns["source"], verbose=False)["input_ids"],
