@@ -1,9 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""The part of a text that answers a question, or that there is none: SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018).
+"""Questions answered by a part of a text, or left without an answer: SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018).
 
-Long texts are read in overlapping windows. In a window without the whole answer the right first and last token are
-[CLS] (Devlin et al. 2019), or what stands first where the tokenizer has none; so a text without an answer is learned.
+Long texts are read in overlapping windows. In a window without the whole answer, the first and the last token of the
+answer are [CLS] (Devlin et al. 2019), or the first token if the tokenizer has no [CLS]. In this way the model learns
+which texts hold no answer.
 """
 
 import json
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import TrainingResult
 
 _EVALUATION_BATCH = 32
-# What `AnswerSettings` has and a recipe does not: they are transformers 4's.
+# Fields of `AnswerSettings` that recipes do not have; they are options of transformers 4.
 _OF_PIPELINES = ("align_to_words", "by_window")
 
 
@@ -91,7 +92,7 @@ class QuestionAnsweringRecipe(HeadRecipe, BenchmarkRecipe):
 
 
 class QuestionAnswering(Task[QuestionAnsweringRecipe]):
-    """The task of finding answers in texts; its data are `Rows` as `read_questions` gives them."""
+    """The task of finding answers in texts; its data are the `Rows` of `read_questions`."""
 
     name = "question_answering"
     auto_class = AutoModelForQuestionAnswering
@@ -104,7 +105,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
     )
 
     def measures(self, recipe: QuestionAnsweringRecipe) -> tuple[Measure, ...]:
-        """F1 and exact match; where texts may hold no answer, also of the questions with and without one."""
+        """Return F1 and exact match; if texts may hold no answer, also those of the questions with and without one."""
         labels = {"f1": "F1", "exact_match": "exact match"}
         if recipe.version_2_with_negative is not False:
             labels |= {
@@ -117,7 +118,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return tuple(Measure(key, label, lower_is_better=False) for key, label in labels.items())
 
     def read(self, recipe: QuestionAnsweringRecipe, part: str) -> Rows | None:
-        """The questions of the part; those for training tell a recipe that leaves it open whether some have no answer.
+        """Read the questions of the part; training data with unanswerable questions set `version_2_with_negative`.
 
         Raises:
             ValueError, OSError: as `read_questions`; or a question has no answer, and the recipe says that all have.
@@ -135,21 +136,21 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return data
 
     def processor(self, recipe: QuestionAnsweringRecipe, data: Rows) -> Any:
-        """The tokenizer; the template that the model needs is added where it is missing."""
+        """Return the tokenizer, with the template that the model needs."""
         texts = [*dict.fromkeys(data.columns["context"]), *data.columns["question"]]
         return templated_tokenizer(self.auto_class, recipe, texts)
 
     def model(self, recipe: QuestionAnsweringRecipe, processor: Any, data: Rows) -> Any:
-        """The question-answering model; its head has two numbers for each token, whatever classes a checkpoint had."""
+        """Return the question-answering model; its head gives two numbers for each token."""
         return make_head(self.auto_class, recipe, processor, {"num_labels": 2})
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> Batches:
-        """Windows in a new order each epoch; each micro-batch is padded to its longest one.
+        """Return batches of windows in a new order each epoch; each micro-batch is padded to its longest window.
 
-        Of several right answers the first is learned.
+        The model learns the first of several right answers.
 
         Raises:
-            ValueError: as `cut_questions`; or the model cannot read a token of any answer.
+            ValueError: as `cut_questions`; or no answer fits into a window.
         """
         cut = self.encode(model, processor, data, recipe).inputs
         windows, tokens, unread = [], [], 0
@@ -174,7 +175,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return Encoded(data, cut_questions(model, processor, data, recipe), data.columns.get("answers"))
 
     def settings(self, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """The fields of `AnswerSettings`; the threshold is None until one is measured, or the recipe gives one."""
+        """Return the fields of `AnswerSettings`; the threshold is None until it is measured or set in the recipe."""
         found = asdict(answer_settings(recipe, _may_be_none(data, recipe)))
         return {name: value for name, value in found.items() if name not in _OF_PIPELINES}
 
@@ -187,14 +188,14 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return result
 
     def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the threshold for no answer with the best F1, where there were questions without an answer."""
+        """Return the threshold for no answer with the best F1, if there were questions without an answer."""
         found = measured.get("best_f1_thresh")
-        # It is the score of a question that is answered, and stays so where another batch rounds otherwise.
+        # The threshold is the score of an answered question; the margin keeps it answered after rounding errors.
         threshold = None if found is None else found + 1e-5 * max(1.0, abs(found))
         return {} if threshold is None else {"no_answer": True, "no_answer_threshold": threshold}
 
     def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the saved settings as fields of a recipe, by its names."""
+        """Return the saved settings as fields of a recipe, under the recipe's names."""
         names = {"no_answer": "version_2_with_negative", "no_answer_threshold": "null_score_diff_threshold"}
         return super().recipe_fields({names.get(n, n): value for n, value in settings.items() if value is not False})
 
@@ -223,7 +224,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         ]
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: QuestionAnsweringRecipe) -> dict[str, Any]:
-        """The measures, the thresholds of the best ones, and how many questions and windows there are."""
+        """Return the measures, the thresholds of the best ones, and the numbers of questions and windows."""
         may_be_none, threshold = _may_be_none(encoded.data, recipe), recipe.null_score_diff_threshold
         found = self.predict(model, processor, encoded, recipe)
         predictions = [
@@ -242,7 +243,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
     def predictions(
         self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
-        """The most probable answers to each question, pieces of its context; "" for none."""
+        """Return the most probable answers to each question, pieces of its context; "" stands for no answer."""
         top_k = options.top_k or 1
         recipe = replace(recipe, n_best_size=max(recipe.n_best_size, top_k))
         found = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe, options.batch_size)
@@ -255,21 +256,21 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         ]
 
     def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Raise a ValueError where the question or the context is empty."""
+        """Raise a ValueError if the question or the context is empty."""
         if empty := [name for name, text in fields.items() if not text.strip()]:
             raise ValueError(f"{empty[0]} is empty")
 
     def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """The question."""
+        """Return the question."""
         return str(fields["question"])
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe, folder: Path
     ) -> Path:
-        """Write `predictions.json`, the answers by the questions' ids, as SQuAD's own script takes them.
+        """Write `predictions.json`, the answers by the questions' ids, for SQuAD's own script.
 
-        Beside it stand `nbest_predictions.json`, the best answers with their probabilities among each other, and, where
-        texts may hold no answer, `null_odds.json`, by how much the score of none is greater than that of the best one.
+        Two more files are `nbest_predictions.json`, the best answers with probabilities that sum to one, and, if texts
+        may hold no answer, `null_odds.json`, the score of no answer minus that of the best answer.
         """
         may_be_none = _may_be_none(data, recipe)
         ids, texts = data.columns["id"], data.columns["context"]
@@ -288,16 +289,16 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return folder
 
     def describe(self, model: Any, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """Add whether a question may be left without an answer."""
+        """Describe the task; add whether a question may be left without an answer."""
         return super().describe(model, recipe, data) | {"no_answer": _may_be_none(data, recipe)}
 
 
 def cut_questions(model: Any, tokenizer: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> list[list[Window]]:
-    """The windows of each question.
+    """Return the windows of each question.
 
     Raises:
-        ValueError: the tokenizer belongs to another model, lacks the template that it needs, pads nothing or does not
-            say where its tokens stand; or `max_length` leaves no room.
+        ValueError: the tokenizer belongs to another model, or lacks the template that the model needs, a padding token
+            or the offsets of tokens; or `max_length` is too small for the question and a part of the text.
     """
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
@@ -310,7 +311,7 @@ def cut_questions(model: Any, tokenizer: Any, data: Rows, recipe: QuestionAnswer
 
 
 def answer_settings(recipe: QuestionAnsweringRecipe, may_be_none: bool) -> AnswerSettings:
-    """The recipe's settings; 0, the default of its threshold, leaves the threshold open.
+    """Return the recipe's settings; its default threshold, 0, means that none is set.
 
     >>> answer_settings(QuestionAnsweringRecipe(max_answer_length=9), may_be_none=True).no_answer_threshold is None
     True
@@ -327,12 +328,12 @@ def answer_settings(recipe: QuestionAnsweringRecipe, may_be_none: bool) -> Answe
 
 
 class WindowCollator:
-    """The collator of windows, each of which is an item.
+    """The collator of windows; each window is an item.
 
     Args:
-        windows: what the tokenizer gives for each.
-        tokens: the first and the last token of its answer.
-        names: what the model takes.
+        windows: the tokenizer's output for each window.
+        tokens: the first and the last token of each window's answer.
+        names: the names of the model's inputs.
     """
 
     def __init__(
@@ -345,7 +346,7 @@ class WindowCollator:
         self.windows, self.tokens, self.names, self.tokenizer = windows, torch.tensor(tokens), names, tokenizer
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The windows, padded on the right; empty places (-1) are left out, but for one where all are."""
+        """Return the windows, padded on the right; empty places (-1) are left out, except one if all are empty."""
         real = [int(row) for row in rows if row >= 0]
         batch = batch_windows([self.windows[row] for row in real or [0]], self.names, self.tokenizer)
         places = self.tokens[real] if real else torch.full((1, 2), NOT_COUNTED)
