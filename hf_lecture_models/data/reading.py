@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The data that a recipe names: written into it, in local files, or on the Hub at a pinned revision.
+"""The data of a recipe: written into it, in local files, or on the Hub at a pinned revision.
 
-A part of the data ("train", "validation", "test" or "predict") is a sequence of rows, and a row a mapping from the
-task's columns to values: `{"text": "a fine film", "label": 1}`. `columns` says where a file or data set has other names
-for them. The rows of "predict" have no labels, or hidden ones, as GLUE's test rows have: labels are not read there.
+A part of the data ("train", "validation", "test" or "predict") is a sequence of rows, and a row is a mapping from the
+task's columns to values: `{"text": "a fine film", "label": 1}`. The recipe's `columns` maps them to other names in a
+file or data set. The rows of "predict" have no labels, or hidden ones, as GLUE's test rows have: they are not read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,15 +26,18 @@ def read_rows(
     optional: Sequence[str] = (),
     labels: Sequence[str] = (),
 ) -> Rows | None:
-    """The rows of a part of the recipe's data; None where it names none but for training.
+    """Read the rows of a part of the recipe's data.
 
     Args:
-        required: columns of the task that must be there.
-        optional: columns that are read where a file has them, or where `recipe.columns` names them.
-        labels: columns that must be there too, but for the part "predict", where they are not read.
+        required: columns of the task that must exist.
+        optional: columns that are read if a file has them, or if `recipe.columns` names them.
+        labels: columns that must exist too, except in the part "predict", where they are not read.
+
+    Returns:
+        The rows; None if the recipe names no data for the part. Training data are required.
 
     Raises:
-        ValueError: there is no training data, or no row, or two sources are named, or a column is missing.
+        ValueError: training data or rows are missing, two sources are named, or a column is missing.
         OSError: a file is missing or cannot be read.
     """
     known = (*required, *labels, *optional)
@@ -55,7 +58,7 @@ def read_rows(
 
 
 def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_Table"]:
-    """The files, rows or splits of a part of the recipe's data; [] where it names none but for training.
+    """Return the files, rows or splits of a part of the recipe's data; [] if it names none. Training data are required.
 
     Args:
         known: the columns of the task.
@@ -98,11 +101,11 @@ def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
 
 
 class _Table:
-    """The columns of one file, list of rows or data set, under the names that it has for them."""
+    """The columns of one file, list of rows or data set, under its own names for them."""
 
     def __init__(self, source: str, columns: Any, recipe: DataRecipe | None = None) -> None:
         if recipe is not None and hasattr(columns, "flatten") and any("." in name for name in recipe.columns.values()):
-            columns = columns.flatten()  # a column of mappings, {"fr": ..., "en": ...}, into translation.fr and so on
+            columns = columns.flatten()  # a column of mappings {"fr": ..., "en": ...} becomes translation.fr and so on
         self.source, self.columns, self.recipe = source, columns, recipe
         self.known = list(getattr(columns, "column_names", None) or columns)
         rows = getattr(columns, "num_rows", None)
@@ -112,23 +115,23 @@ class _Table:
         self.lines: list[list[int] | None] = getattr(columns, "lines", None) or [None] * self.length
 
     def column_aliases(self, column: str) -> Sequence[str]:
-        """What a column of the task may be called here."""
+        """Return the names that a column of the task may have here."""
         return [column] if self.recipe is None else self.recipe.column_aliases(column)
 
     def has(self, column: str) -> bool:
-        """Whether a column of the task is there, or is said to be."""
+        """Return whether a column of the task exists here, or the recipe says that it does."""
         is_said = self.recipe is not None and column in self.recipe.columns
         return is_said or any(name in self.known for name in self.column_aliases(column))
 
     def require(self, columns: Sequence[str], hint: str = "") -> None:
-        """Raise ValueError where one of the task's columns is missing."""
+        """Raise a ValueError if one of the task's columns is missing."""
         for column in columns:
             names = self.column_aliases(column)
             if not any(name in self.known for name in names):
                 raise missing_column(self.source, column, names, self.known, hint)
 
     def read(self, column: str) -> list[Any]:
-        """The values of a column of the task."""
+        """Return the values of a column of the task."""
         self.require([column])
         return _decoded(self.columns, next(name for name in self.column_aliases(column) if name in self.known))
 
@@ -142,7 +145,7 @@ def missing_column(source: str, column: str, names: Sequence[str], known: Sequen
 
 
 def _decoded(columns: Any, name: str) -> list[Any]:
-    """The values, those of a data set's classes by their names, lists of classes too; no class, -1, is None."""
+    """Return the values, with a data set's classes by their names; -1, no class, becomes None."""
     values, feature = list(columns[name]), getattr(columns, "features", {}).get(name)
     names = getattr(getattr(feature, "feature", feature), "names", None)
     if names is None:
@@ -161,14 +164,14 @@ def _as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def check_one_source(recipe: DataRecipe, own: Sequence[Any], files: Sequence[str], split: str) -> None:
-    """Raise a ValueError where a recipe names the data of one part twice."""
+    """Raise a ValueError if a recipe names the data of one part twice."""
     if sum(map(bool, (own, files, recipe.dataset_name and split))) > 1:
         raise ValueError(f"the recipe names its data twice; keep one of {recipe.inline}, files and dataset_name")
 
 
 def _read_file(name: str, recipe: DataRecipe, known: Sequence[str], has_labels: bool) -> Any:
     if file_suffix(name) == ".txt":
-        # Line by line as everywhere else in the package, with the line number of what is not UTF-8.
+        # Lines are read as everywhere in the package; an error names the line that is not UTF-8.
         return {"text": list(read_texts(find_file(name)))}
     if file_suffix(name) in CONLL_SUFFIXES:
         return ConllTable(find_file(name), name, has_tags=has_labels)
@@ -182,7 +185,7 @@ def _read_file(name: str, recipe: DataRecipe, known: Sequence[str], has_labels: 
 
 
 class _TableColumns:
-    """The columns of a table that a task knows, in memory, beside the names of all."""
+    """The columns of a table that a task knows, in memory, and the names of all its columns."""
 
     def __init__(self, table: TextTable, names: Sequence[str]) -> None:
         self.column_names, self._columns = table.column_names, table.read_columns(names)
@@ -202,7 +205,7 @@ def open_table(name: str, recipe: DataRecipe) -> TextTable:
 
 
 def _begins_with_a_row(name: str, header: Sequence[str]) -> bool:
-    """Whether the first line of a `.tsv` file is a row of these columns, since none of them is named in it.
+    """Return whether the first line of a `.tsv` file is a row of these columns, and not their names.
 
     Raises:
         ValueError: it is neither a row of as many columns nor their names.
