@@ -66,15 +66,14 @@ class StreamedBlocks:
         if self.texts is None:
             self.texts = (row[self.text_column] for row in self.dataset)
         texts = list(islice(self.texts, _TEXTS_AT_ONCE))
-        if texts:
-            return token_stream(self.tokenizer, texts)[0]
-        self.epoch += 1
-        self.dataset.set_epoch(self.epoch)
-        self.texts = (row[self.text_column] for row in self.dataset)
-        first = list(islice(self.texts, 1))
-        if not first:
+        if not texts:
+            self.epoch += 1
+            self.dataset.set_epoch(self.epoch)
+            self.texts = (row[self.text_column] for row in self.dataset)
+            texts = list(islice(self.texts, 1))
+        if not texts:
             raise ValueError("the streamed data set holds no text; check its files and text_column")
-        return token_stream(self.tokenizer, first)[0]
+        return token_stream(self.tokenizer, texts)[0]
 
     def on_step_outputs(self, index: int, outputs: Any) -> None:
         """Do nothing: blocks are independent."""

@@ -135,9 +135,9 @@ def _encoded(
     question_first = tokenizer.padding_side == "right"
     cutting = {"truncation": "only_second" if question_first else "only_first", "max_length": max_length}
     for begin in range(0, len(pairs), _CHUNK):
-        questions, texts = zip(*pairs[begin : begin + _CHUNK], strict=True)
+        sides = [list(side) for side in zip(*pairs[begin : begin + _CHUNK], strict=True)]
         encoded = tokenizer(
-            *((list(questions), list(texts)) if question_first else (list(texts), list(questions))),
+            *(sides if question_first else sides[::-1]),
             **cutting,
             stride=stride,
             return_overflowing_tokens=True,
@@ -150,11 +150,12 @@ def _encoded(
 
 def _window(tokenizer: Any, encoded: Any, index: int, text: int) -> Window:
     own = [place for place, sequence in enumerate(encoded.sequence_ids(index)) if sequence == text]
-    first, behind = (own[0], own[-1] + 1) if own else (0, 0)
+    first, stop = (own[0], own[-1] + 1) if own else (0, 0)
     names = [name for name in encoded if name not in ("overflow_to_sample_mapping", "offset_mapping")]
     inputs = {name: np.array(encoded[name][index], dtype=np.int32) for name in names}
-    offsets = np.array(encoded["offset_mapping"][index][first:behind], dtype=np.int32).reshape(-1, 2)
-    words = np.array(encoded.word_ids(index)[first:behind], dtype=np.float32)  # of no word: nan, equal to none
+    offsets = np.array(encoded["offset_mapping"][index][first:stop], dtype=np.int32).reshape(-1, 2)
+    # A token outside of words has None, which becomes nan: it is equal to no other token's.
+    words = np.array(encoded.word_ids(index)[first:stop], dtype=np.float32)
     return Window(inputs, first, offsets, words, _no_answer_token(tokenizer, inputs["input_ids"]))
 
 
@@ -254,9 +255,9 @@ def best_spans(start: np.ndarray, end: np.ndarray, max_length: int, count: int |
     width = min(max_length, len(start))
     if not width:
         return np.empty((0, 2), dtype=np.int64)
-    behind = np.concatenate([end, np.full(width - 1, -np.inf, dtype=end.dtype)])
+    padded = np.concatenate([end, np.full(width - 1, -np.inf, dtype=end.dtype)])
     # (tokens, width): row i, column j is the span of tokens i to i + j.
-    scores = (start[:, None] + np.lib.stride_tricks.sliding_window_view(behind, width)).reshape(-1)
+    scores = (start[:, None] + np.lib.stride_tricks.sliding_window_view(padded, width)).reshape(-1)
     chosen = np.arange(len(scores))
     if count is not None and count < len(scores):
         chosen = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
@@ -293,14 +294,13 @@ def find_answers(
     found = []
     for first, last in best_spans(start, end, max_length, count).tolist():
         scores = float(start[first]), float(end[last])
-        begin, behind = int(window.offsets[first, 0]), int(window.offsets[last, 1])
+        begin, stop = int(window.offsets[first, 0]), int(window.offsets[last, 1])
         if align_to_words:
-            begin = _word_at(window, text, first)[0]
-            behind = _word_at(window, text, last)[1]
-        part = text[begin:behind]
-        begin, behind = begin + len(part) - len(part.lstrip()), behind - len(part) + len(part.rstrip())
-        if begin < behind:
-            found.append(Answer(begin, behind, *scores))
+            begin, stop = _word_at(window, text, first)[0], _word_at(window, text, last)[1]
+        part = text[begin:stop]
+        begin, stop = begin + len(part) - len(part.lstrip()), stop - len(part) + len(part.rstrip())
+        if begin < stop:
+            found.append(Answer(begin, stop, *scores))
     return found
 
 
@@ -311,10 +311,10 @@ def _word_at(window: Window, text: str, token: int) -> tuple[int, int]:
         first -= 1
     while last + 1 < len(window.words) and window.words[last + 1] == window.words[token]:
         last += 1
-    begin, behind = int(window.offsets[first, 0]), int(window.offsets[last, 1])
-    if any(character.isspace() for character in text[begin:behind].strip()):
+    begin, stop = int(window.offsets[first, 0]), int(window.offsets[last, 1])
+    if any(character.isspace() for character in text[begin:stop].strip()):
         return int(window.offsets[token, 0]), int(window.offsets[token, 1])
-    return begin, behind
+    return begin, stop
 
 
 def distinct(answers: Sequence[Answer]) -> list[Answer]:

@@ -106,10 +106,10 @@ class AdaptedCopy:
             self.rates = {name: (one.new_tensor(rate), one.new_tensor(decay)) for name, one in self.trained.items()}
             return
         mean = sum(float(one.mean()) for one in rms.values()) / len(rms)
-        self.rates = {
-            name: (rate / (one + self.options.epsilon), (decay * one / max(mean, 1e-30)).clamp(max=1))
-            for name, one in ((name, rms[name].to(tensor)) for name, tensor in self.trained.items())
-        }
+        self.rates = {}
+        for name, tensor in self.trained.items():
+            r = rms[name].to(tensor)
+            self.rates[name] = rate / (r + self.options.epsilon), (decay * r / max(mean, 1e-30)).clamp(max=1)
 
     def learn(self, losses: Tensor) -> None:
         """Take one step down the gradient of the mean of (tokens,) losses, and one back towards the trained weights."""

@@ -134,14 +134,16 @@ def word_error_rates(
         ValueError: the numbers of references and groups differ, or the references have no words.
     """
     words = _check_references(groups, references)
-    without = replace(rescoring, weight=0.0)
     pairs = list(zip(groups, references, strict=True))
+
+    def rate(ranking: Rescoring) -> float:
+        return 100 * sum(word_errors(best_of(group, ranking).sentence, right) for group, right in pairs) / words
+
+    lowest = sum(min(word_errors(one.sentence, right) for one in group) for group, right in pairs)
     return {
-        "word_error_rate": 100 * sum(word_errors(best_of(g, rescoring).sentence, r) for g, r in pairs) / words,
-        "word_error_rate_without_model": 100
-        * sum(word_errors(best_of(g, without).sentence, r) for g, r in pairs)
-        / words,
-        "lowest_word_error_rate": 100 * sum(min(word_errors(h.sentence, r) for h in g) for g, r in pairs) / words,
+        "word_error_rate": rate(rescoring),
+        "word_error_rate_without_model": rate(replace(rescoring, weight=0.0)),
+        "lowest_word_error_rate": 100 * lowest / words,
     }
 
 
