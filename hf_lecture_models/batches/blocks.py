@@ -41,7 +41,7 @@ def token_stream(tokenizer: Any, texts: Iterable[str], progress: bool = False) -
 
 
 class BlockCollator:
-    """Batches of spans of one token stream; each token is predicted from those before it in its span.
+    """Collate spans of one token stream; each token is predicted from those before it in its span.
 
     Args:
         stream: (tokens,) int32, `<s> ... </s>` of every text one after the other.

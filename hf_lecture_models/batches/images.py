@@ -29,7 +29,7 @@ _AS_MASK, _AS_OTHER = 0.8, 0.9
 
 
 class ImageCollator:
-    """Batches of images with their classes; each image is an item.
+    """Collate images with their classes; each image is an item.
 
     Args:
         pixels: (images, channels, height, width), bytes.

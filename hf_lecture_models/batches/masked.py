@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""BERT's training data: masked tokens, and pairs of segments where the second follows the first in half of the cases.
+"""BERT's training data: masked tokens, and pairs of segments that may follow each other.
 
 Devlin et al. 2018, 3.1: the model predicts 15 % of the tokens of each row. The mask token replaces 80 % of these, a
-random token 10 %, and 10 % stay. In the other half of the pairs the second segment is random. A
-segment is any span of contiguous tokens (section 3), here cut at any token.
+random token 10 %, and 10 % stay. In half of the pairs the second segment follows the first, in the other half it is
+random. A segment is any span of contiguous tokens (section 3), here cut at any token.
 
 Deviations:
 - Each epoch has other pairs and masks, as in Liu et al. 2019; Devlin et al. made masked copies once.

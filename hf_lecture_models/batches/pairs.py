@@ -82,7 +82,7 @@ class BatchesByTokens(ShuffledRows):
 
 
 class PairCollator:
-    """Batches of pairs; each target token is an item.
+    """Collate pairs of source and target; each target token is an item.
 
     Args:
         sources: the ids of each row that the encoder reads.

@@ -45,7 +45,7 @@ class StreamedBlocks:
         self.shard = shard
 
     def next_step(self) -> list[Batch]:
-        """The micro-batches of this process in the next optimizer step, on its device."""
+        """Return the micro-batches of this process in the next optimizer step, on its device."""
         needed = self.batch_size * self.sequence_length + 1
         while len(self.waiting) < needed:
             self.waiting = np.concatenate((self.waiting, self._read()))

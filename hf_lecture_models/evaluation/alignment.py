@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Which words of the source each word of a translation attended to (Bahdanau et al. 2015, figure 3).
+"""Align each word of a translation with the source words that it attended to (Bahdanau et al. 2015, figure 3).
 
 Row t of the weights is the attention of the target's word t to the source's words. It is the sum over the tokens of a
 source word and the mean over the tokens of a target word, so each row adds up to one. Layers and heads are counted from

@@ -102,7 +102,7 @@ def cut_windows(
 
 
 def _room(tokenizer: Any, max_length: int) -> int:
-    """Return how many tokens a window has beside the special ones."""
+    """Return how many tokens a window has for question and text, without the special ones."""
     if not getattr(tokenizer, "gives_offsets", getattr(tokenizer, "is_fast", False)):
         raise ValueError(
             f"{type(tokenizer).__name__} does not say where its tokens stand in a text (it is no fast tokenizer), so "

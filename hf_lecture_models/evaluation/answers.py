@@ -21,7 +21,7 @@ NO_ANSWER = Answer(0, 0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class AnswerSettings:
-    """Settings that cut texts into windows, and that turn scores of tokens into answers.
+    """How to cut texts into windows, and how to turn scores of tokens into answers.
 
     Attributes:
         max_length: the most tokens of a window, unless the model's longest input is less.

@@ -181,7 +181,7 @@ def _points(good: float, bad: float) -> float:
 
 
 def summarise(paradigms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Average accuracies over all paradigms, and those of each phenomenon and field; `known_accuracy` is over pairs.
+    """Average the accuracies of paradigms, by phenomenon, by field and over all; `known_accuracy` is over pairs.
 
     >>> row = {"field": "syntax", "phenomenon": "binding", "pairs": 2, "ties": 1, "known_pairs": 0}
     >>> summary = summarise({"a": row | {"accuracy": 0.5, "known_accuracy": None}})

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Caches: words that a text has used lately become more probable.
+"""Caches, which raise the probability of words that the text has used lately.
 
 A cache is a distribution over the last words of the text, interpolated with the model's:
 
@@ -142,7 +142,7 @@ class UnigramCache(_Cache):
 
 @dataclass(frozen=True)
 class ContinuousCache(_Cache):
-    """A cache of the last `window` words, which counts a word more if the state before it resembles the present state.
+    """A cache of the last `window` words, where a word counts more if the state before it resembles the present one.
 
     >>> states = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], dtype=np.float32)
     >>> tokens = Predictions(np.array([5, 6, 5]), np.log([0.2, 0.1, 0.2]), states)

@@ -21,7 +21,7 @@ from hf_lecture_models.tokenization.splitting import split_words
 
 @dataclass(frozen=True)
 class Rescoring:
-    """The weights of the language model and the length in the total."""
+    """The weights of ln P and of the number of words in the total."""
 
     weight: float
     length_bonus: float = 0.0

@@ -41,7 +41,7 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
 
 @dataclass(frozen=True)
 class TokenSpan:
-    """A span of a text with the surprisal of its tokens together."""
+    """A span of a text, with the summed surprisal of its tokens."""
 
     text: str
     bits: float

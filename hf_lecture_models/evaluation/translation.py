@@ -38,7 +38,7 @@ class Translation:
 
 
 class _RowLimits(StoppingCriteria):
-    """Ends each row at a length of its own, so that a translation does not depend on the other rows of its batch."""
+    """Stops each row at a length of its own, so that a translation does not depend on the other rows of its batch."""
 
     def __init__(self, limits: Tensor) -> None:
         self.limits = limits
