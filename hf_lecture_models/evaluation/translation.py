@@ -72,11 +72,11 @@ def translate_n_best(
     Args:
         model: any that `AutoModelForSeq2SeqLM` loads.
         tokenizer: of the source, or a pair; see `target_tokenizer_of`.
-        max_new_tokens: of a translation; None: twice as many as its source has, and ten. The model's limit comes first.
-        max_length: tokens of a source, longer ones are cut; None: the length that `task.json` keeps, by which the model
-            was measured, or else a source that is too long for the model is an error.
-        where: what messages call the text of this number; None: its number, from 1.
-        options: of `model.generate`: num_beams, length_penalty, ...; the others are the model's own.
+        max_new_tokens: the most tokens of a translation, up to the model's limit; None: twice the source's, and ten.
+        max_length: longer sources are cut to so many tokens; None: to the length in the model's `task.json`, with which
+            it was measured. Without this length a source that is too long for the model is an error.
+        where: returns the name of a text in messages from its number; None: "text 1 of 2" and so on.
+        options: of `model.generate`, such as num_beams; by default those that the model was saved with.
 
     Raises:
         ValueError: a text is blank or too long, or the tokenizer belongs to another model.
@@ -182,7 +182,8 @@ def encode_sources(
     [3, 2]
 
     Args:
-        max_length, where: as for `translate_n_best`.
+        max_length: longer texts are cut to so many tokens; None: a text that is too long for the model is an error.
+        where: as for `translate_n_best`.
 
     Raises:
         ValueError: a text is blank or too long, or the tokenizer belongs to another model or has no padding token.
