@@ -64,9 +64,7 @@ class ImageBatches(ShuffledBatches):
     def _micro_batches(self, step: np.ndarray) -> list[Batch]:
         if not self.augmentation:
             return super()._micro_batches(step)
-        # `position` is 1 or more here; a trailing 0 would give the generator that has shuffled the rows.
-        generator = np.random.default_rng((self.seed, self.epoch, self.position))
-        pixels = self.augmentation(self.collator.pixels[np.maximum(step, 0)], generator)
+        pixels = self.augmentation(self.collator.pixels[np.maximum(step, 0)], self.step_generator())
         return [self.collator.collate(step[part], pixels[part]) for part in self.shard.micro_batches]
 
 
@@ -162,7 +160,5 @@ class MaskedImageBatches(ShuffledRows):
         self.images, self.augmentation = images, augmentation
 
     def _micro_batches(self, step: np.ndarray) -> list[Batch]:
-        # `position` is 1 or more here; a trailing 0 would give the generator that has shuffled the rows.
-        generator = np.random.default_rng((self.seed, self.epoch, self.position))
-        drawn = self.images.draw(step, generator, self.augmentation)
+        drawn = self.images.draw(step, self.step_generator(), self.augmentation)
         return [drawn.to_batch(part) for part in self.shard.micro_batches]

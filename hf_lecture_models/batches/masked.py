@@ -179,8 +179,7 @@ class MaskedBatches(ShuffledRows):
         self.texts = texts
 
     def _micro_batches(self, step: np.ndarray) -> list[Batch]:
-        # `position` is 1 or more here; a trailing 0 would give the generator that has shuffled the rows.
-        drawn = self.texts.draw(step, np.random.default_rng((self.seed, self.epoch, self.position)))
+        drawn = self.texts.draw(step, self.step_generator())
         return [drawn.to_batch(part) for part in self.shard.micro_batches]
 
 

@@ -38,6 +38,11 @@ class ShuffledRows(ABC):
             for batch in self._micro_batches(step)
         ]
 
+    def step_generator(self) -> np.random.Generator:
+        """Return the generator of everything random in the current step, the same in every process."""
+        # `position` is 1 or more here; a trailing 0 would give the generator that has shuffled the rows.
+        return np.random.default_rng((self.seed, self.epoch, self.position))
+
     def _rows_of_step(self, position: int) -> np.ndarray:
         """Return the numbers of the rows of a whole step; `position` counts the steps of the epoch from 0."""
         return self.order[position * self.batch_size : (position + 1) * self.batch_size]
