@@ -40,7 +40,7 @@ SETTLED = {
     "transformers.tokenization_utils_base": {"TruncationStrategy"},
     "transformers.utils": {"IMAGE_PROCESSOR_NAME", "PushToHubMixin", "cached_file", "is_vision_available", "logging"},
     "transformers.utils.generic": {"ModelOutput", "can_return_tuple"},
-    "transformers.utils.logging": {"disable_progress_bar", "set_verbosity_error"},
+    "transformers.utils.logging": {"disable_progress_bar", "is_progress_bar_enabled", "set_verbosity_error"},
     # Only in the program whose module it is.
     "transformers.cli.serving": {"server"},
 }
