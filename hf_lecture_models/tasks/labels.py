@@ -83,6 +83,11 @@ def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str,
             readable = inspect.signature(model.forward).parameters
             tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in readable]
         return model
+    return _load_with_head(auto_class, recipe, tokenizer, fields)
+
+
+def _load_with_head(auto_class: Any, recipe: Any, tokenizer: Any, fields: Mapping[str, Any]) -> Any:
+    """Load the checkpoint of a recipe with a head for these classes; its new weights are logged."""
     # The default of a recipe is a whole model; fields without its type change the checkpoint's.
     changes = {} if "model_type" in recipe.model else recipe.model
     model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **changes, **fields)

@@ -8,7 +8,6 @@ which texts hold no answer.
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
@@ -47,7 +46,7 @@ from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches
 
 if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import TrainingResult
+    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
 
 _EVALUATION_BATCH = 32
 # Fields of `AnswerSettings` that recipes do not have; they are options of transformers 4.
@@ -179,12 +178,12 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         found = asdict(answer_settings(recipe, _may_be_none(data, recipe)))
         return {name: value for name, value in found.items() if name not in _OF_PIPELINES}
 
-    def train(self, *arguments: Any, **options: Any) -> "TrainingResult":
-        """Train as any task does, and store the threshold that the validation of the kept weights found."""
-        result = super().train(*arguments, **options)
-        if os.environ.get("RANK", "0") == "0":
-            record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
-            self.store_measured(result.folder, best_validation(record))
+    def finish(
+        self, result: "TrainingResult", model: Any, recipe: QuestionAnsweringRecipe, evaluation: "Evaluation | None"
+    ) -> "TrainingResult":
+        """Store the threshold that the validation of the kept weights found."""
+        record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
+        self.store_measured(result.folder, best_validation(record))
         return result
 
     def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:

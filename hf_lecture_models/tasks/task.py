@@ -375,14 +375,14 @@ class Task(ABC, Generic[RecipeType]):
         batches = sampled_batches(make, model, processor, recipe) if "sampling" in recipe.tokenizer else make()
         task_file = _TaskFile(self.describe(model, recipe, data) | {"script": self.script})
         is_frozen = isinstance(recipe, HeadRecipe) and recipe.freeze_backbone
-        measured = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
+        evaluation = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
         with frozen_backbone(model, batches, recipe.mixed_precision) if is_frozen else nullcontext():
-            return train(
+            result = train(
                 model,
                 batches,
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
-                evaluation=measured,
+                evaluation=evaluation,
                 save_with=(with_input_limit(processor, model), task_file),
                 **self.training_options(model, recipe),
                 items_name=self.items,
@@ -390,6 +390,13 @@ class Task(ABC, Generic[RecipeType]):
                 resume=resume,
                 quiet=quiet,
             )
+        return self.finish(result, model, recipe, evaluation) if os.environ.get("RANK", "0") == "0" else result
+
+    def finish(
+        self, result: "TrainingResult", model: Any, recipe: RecipeType, evaluation: "Evaluation | None"
+    ) -> "TrainingResult":
+        """Do what is left to do in the main process after training; return the result."""
+        return result
 
     def _fingerprints(self, processor: Any, data: Any, validation_data: Any, recipe: RecipeType) -> dict[str, str]:
         """Return checksums of all that the weights depend on beside the recipe, by the names that messages use."""

@@ -183,7 +183,8 @@ class TextClassification(Task[TextClassificationRecipe]):
         names = class_names(data, recipe.label_names)
         if recipe.benchmark is not None:  # all of its classes, in its order, whether the data have them or not
             names = list(dict.fromkeys(recipe.label_names.values()))
-        names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
+        if recipe.from_pretrained:
+            names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
         return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Encoded:
@@ -197,7 +198,7 @@ class TextClassification(Task[TextClassificationRecipe]):
             fix = "give it a template" if recipe.from_pretrained else "--tokenizer.template pair parts them"
             tell(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         encoded = self.encode(model, processor, data, recipe)
-        weights = _weights_of_classes(model.config, recipe.class_weights)
+        weights = _weights_of_classes(model.config, recipe.class_weights) if recipe.class_weights else None
         collate = ExampleCollator(encoded.inputs, encoded.labels, processor, weights)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
@@ -359,11 +360,11 @@ def _texts(data: Rows) -> tuple[list[str], list[str] | None]:
     return data.texts("text"), data.texts("text_pair") if "text_pair" in data.columns else None
 
 
-def _weights_of_classes(config: Any, weights: Mapping[str, float]) -> Tensor | None:
+def _weights_of_classes(config: Any, weights: Mapping[str, float]) -> Tensor:
     names = classes_of(config)
     if unknown := [name for name in weights if name not in names]:
         raise ValueError(f"recipe: class_weights.{unknown[0]} names none of the classes {', '.join(names)}")
-    return torch.tensor([float(weights.get(name, 1.0)) for name in names]) if weights else None
+    return torch.tensor([float(weights.get(name, 1.0)) for name in names])
 
 
 def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
@@ -387,8 +388,10 @@ def _official_scores(
     recipe: TextClassificationRecipe, config: Any, predictions: Sequence[float], labels: Sequence[float], data: Rows
 ) -> dict[str, float]:
     assert recipe.official is not None
-    scores = {}
-    for key, rows in _rows_by_measure(recipe.official, data).items():
+    measures, scores = recipe.official.measures, {}
+    has_two_sets = f"accuracy_{_MISMATCHED}" in measures
+    parts = _rows_by_set(data) if has_two_sets else dict.fromkeys(measures, range(len(data)))
+    for key, rows in parts.items():
         ours: Sequence[float] = [predictions[row] for row in rows]
         theirs: Sequence[float] = [labels[row] for row in rows]
         if key == "f1":
@@ -398,12 +401,12 @@ def _official_scores(
     return scores
 
 
-def _rows_by_measure(benchmark: Benchmark, data: Rows) -> dict[str, list[int]]:
-    """The rows that each measure counts: all, unless both sets of MNLI are there."""
+def _rows_by_set(data: Rows) -> dict[str, Sequence[int]]:
+    """Return the rows that each accuracy of MNLI counts: all rows, unless both sets are there."""
     matched, mismatched = _matched_and_mismatched(data)
-    if f"accuracy_{_MISMATCHED}" in benchmark.measures and matched and mismatched:
+    if matched and mismatched:
         return {"accuracy": matched, f"accuracy_{_MISMATCHED}": mismatched}
-    return {key: list(range(len(data))) for key in benchmark.measures if not key.endswith(_MISMATCHED)}
+    return {"accuracy": range(len(data))}
 
 
 def _matched_and_mismatched(data: Rows) -> tuple[list[int], list[int]]:

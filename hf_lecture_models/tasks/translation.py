@@ -6,7 +6,6 @@ Both languages share one subword vocabulary, unless `joint_vocabulary` is false.
 folder of its own beside the model (see `tokenization.pairs`).
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -234,28 +233,12 @@ class Translation(Task[TranslationRecipe]):
         """Measure with as many beams as the recipe says for validation data."""
         return super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
 
-    def train(
-        self,
-        model: Any,
-        processor: Any,
-        data: Rows,
-        validation_data: Rows | None,
-        recipe: TranslationRecipe,
-        *,
-        output_dir: str | os.PathLike[str] | None = None,
-        resume: bool = False,
-        quiet: bool = False,
+    def finish(
+        self, result: "TrainingResult", model: Any, recipe: TranslationRecipe, evaluation: "Evaluation | None"
     ) -> "TrainingResult":
-        """Train; with `average_checkpoints` also try the mean of the newest checkpoints, and save it if it is the best.
-
-        Raises:
-            ValueError, FloatingPointError, OSError: as `Task.train`.
-        """
-        options: dict[str, Any] = {"output_dir": output_dir, "resume": resume, "quiet": quiet}
-        result = super().train(model, processor, data, validation_data, recipe, **options)
-        if not recipe.average_checkpoints or result.stopped.startswith("SIG") or os.environ.get("RANK", "0") != "0":
+        """Keep the mean of the newest checkpoints, if it is the best, or if nothing is measured."""
+        if not recipe.average_checkpoints or result.stopped.startswith("SIG"):
             return result
-        evaluation = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
         return keep_average(model, result, recipe.average_checkpoints, evaluation)
 
     def _most_new_tokens(self, model: Any, processor: Any, recipe: Any) -> int | None:
