@@ -2,11 +2,11 @@
 
 """The benchmarks that recipes know by name: their columns, classes, measures, and where their data are on the Hub.
 
-GLUE (Wang et al. 2018), which gluebenchmark.com scores; the Stanford Sentiment Treebank (Socher et al. 2013) with its
-five degrees, or with these joined into negative, neutral and positive; the parts of speech of UD English EWT (Silveira
-et al. 2014); the rare and new names of WNUT-17 (Derczynski et al. 2017); SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016,
-2018); and multiple choice, whose rows `choice_rows.py` describes. Names and numbers of GLUE's classes are those of
-nyu-mll/glue on the Hub.
+These are GLUE (Wang et al. 2018), which gluebenchmark.com scores; the Stanford Sentiment Treebank (Socher et al. 2013)
+with its five degrees, or with these merged into negative, neutral and positive; the parts of speech of UD English EWT
+(Silveira et al. 2014); the rare and new names of WNUT-17 (Derczynski et al. 2017); SQuAD 1.1 and 2.0 (Rajpurkar et al.
+2016, 2018); and multiple choice, whose rows `choice_rows.py` describes. The names and numbers of GLUE's classes are
+those of nyu-mll/glue on the Hub.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ class HubData:
     """A data set on the Hub at a commit.
 
     Attributes:
-        name: of the data set.
+        name: the name of the data set.
         revision: the commit.
-        config: its configuration.
-        splits: its names for splits that are not called "validation" or "test"; "a+b" is both, one after the other.
+        config: the configuration of the data set.
+        splits: other names of the splits "validation" and "test"; "a+b" is split a followed by split b.
     """
 
     name: str
@@ -36,7 +36,7 @@ class HubData:
     splits: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, recipe: DataRecipe) -> None:
-        """Let a recipe that names no training data of its own read these, except for parts that it names itself.
+        """Set these data in a recipe without training data of its own, except for the parts that it names itself.
 
         >>> recipe = DataRecipe(predict_split="test", validation_files=["dev.tsv"])
         >>> HubData("some/set", "abc", splits={"test": "test_a+test_b"}).fill(recipe)
@@ -54,22 +54,22 @@ class HubData:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What follows from a benchmark's name.
+    """The facts of a benchmark: its task, columns, classes, measures, files and data.
 
     Attributes:
         task: the task that it measures.
-        columns: its files' names for the task's columns; of several names the first one that a file has is read.
-        classes: the names of its classes or tags, by what its files call them; none: those of the data, or numbers.
-        measures: of text classification, the official ones first; the first one selects the best weights.
-        header: the columns of its files whose first line is a row already.
-        malformed_header: the first line of its files in which some rows have another width, and are left out.
-        file: the name of the file of predictions that it takes, of text classification without `.tsv`.
-        writes_names: whether that file holds the names of classes, not their numbers.
+        columns: the names of the task's columns in its files; if there are several, a file's first match is read.
+        classes: the names of its classes or tags, by their spelling in its files; empty: those of the data, or numbers.
+        measures: the measures of text classification, official ones first; the first one selects the best weights.
+        header: the columns of files without a line of names.
+        malformed_header: the first line of files in which rows may have another width; these rows are left out.
+        file: the name of its file of predictions; for text classification without `.tsv`.
+        writes_names: whether that file holds the names of classes in place of their numbers.
         source: the text that a text-to-text model reads for a row.
         scheme: the kind of its tags, "plain" or "entities".
-        has_unanswerable: whether its texts may hold no answer; None: the data show it.
-        form: the form of its choices, a name of `choice_rows.FORMS`.
-        hub: where its data are on the Hub.
+        has_unanswerable: whether texts may hold no answer; None: the data decide.
+        form: the form of its choices, a key of `choice_rows.FORMS`.
+        hub: its data on the Hub.
     """
 
     task: str
@@ -126,7 +126,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         hub=_glue("sst2"),
     ),
     "mrpc": _classification(
-        # The second names are those of Microsoft's own files.
+        # The second names are in Microsoft's own files.
         {"text": ("sentence1", "#1 String"), "text_pair": ("sentence2", "#2 String"), "label": ("label", "Quality")},
         _numbered("not_equivalent", "equivalent"),
         ("f1", "accuracy"),
@@ -147,7 +147,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         },
         _numbered("not_duplicate", "duplicate"),
         ("f1", "accuracy"),
-        # Of its train.tsv: some questions hold the end of a line.
+        # The header of train.tsv, in which some questions contain a line break.
         malformed_header=("id", "qid1", "qid2", "question1", "question2", "is_duplicate"),
         file="QQP",
         writes_names=False,
@@ -234,7 +234,7 @@ def benchmarks_of(task: str) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class BenchmarkRecipe(RowsRecipe):
-    """A recipe whose `task` may name a benchmark, and with it columns, classes and data on the Hub."""
+    """A recipe whose `task` may name a benchmark, which brings columns, classes and data on the Hub."""
 
     task: str | None = setting(None, "a benchmark", choices=tuple(BENCHMARKS))
 
@@ -245,7 +245,7 @@ class BenchmarkRecipe(RowsRecipe):
 
     @property
     def benchmark(self) -> Benchmark | None:
-        """The named benchmark; None for a task of one's own."""
+        """The named benchmark; None for other data."""
         return None if self.task is None else BENCHMARKS[self.task]
 
     def column_aliases(self, column: str) -> Sequence[str]:
@@ -254,9 +254,9 @@ class BenchmarkRecipe(RowsRecipe):
         return known or super().column_aliases(column)
 
     def header(self) -> Sequence[str]:
-        """The columns of a benchmark's files that do not name them, such as CoLA's."""
+        """Return the columns of a benchmark's files without a line of names, such as CoLA's."""
         return () if self.benchmark is None else self.benchmark.header
 
     def malformed_header(self) -> Sequence[str]:
-        """The first line of a benchmark's files in which some rows have another width, such as QQP's."""
+        """Return the first line of a benchmark's files in which some rows have another width, such as QQP's."""
         return () if self.benchmark is None else self.benchmark.malformed_header

@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Rows of multiple-choice benchmarks as one form: a context, its choices, which of them is right.
+"""Rows of multiple-choice benchmarks in one form: a context, its choices, and the right choice.
 
-SWAG (Zellers et al. 2018): the context is the first sentence, a choice the beginning of the second with one ending.
-COPA (Roemmele et al. 2011) and Balanced COPA (Kavumba et al. 2019): the context is the premise with a question behind
-it, in the words of SuperGLUE's baseline (Wang et al. 2019), and in the place where GPT-1 reads a question: behind its
-document, in front of the delimiter. ARC (Clark et al. 2018): the context is the question.
+SWAG (Zellers et al. 2018): the context is the first sentence, and a choice is the beginning of the second one with an
+ending. COPA (Roemmele et al. 2011) and Balanced COPA (Kavumba et al. 2019): the context is the premise followed by a
+question in the words of SuperGLUE's baseline (Wang et al. 2019); GPT-1 also reads a question between its document and
+the delimiter. ARC (Clark et al. 2018): the context is the question.
 """
 
 import csv
@@ -25,17 +25,17 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Row = Mapping[str, Any]
 Choices = tuple[str, list[str], list[str]]
-"""A context, its choices, and what the benchmark calls them."""
+"""A context, its choices, and the benchmark's names for these."""
 
 
 @dataclass(frozen=True)
 class ChoiceForm:
-    """How a benchmark writes rows of multiple choice.
+    """A benchmark's form of multiple-choice rows.
 
     Attributes:
-        columns: those that each row has, beside its label.
-        read: a row's context, choices and their names; a ValueError says what is wrong with it.
-        write: writes the number of the choice of each row into a file, as the benchmark takes it.
+        columns: the columns of each row besides its label.
+        read: returns a row's context, its choices and their names, or raises a ValueError.
+        write: writes the number of each row's choice into a file, in the benchmark's format.
     """
 
     columns: tuple[str, ...]
@@ -44,12 +44,12 @@ class ChoiceForm:
 
 
 def read_choices(form: ChoiceForm, recipe: DataRecipe, part: str) -> Rows | None:
-    """The rows of a part of a recipe's data: `context`, `choices` (texts), `names` (of choices), `label` (int), `id`.
+    """Read a part of a recipe's data: rows of `context`, `choices` (texts), `names` (of choices), `label` (int), `id`.
 
-    The label is a number from 0; rows of the part "predict" have none. The id is what the benchmark knows the row by.
+    The label is a number from 0; rows of the part "predict" have none. The id is the benchmark's own.
 
     Raises:
-        ValueError: as `read_rows`; or a row has fewer than two choices, an empty one, or a label that is none of them.
+        ValueError: as `read_rows`; or a row has fewer than two choices, an empty choice, or an unknown label.
         OSError: a file is missing or cannot be read.
     """
     rows = read_rows(recipe, part, form.columns, optional=("id",), labels=("label",))
@@ -71,7 +71,7 @@ def read_choices(form: ChoiceForm, recipe: DataRecipe, part: str) -> Rows | None
 
 
 def check_choices(choices: Any) -> None:
-    """Return if `choices` is a list of two texts at least, none of them blank; else raise a ValueError.
+    """Raise a ValueError unless `choices` is a list of two texts at least, none of them blank.
 
     >>> check_choices(["it rained", "it snowed"])
     """
@@ -87,8 +87,8 @@ def check_choices(choices: Any) -> None:
 
 
 def _read_label(value: Any, names: Sequence[str]) -> int:
-    """The number of the right choice, which a label has as a number or, in text, as the choice's name."""
-    # What is missing in one row makes floats of a column's integers, and NaN of itself.
+    """Return the number of the right choice; a label is that number or, as a text, the choice's name."""
+    # A missing label turns a column's integers into floats, and is itself NaN.
     if value is None or value == "" or value in (-1, "-1") or value != value:
         raise ValueError(
             "it has no label, as the rows of a test set; --predict_files FILE writes predictions for such rows"
@@ -147,7 +147,7 @@ def _read_copa(row: Row) -> Choices:
 def _read_arc(row: Row) -> Choices:
     choices: Any = row["choices"]
     names = None
-    if isinstance(choices, dict):  # the Hub's form: the letters of the choices beside their texts
+    if isinstance(choices, dict):  # on the Hub a mapping of letters and texts
         choices, names = choices.get("text"), choices.get("label")
     check_choices(choices)
     names = list(_LETTERS[: len(choices)]) if names is None else [str(name) for name in names]
@@ -157,19 +157,19 @@ def _read_arc(row: Row) -> Choices:
 
 
 def _write_json_lines(data: Rows, predictions: Sequence[int], path: Path) -> None:
-    """A line {"idx": id, "label": number of the choice} for each row, as SuperGLUE takes COPA's."""
+    """Write a line {"idx": id, "label": number of the choice} for each row, in SuperGLUE's format for COPA."""
     rows = zip(data.columns["id"], predictions, strict=True)
     with staged_file(path) as stage:
         stage.write_text("".join(f"{json.dumps({'idx': id_, 'label': label})}\n" for id_, label in rows), "utf-8")
 
 
 def _write_swag(data: Rows, predictions: Sequence[int], path: Path) -> None:
-    """A table of each row's number and choice, as the script of SWAG's authors writes it (csv_predict.py)."""
+    """Write a table of each row's number and choice, in the format of SWAG's own script csv_predict.py."""
     _write_csv([("", "pred"), *enumerate(predictions)], path)
 
 
 def _write_arc(data: Rows, predictions: Sequence[int], path: Path) -> None:
-    """A line of a question's id and the letter of its choice for each row, as ARC's leaderboard takes it."""
+    """Write a line with the id of a question and the letter of its choice for each row, for ARC's leaderboard."""
     rows = zip(data.columns["id"], data.columns["names"], predictions, strict=True)
     _write_csv([(id_, names[number]) for id_, names, number in rows], path)
 
@@ -185,4 +185,4 @@ FORMS = {
     "copa": ChoiceForm(("premise", "choice1", "choice2", "question"), _read_copa, _write_json_lines),
     "arc": ChoiceForm(("question", "choices"), _read_arc, _write_arc),
 }
-"""The forms of rows by name: one's own, and those of benchmarks."""
+"""The forms of rows by name: that of other data, and those of benchmarks."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Annotated sentences with one word a line: CoNLL-U (universaldependencies.org/format), and the columns of the older
-CoNLL shared tasks."""
+"""Annotated sentences with a word on each line: CoNLL-U (universaldependencies.org/format), and the columns of the
+older CoNLL shared tasks."""
 
 import os
 import re
@@ -12,26 +12,26 @@ from hf_lecture_models.tokenization.corpus import read_texts
 CONLL_SUFFIXES = (".conllu", ".conll")
 _CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _WORD_ID = re.compile(r"\d+")
-# A multiword token ("vámonos" above "vamos" and "nos") or an empty node, a word that the sentence leaves out.
+# Matches a multiword token ("vámonos" above "vamos" and "nos"), or an empty node, a word that the sentence leaves out.
 _NO_WORD_ID = re.compile(r"\d+[-.]\d+")
 
 
 class ConllTable:
-    """The columns of a file of sentences, each a list of lists of words' values.
+    """The columns of a file of sentences; a column is a list of sentences, and a sentence a list of its words' values.
 
     Blank lines end sentences. In CoNLL-U the ten columns have names; comments, multiword tokens (`1-2`) and empty nodes
     (`1.1`) are left out. In other files the columns are numbered from "1" and separated by tabs or blanks; lines that
-    begin with -DOCSTART- are left out. `tokens` is the column of words, the first one or `form`, and `tags` the last
-    one; CoNLL-U has several columns of tags, one of which must be named.
+    begin with -DOCSTART- are left out. `tokens` is the column of words: `form` in CoNLL-U, else the first column.
+    `tags` is the last column; in CoNLL-U, which has several columns of tags, the name of one is needed in its place.
 
     Args:
         path: the file, plain or gzip.
-        name: what messages call it; CoNLL-U ends in `.conllu` or `.conllu.gz`.
-        has_tags: False lets a file that is not CoNLL-U have words alone.
+        name: the name of the file in messages; CoNLL-U ends in `.conllu` or `.conllu.gz`.
+        has_tags: whether a file that is not CoNLL-U must have a column of tags.
 
     Attributes:
-        column_names: the names that it knows.
-        lines: (sentences) the number of each word's line.
+        column_names: the names of the columns.
+        lines: the line number of each word, a list for each sentence.
 
     Raises:
         ValueError: a line has too few or too many columns or no word, or is not UTF-8.
@@ -45,7 +45,7 @@ class ConllTable:
         by_sentence = groupby(self._word_lines(path), key=lambda numbered: numbered[1] != "")
         sentences = [list(words) for is_sentence, words in by_sentence if is_sentence]
         self.lines = [[number for number, _ in words] for words in sentences]
-        # Whole lines: a tenth of the memory of all their columns, of which few are asked for.
+        # Whole lines take a tenth of the memory of all their columns, and few columns are read.
         self._words = [[line for _, line in words] for words in sentences]
         names = _CONLL_U if self.is_conll_u else [str(number) for number in range(1, self.width + 1)]
         own = {"tokens": 1} if self.is_conll_u else {"tokens": 0, "tags": self.width - 1}
@@ -57,7 +57,7 @@ class ConllTable:
         return [[self._split(line)[place] for line in words] for words in self._words]
 
     def _word_lines(self, path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-        """The numbers and lines of words; an empty line wherever a sentence ends."""
+        """Yield the numbers and lines of words, and an empty line after each sentence."""
         for number, line in enumerate(read_texts(path), start=1):
             first = line.split(maxsplit=1)[:1]
             if not first or (not self.is_conll_u and first == ["-DOCSTART-"]):

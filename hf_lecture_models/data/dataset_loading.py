@@ -14,7 +14,7 @@ from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io.literal_paths import datasets_pattern
 from hf_lecture_models.tokenization.corpus import read_texts
 
-_DEEPEST = 60  # what Arrow's own reader of nested types can take
+_DEEPEST = 60  # the limit of Arrow's own reader of nested types
 _STRINGS, _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?'), re.compile(r"[][{}]")
 
 
@@ -41,7 +41,7 @@ def load_files(names: Sequence[str], streaming: bool) -> Any:
         return datasets.load_dataset(
             BUILDERS[suffix], data_files=list(map(datasets_pattern, paths)), split="train", streaming=streaming
         )
-    # What datasets raises for a file without rows is any of these, StopIteration among them.
+    # datasets raises any of these, even StopIteration, for a file without rows.
     except (datasets.exceptions.DatasetsError, StopIteration, ValueError, RecursionError) as error:
         reason = str(error.__cause__ or error)
         if not reason or "corresponds to no data" in reason:
@@ -52,10 +52,10 @@ def load_files(names: Sequence[str], streaming: bool) -> Any:
 
 
 def _refuse_deep_lines(name: str, path: Path) -> None:
-    """Read through a file of JSON before a library does that takes any line whole, and overflows its stack on others.
+    """Check a file of JSON for lines that are too long, or too deeply nested, for the library's reader.
 
     Raises:
-        ValueError, OSError: as `read_texts`; or brackets are nested deeper than a row of any data is.
+        ValueError, OSError: as `read_texts`; or brackets are nested too deep.
     """
     for number, line in enumerate(read_texts(path), start=1):
         if line.count("[") + line.count("{") <= _DEEPEST:
@@ -97,10 +97,10 @@ def load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> An
 
 
 def import_datasets() -> Any:
-    """Import the library `datasets`, with bars on a terminal alone.
+    """Import the library `datasets`; its progress bars are shown only on a terminal.
 
     Raises:
-        ImportError: it is not installed.
+        ImportError: the library is not installed.
     """
     try:
         import datasets

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Where the files of a recipe are, and which kinds of files there are."""
+"""The places and the kinds of a recipe's files."""
 
 import os
 from pathlib import Path
@@ -9,15 +9,15 @@ from hf_lecture_models.data.tables import TABLE_SUFFIXES, file_suffix
 
 DATA_FOLDER = "HF_LECTURE_DATA"
 BUILDERS = {".json": "json", ".jsonl": "json", ".parquet": "parquet"}
-"""What `datasets` calls the formats that it reads here."""
+"""The names that `datasets` has for the formats of files."""
 SUFFIXES = (*TABLE_SUFFIXES, *BUILDERS, ".txt")
 
 
 def find_file(name: str) -> Path:
-    """The path of a file: as it is named, or else in the folder of the environment variable HF_LECTURE_DATA.
+    """Return the path of a file: as it is named, or else in the folder of the environment variable HF_LECTURE_DATA.
 
     Raises:
-        FileNotFoundError: it is at neither place.
+        FileNotFoundError: the file is in neither place.
     """
     folder = os.environ.get(DATA_FOLDER)
     for path in (Path(name), *([Path(folder, name)] if folder else [])):
@@ -28,7 +28,7 @@ def find_file(name: str) -> Path:
 
 
 def is_table(name: str) -> bool:
-    """Whether a file's name says that it holds rows of columns.
+    """Return whether a file is a table of rows and columns, by its name.
 
     >>> is_table("dev.tsv.gz"), is_table("wiki.test.tokens")
     (True, False)

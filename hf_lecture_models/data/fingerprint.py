@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a run was trained on, in checksums: a checkpoint is resumed from only with the same tokenizer and data."""
+"""Checksums of the data of a run, which resumes only with the same data."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from hf_lecture_models.tokenization.fingerprint import fingerprint
 
 
 def fingerprint_data(data: Rows | Iterable[str] | None) -> str:
-    """A checksum of texts, or of rows by their columns, whatever files they are from."""
+    """Return a checksum of texts, or of the columns of rows; it does not depend on the files that they are from."""
     if data is None:
         return "none"
     if not isinstance(data, Rows):
@@ -22,9 +22,9 @@ def fingerprint_data(data: Rows | Iterable[str] | None) -> str:
 
 
 def column_values(data: Rows, name: str) -> list[Any]:
-    """The values of a column for a checksum: columns of numbers in `.tsv` and `.csv` files as these numbers.
+    """Return the values of a column for a checksum; numbers in `.tsv` and `.csv` files are converted from text.
 
-    As such they once were read, and runs of that time go on.
+    Earlier versions read them as numbers, and runs that they started can still be resumed.
 
     >>> column_values(Rows({"label": ["0", "1", "01"]}, [("a.tsv", 2), ("b.tsv", 1)]), "label")
     [0, 1, '01']
@@ -48,10 +48,10 @@ def _as_numbers(texts: list[str]) -> list[Any]:
 
 
 def fingerprint_files(names: Sequence[str]) -> str:
-    """A checksum of the content of files as a recipe names them, each of which is read once.
+    """Return a checksum of the contents of a recipe's files; a file that is named twice is read once.
 
     Raises:
-        OSError: one cannot be read.
+        OSError: a file cannot be read.
     """
     contents = []
     for name in names:

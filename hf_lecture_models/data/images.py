@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Images and their classes, as a recipe names them: folders, IDX files, tables, data sets, or scikit-learn's digits.
+"""The images and classes of a recipe: folders, IDX files, tables, data sets, or scikit-learn's digits.
 
-Rows have the columns `image`, the path of a file or pixels that are in memory, and `label`. All are decoded and resized
-once, before training, and stay in memory as bytes; what varies from step to step is computed from these.
+Rows have the columns `image`, the path of a file or the pixels themselves, and `label`. All images are decoded and
+resized once, before training, and stay in memory as bytes; masks and normalized pixels are computed from these.
 """
 
 import gzip
@@ -26,20 +26,20 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import setting
 
 DIGITS = "scikit-learn:digits"
-"""A name of data that come with scikit-learn: 1,797 handwritten digits of 8 x 8 pixels."""
+"""The name of scikit-learn's own data: 1,797 handwritten digits of 8 x 8 pixels."""
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
-# Of the digits, shuffled once and for all.
+# The parts of the digits, whose order is shuffled with a fixed seed.
 _DIGITS_PARTS = {"train": slice(0, 1297), "validation": slice(1297, 1497), "test": slice(1497, None)}
 _IDX_IMAGES, _IDX_LABELS = 0x803, 0x801
 _LARGEST_SIDE = 2**14
 _PIECE = 2**20
-# Numbers of more than eight bits, which Pillow would cut off.
+# Modes of pixels with more than eight bits, which Pillow would clip.
 _DEEP_MODES = ("I", "F")
 
 
 @dataclass(kw_only=True)
 class ImagesRecipe(DataRecipe):
-    """A recipe of a task on images; data in tables and on the Hub have the columns `image` and `label`."""
+    """A recipe of a task on images; tables and data sets of the Hub have the columns `image` and `label`."""
 
     train_files: list[str] = setting(
         [],
@@ -71,13 +71,16 @@ class ImagesRecipe(DataRecipe):
 
 
 def read_images(recipe: ImagesRecipe, part: str, labels: bool = True) -> Rows | None:
-    """The images of a part of the recipe's data; None where it names none but for training.
+    """Read the images of a part of the recipe's data.
 
     Args:
-        labels: they must have classes, but for the part "predict"; without, folders may hold images of any kind.
+        labels: whether images must have classes, except in the part "predict"; if not, all images in a folder are read.
+
+    Returns:
+        The rows; None if the recipe names no data for the part. Training data are required.
 
     Raises:
-        ValueError: there is no image, or no class, or a file is damaged; the message names it.
+        ValueError: images or classes are missing, or a file is damaged; the message names it.
         OSError: a file is missing or cannot be read.
         ImportError: scikit-learn, datasets or Pillow is needed and not installed.
     """
@@ -131,14 +134,14 @@ def _find_folder(name: str) -> Path | None:
 
 
 def _beside(table: Path, image: Any) -> Any:
-    """A path in a table is relative to it."""
+    """Return an image of a table; a path is relative to the table."""
     if isinstance(image, str) and (table.parent / image).is_file():
         return str(table.parent / image)
     return image
 
 
 def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
-    """The images in the folders of a folder, whose names are their classes; without labels, at any depth."""
+    """Read the images in the subfolders of a folder, whose names are the classes; without labels, at any depth."""
     if not labels:
         images = [path for path in sorted(folder.rglob("*")) if _is_image(path)]
         if not images:
@@ -165,7 +168,7 @@ def _is_image(path: Path) -> bool:
 
 
 def _read_idx(name: str, path: Path, labels: bool) -> Rows:
-    """An IDX file of images, and with labels the one beside it whose name says so."""
+    """Read an IDX file of images and, with labels, the file of labels beside it."""
     number, *sides, values = _idx_values(name, path, _IDX_IMAGES)
     images = list(np.frombuffer(values, np.uint8).reshape(number, *sides))
     if not labels:
@@ -180,9 +183,9 @@ def _read_idx(name: str, path: Path, labels: bool) -> Rows:
 
 
 def _idx_values(name: str, path: Path, magic: int) -> tuple[Any, ...]:
-    """The sizes in the header, and as many bytes as they announce.
+    """Return the sizes in the header, and the bytes that follow it.
 
-    What the header says is never taken for memory before the file has held it.
+    Memory is taken only for bytes that the file really holds, whatever its header announces.
     """
     num_sizes, kind = magic & 0xFF, "images" if magic == _IDX_IMAGES else "labels"
     try:
@@ -216,7 +219,7 @@ def _digits(split: str) -> Rows:
         raise ValueError(f"{DIGITS} has no split {split!r}, only {', '.join(_DIGITS_PARTS)}")
     data = load_digits()
     chosen = np.random.default_rng(0).permutation(len(data.target))[_DIGITS_PARTS[split]]
-    pixels = np.rint(data.images[chosen] * (255 / 16)).astype(np.uint8)  # of 0 to 16
+    pixels = np.rint(data.images[chosen] * (255 / 16)).astype(np.uint8)  # their values are 0 to 16
     columns: dict[str, list[Any]] = {"image": list(pixels), "label": data.target[chosen].tolist()}
     return Rows(columns, [(f"split {split} of {DIGITS}", len(chosen))])
 
@@ -227,27 +230,27 @@ def _selected(rows: Rows, chosen: np.ndarray) -> Rows:
 
 
 def where(rows: Rows, index: int) -> str:
-    """The file of an image, for messages; its row, where one file holds several."""
+    """Return the name of an image for messages: its file, and its row if the file holds several images."""
     image = rows.columns["image"][index]
     return image if isinstance(image, str) else rows.where(index)
 
 
 def open_image(image: Any, place: str) -> Any:
-    """A Pillow image of eight bits a channel, upright.
+    """Return a Pillow image of eight bits a channel, upright.
 
     Args:
-        image: a path, the content of a file (bytes, or as data sets have it), an array, or a Pillow image.
-        place: what a message calls it.
+        image: a path, the content of a file (bytes, or the mapping of a data set), an array, or a Pillow image.
+        place: the name of the image in messages.
 
     Raises:
-        ValueError: it is damaged, or no image of eight bits a channel.
+        ValueError: the image is damaged, or does not have eight bits a channel.
         OSError: there is no such file.
     """
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
         raise ImportError("reading images needs Pillow: pip install 'hf-lecture-models[train]'") from error
-    if isinstance(image, dict):  # of a data set whose column is not declared to hold images
+    if isinstance(image, dict):  # in data sets whose column is not declared as one of images
         image = image.get("bytes") or image.get("path")
     if isinstance(image, np.ndarray):
         return Image.fromarray(image)
@@ -260,7 +263,7 @@ def open_image(image: Any, place: str) -> Any:
         upright = ImageOps.exif_transpose(image)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"there is no image {place}") from error
-    except Exception as error:  # what a damaged file raises is anything
+    except Exception as error:  # a damaged file may raise anything
         reason = " ".join(str(error).split())[:120]
         raise ValueError(f"{place} cannot be read as an image ({reason}); restore it, or take it out") from error
     if upright.mode.startswith(_DEEP_MODES):
@@ -269,7 +272,7 @@ def open_image(image: Any, place: str) -> Any:
 
 
 def fingerprint_images(rows: Rows | None) -> str:
-    """A checksum of the images and their labels, whatever files they are from."""
+    """Return a checksum of the images and their labels; it does not depend on the files that they are from."""
     if rows is None:
         return "none"
     labels = column_values(rows, "label") if "label" in rows.columns else None

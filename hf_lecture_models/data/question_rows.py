@@ -9,15 +9,15 @@ from hf_lecture_models.data.rows import Rows
 
 
 def read_questions(recipe: DataRecipe, part: str) -> Rows | None:
-    """The rows of a part, with the columns `id`, `context`, `question`, and `answers` but for the part "predict".
+    """Read a part with the columns `id`, `context`, `question` and, except in the part "predict", `answers`.
 
-    The answers of a question are `{"text": [...], "answer_start": [...]}`, as the Hub's data sets have them, or a list
-    of `{"text": ..., "answer_start": ...}`, as SQuAD's files do; both are given as the first. They are empty where the
-    text has no answer. Rows without an `id` get their number in the part.
+    Data sets of the Hub hold the answers to a question as `{"text": [...], "answer_start": [...]}`, SQuAD's files as a
+    list of `{"text": ..., "answer_start": ...}`; the first form is returned for both. Answers are empty if the text
+    holds none. Rows without an `id` get their number in the part.
 
     Raises:
-        ValueError: as `read_rows`; or a question or a text is missing, two questions have one id, or an answer is not
-            where it is said to be.
+        ValueError: as `read_rows`; or a question or a text is missing, two questions have one id, or the text does not
+            have an answer at its `answer_start`.
         OSError: as `read_rows`.
     """
     rows = read_rows(recipe, part, required=("context", "question"), optional=("id",), labels=("answers",))
@@ -42,7 +42,7 @@ def read_questions(recipe: DataRecipe, part: str) -> Rows | None:
 
 
 def has_unanswerable(data: Rows | None) -> bool:
-    """Whether there is a question whose text holds no answer."""
+    """Return whether there is a question whose text holds no answer."""
     return data is not None and any(not answers["text"] for answers in data.columns.get("answers", ()))
 
 

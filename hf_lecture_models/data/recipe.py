@@ -1,6 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""What a recipe says of its data: written into it, in local files, or on the Hub at a pinned revision."""
+"""The data fields of recipes: rows written into the recipe, local files, or the Hub at a pinned revision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from hf_lecture_models.io.recipe import Recipe, setting
 
 @dataclass(kw_only=True)
 class DataRecipe(Recipe):
-    """Where the rows come from; `TextsRecipe` and `RowsRecipe` can also hold them."""
+    """The sources of a task's rows; a `TextsRecipe` or `RowsRecipe` can also hold rows itself."""
 
     train_files: list[str] = setting(
         [],
@@ -35,28 +35,28 @@ class DataRecipe(Recipe):
     data: dict[str, Any] = setting({}, "what the card says of the data: name, language, licence, source", free=True)
 
     inline: ClassVar[str] = "rows"
-    """The fields that hold data themselves are `train_` and `validation_` with this name."""
+    """The second part of the names of fields that hold data themselves, after `train_` and `validation_`."""
 
     def inline_rows(self, part: str) -> list[dict[str, Any]]:
-        """The rows of a part that stand in the recipe itself."""
+        """Return the rows of a part that are written in the recipe itself."""
         return list(getattr(self, f"{part}_{self.inline}", ()))
 
     def column_aliases(self, column: str) -> Sequence[str]:
-        """What files may call a column of the task; the first of these that a file has is read."""
-        return [str(self.columns.get(column, column))]  # YAML reads the number of a column as one
+        """Return the names that a column of the task may have in files; the first one that a file has is read."""
+        return [str(self.columns.get(column, column))]  # YAML reads a column's number as an int
 
     def header(self) -> Sequence[str]:
-        """The columns of `.tsv` files whose first line is a row already; none: the first line names the columns."""
+        """Return the columns of `.tsv` files whose first line is a row; empty: the first line names the columns."""
         return ()
 
     def malformed_header(self) -> Sequence[str]:
-        """The first line of a benchmark's `.tsv` file that is known to have rows of other widths; they are left out."""
+        """Return the first line of a benchmark's `.tsv` file with rows of other widths, which are left out."""
         return ()
 
 
 @dataclass(kw_only=True)
 class TextsRecipe(DataRecipe):
-    """A recipe of a task on texts alone; each row has the one column `text`."""
+    """A recipe of a task on texts alone; each row has only the column `text`."""
 
     train_texts: list[str] = setting([], "texts written into the recipe itself, in place of files")
     validation_texts: list[str] = setting([], "the same for validation")
@@ -65,11 +65,11 @@ class TextsRecipe(DataRecipe):
 
     @property
     def text_column(self) -> str:
-        """What files call the column of texts."""
+        """The name of the column of texts in files."""
         return self.columns.get("text", "text")
 
     def inline_rows(self, part: str) -> list[dict[str, Any]]:
-        """The texts of a part that stand in the recipe itself, as rows."""
+        """Return the texts of a part that are written in the recipe itself, as rows."""
         return [{"text": text} for text in getattr(self, f"{part}_texts", ())]
 
 

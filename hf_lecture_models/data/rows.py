@@ -1,21 +1,21 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Rows of data that remember where they were read."""
+"""Rows of data that remember their files and lines."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 
 class Rows(Sequence[dict[str, Any]]):
-    """Rows of the task's columns that remember where they were read, for messages.
+    """Rows of the task's columns that remember their files and lines for messages.
 
     >>> rows = Rows({"text": ["a", "b"], "label": [0, 1]}, [("dev.tsv", 2)])
     >>> rows[1], rows.where(1), rows.texts("text")
     ({'text': 'b', 'label': 1}, 'dev.tsv, row 2', ['a', 'b'])
 
     Args:
-        columns: the values of each column, all equally many.
-        sources: names of files and their numbers of rows, in the order of the rows.
-        lines: for each row that has a word a line, the number of each word's line.
+        columns: the values of each column, one for each row.
+        sources: the names of the files and their numbers of rows, in the order of the rows.
+        lines: the line numbers of the words of each row, for files with a word on each line.
     """
 
     def __init__(
@@ -39,10 +39,10 @@ class Rows(Sequence[dict[str, Any]]):
         return {name: values[index] for name, values in self.columns.items()}
 
     def where(self, index: int, word: int | None = None) -> str:
-        """The file of a row, and its number there, from 1 and without the header; or its line.
+        """Return the file of a row and its number there, counted from 1 without the header, or its line.
 
         Args:
-            word: of a row that is a list of words, the one that is meant.
+            word: the word that is meant, in a row that is a list of words.
 
         >>> rows = Rows({"tokens": [["a", "b"]] * 2}, [("a.jsonl", 1), ("b.conllu", 1)], [None, [7, 8]])
         >>> rows.where(0, word=1), rows.where(1, word=1), rows.where(1)
@@ -58,10 +58,10 @@ class Rows(Sequence[dict[str, Any]]):
         raise IndexError(f"there are {len(self)} rows")
 
     def texts(self, column: str) -> list[str]:
-        """The values of a column of texts.
+        """Return the values of a column of texts.
 
         Raises:
-            ValueError: one is no text; the message says which.
+            ValueError: a value is not a text; the message names its row.
         """
         values = self.columns[column]
         for index, value in enumerate(values):

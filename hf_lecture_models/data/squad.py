@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Files of questions on paragraphs as SQuAD has them: one JSON object of articles, paragraphs and questions."""
+"""SQuAD's files of questions: one JSON object of articles, paragraphs and questions."""
 
 import gzip
 import json
@@ -13,17 +13,17 @@ _SHOWN = 60
 
 
 def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
-    """The columns `id`, `context`, `question` and, if any question has answers, `answers`; None for other JSON.
+    """Read the columns `id`, `context`, `question` and, if any question has answers, `answers`; None for other JSON.
 
     A question that `is_impossible` has the empty list of answers.
 
     Args:
         path: the file, plain or gzip.
-        name: what messages call it.
+        name: the name of the file in messages.
 
     Raises:
-        ValueError: it is damaged, or a paragraph has no context or no questions, or one of these is another value.
-        OSError: it cannot be read.
+        ValueError: the file is damaged, or a paragraph has no context or no questions, or a value has a wrong type.
+        OSError: the file cannot be read.
     """
     try:
         with gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb") as file:
@@ -45,7 +45,7 @@ def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
     if not all(isinstance(article, dict) and isinstance(article.get("paragraphs"), list) for article in articles):
         return None
     rows = [row for article in articles for row in _questions(article, name)]
-    # Questions to be answered by others have no answers.
+    # Files of questions to predict have no answers.
     has_answers = any("answers" in row for row in rows)
     names = ("id", "context", "question", *(("answers",) if has_answers else ()))
     return {column: [row.get(column) for row in rows] for column in names}

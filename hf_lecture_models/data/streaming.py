@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Texts that are read while a run trains on them, since they do not fit into memory."""
+"""Texts that are read while a run trains on them, because they do not fit into memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from hf_lecture_models.tokenization.splitting import SplitTexts
 
 
 def stream_texts(recipe: TextsRecipe) -> Any:
-    """The training data as an `IterableDataset`, read while it is iterated; `recipe.text_column` holds the texts.
+    """Return the training data as an `IterableDataset` with the column `recipe.text_column`, read while it is iterated.
 
     Raises:
         ValueError: the recipe holds its texts itself, or names no training data or two sources, or has no such column.
@@ -36,9 +36,9 @@ def stream_texts(recipe: TextsRecipe) -> Any:
 
 
 def read_training_texts(recipe: TextsRecipe, streamed: bool) -> Iterable[str]:
-    """The training texts; streamed, those of files and data sets are read each time that they are iterated.
+    """Return the training texts; if `streamed`, files and data sets are read each time that the texts are iterated.
 
-    Others are split into words once, for the vocabulary and for the ids.
+    Otherwise the texts are split into words once, for the vocabulary and for the ids.
 
     Raises:
         ValueError, OSError: as `read_rows`, or `stream_texts`.

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Tables of texts: `.tsv` files, in which nothing is quoted, and `.csv` files, with a line of names above their rows.
+"""Tables of texts with a line of names above their rows: `.tsv` files, in which nothing is quoted, and `.csv` files.
 
-Every field is read as the text that it is, `01` and `007` included; a task converts a label or a score where it needs a
-number. Blank lines are left out.
+Every field is read as a text, `01` and `007` too; a task converts labels or scores to numbers if it needs numbers.
+Blank lines are left out.
 """
 
 import csv
@@ -29,7 +29,7 @@ def is_text_table(name: str) -> bool:
 
 
 def file_suffix(name: str) -> str:
-    """The suffix of a file's name in small letters, that in front of `.gz`.
+    """Return the suffix of a file's name in small letters, without `.gz`.
 
     >>> file_suffix("dev.TSV.gz")
     '.tsv'
@@ -49,16 +49,16 @@ class TextTable:
 
     Args:
         path: the file, plain or gzip.
-        name: what messages call it; its suffix says what parts the fields.
-        header: the names of the columns of a file whose first line is a row already.
-        malformed_header: the first line of a benchmark's file that is known to have rows of other widths: where the
-            file begins so, they are counted and left out. Everywhere else they are an error.
+        name: the name of the file in messages; its suffix decides whether tabs or commas separate the fields.
+        header: the names of the columns of a file whose first line is a row.
+        malformed_header: the first line of a benchmark's file with rows of other widths. If the file begins with this
+            line, such rows are counted and left out; in other files they are an error.
 
     Attributes:
         column_names: the names of all columns.
 
     Raises:
-        ValueError: there is no line, or one name stands twice in the first one; or as `read_texts`.
+        ValueError: the file is empty, or its first line has a name twice; or as `read_texts`.
         OSError: the file cannot be read.
     """
 
@@ -76,10 +76,10 @@ class TextTable:
                 raise ValueError(f"{name}, line 1: two columns have the name {column!r}; rename one of them")
 
     def rows(self) -> Iterator[Row]:
-        """The rows, each as wide as the header.
+        """Yield the rows.
 
         Raises:
-            ValueError: a row is not, or is not quoted rightly; or as `read_texts`.
+            ValueError: a row has not as many fields as the header, or is quoted wrongly; or as `read_texts`.
             OSError: as `read_texts`.
         """
         width, skipped = len(self.column_names), []
@@ -103,7 +103,7 @@ class TextTable:
             )
 
     def read_columns(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """The values of those of these columns that the table has, and of its first one where it has none of them.
+        """Return the values of the named columns that the table has, or of its first column if it has none of them.
 
         Raises:
             ValueError, OSError: as `rows`.
@@ -122,14 +122,14 @@ class TextTable:
 
 
 def read_tab_separated(path: Path) -> Iterator[Row]:
-    """Yield the lines of a `.tsv` file that are not blank, the first one too, as rows of fields of any number."""
+    """Yield the lines of a `.tsv` file that are not blank, the first one too, as rows of any number of fields."""
     for number, line in enumerate(read_texts(path), start=1):
         if line.strip(" "):
             yield number, (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).split("\t")
 
 
 def _quoted(path: Path, name: str) -> Iterator[Row]:
-    # The limit of fields is one of the whole process; it is for lines that are damaged, which are limited already.
+    # The module's limit for fields holds for the whole process; here the length of lines is limited already.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
     lines = read_texts(path, keep_ends=True)
     reader = csv.reader(_without_mark(lines), strict=True)
@@ -143,7 +143,7 @@ def _quoted(path: Path, name: str) -> Iterator[Row]:
             raise ValueError(
                 f"{name}, line {number}: {error}; quotation marks around a field come in pairs, within it doubled"
             ) from None
-        # A field in quotation marks may be empty; then it is no blank line.
+        # A line of one empty field in quotation marks is not blank.
         if fields and (len(fields) > 1 or not fields[0] or fields[0].strip(" ")):
             yield number, fields
 
