@@ -35,7 +35,7 @@ def plain_errors(verb: str) -> Iterator[None]:
         print("interrupted", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None
     except BrokenPipeError:
-        # Nobody reads any more (`| head`), and the interpreter's own flush at exit must not complain either.
+        # The reader has gone (`| head`); the interpreter's flush at exit must not fail on the closed pipe either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None  # 128 + SIGPIPE, which Windows lacks
     except Exception as error:

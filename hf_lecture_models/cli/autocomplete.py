@@ -17,10 +17,10 @@ _INTRODUCTION = (
 
 
 def run(name: str, number: int) -> None:
-    """Read lines until the end of input or Ctrl-C, and show `number` words after each.
+    """Read lines until the end of input or Ctrl-C, and show the `number` likeliest next words after each.
 
-    On a terminal the prompt is the text so far, and Tab takes the likeliest word. In a pipe each answer repeats the
-    text.
+    On a terminal the prompt is the text so far, and Tab completes to the likeliest word. In a pipe each answer repeats
+    the text.
     """
     finder = NextWordFinder(*load_model(name, AutoModelForCausalLM))
     typed = sys.stdin.isatty()
@@ -43,7 +43,7 @@ def run(name: str, number: int) -> None:
 
 
 def _extended(text: str, line: str, shown: list[str]) -> str:
-    """Return the text after a line was typed: a number takes a word that was shown, an empty line starts over."""
+    """Return the text after a line was typed; a number selects a shown word, and an empty line starts a new text."""
     if not line:
         return ""
     if line.isdecimal() and 1 <= int(line) <= len(shown):
@@ -52,7 +52,7 @@ def _extended(text: str, line: str, shown: list[str]) -> str:
 
 
 def _with_word(text: str, word: str) -> str:
-    """Put `word` in the place of the text's last word.
+    """Replace the text's last word by `word`.
 
     >>> _with_word("the ca", "cat"), _with_word("the ", "cat")
     ('the cat ', 'the cat ')
@@ -84,7 +84,7 @@ def _print_words(found: NextWords) -> None:
 
 
 class _Tab:
-    """Completion by readline, if Python has it: Tab adds the missing letters of the likeliest word."""
+    """Completion by readline, if it is available: Tab adds the missing letters of the likeliest word."""
 
     def __init__(self, finder: NextWordFinder) -> None:
         self.finder, self.text, self.works = finder, "", False
@@ -100,7 +100,7 @@ class _Tab:
         self.works = True
 
     def _complete(self, fragment: str, state: int) -> str | None:
-        """Called by readline with the letters before the cursor, and again with state 1 for a second choice."""
+        """Complete the letters before the cursor; readline asks for a second choice with state 1."""
         if state:
             return None
         typed = self.readline.get_line_buffer()[: self.readline.get_endidx()]

@@ -36,7 +36,7 @@ def run(
     print(strict_json(results["summary"]) if json else _table(results["summary"], text_form, probability))
     try:
         save_blimp_picture(results, output / "blimp.png", title=Path(name).name)
-    except ImportError as error:  # the figures are there all the same
+    except ImportError as error:  # the figures are written nevertheless
         print(f"hf-lecture blimp: no picture: {error}", file=sys.stderr)
 
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture convert`: ARPA and word2vec files to folders and back, n-grams to machines, other models to ONNX."""
+"""`hf-lecture convert`: ARPA and word2vec files to folders and back, n-grams to automata, other models to ONNX."""
 
 from pathlib import Path
 
@@ -26,8 +26,8 @@ def run(source: str, target: Path) -> None:
         FileExistsError: the target is there already.
         FileNotFoundError: the source is missing.
         ImportError: the packages that write ONNX files are not installed.
-        ValueError: neither side, or both, is a file of a known kind; the file is damaged; or the file cannot hold the
-            folder's model.
+        ValueError: not exactly one of the two is a file of a known kind, the file is damaged, or its kind does not fit
+            the folder's model.
     """
     if target.suffix == ".onnx":
         _convert_to_onnx(source, target)

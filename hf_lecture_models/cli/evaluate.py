@@ -31,12 +31,13 @@ def run(
     """Print the measures of a model, the official one of the task first.
 
     Args:
-        task: a name of `TASK_OF_BENCHMARK` or of `TASKS`.
-        files, split: their data; without files, that split of a benchmark on the Hub, by default the validation split.
-        max_length: the tokens that are kept of an input; None: the setting that was saved with the model.
-        output: a picture of the confusion matrix; None: no picture.
-        store: keep the settings that follow from the measures in the model's folder, if it has none of them.
+        task: a key of `TASK_OF_BENCHMARK` or of `TASKS`.
+        files: the data; [] for those of a benchmark on the Hub.
+        split: the split of a benchmark on the Hub; None: the validation split.
+        max_length: the most tokens of an input; None: the setting that was saved with the model.
         fields: fields of the recipe that describe the data, by their dotted names, such as "label_names.1".
+        store: write the settings that follow from the measures into the model's folder, if it has none of them.
+        output: the path for a picture of the confusion matrix; None: no picture.
 
     Raises:
         ValueError: the task is unknown, the model is for another task, or the data cannot be used.
@@ -69,7 +70,7 @@ def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) ->
 
 
 def _print(measured: Mapping[str, Any]) -> None:
-    """Print measures a line each, and below them those of each class as a table."""
+    """Print each measure on a line, and below them the measures of each class as a table."""
     for key, value in measured.items():
         if key != "classes":
             print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}")
@@ -88,7 +89,7 @@ def _check(name: str, files: list[str], split: str | None, store: bool) -> None:
 
 
 def _store(task: Task[Any], folder: str, measured: Mapping[str, Any], description: Mapping[str, Any]) -> None:
-    """Keep in the model's folder what was measured of its settings, if it holds nothing of them yet."""
+    """Write the settings that were measured into the model's folder, if it has none of them yet."""
     stored = task.store_measured(folder, measured, description)
     path, values = Path(folder, TASK_FILE), stored.items()
     shown = ", ".join(f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}" for key, value in values)
@@ -106,10 +107,10 @@ def _task(name: str) -> Task[Any]:
 
 
 def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any, fields: dict[str, Any]) -> Any:
-    """The recipe that says how data are read: the benchmark's, or that by which the model was trained.
+    """Return the recipe that says how data are read: the benchmark's, or the one that trained the model.
 
     Args:
-        fields: in place of its own, by their dotted names.
+        fields: fields that replace the recipe's own, by their dotted names.
     """
     known = task.recipe_class.__dataclass_fields__.keys()
     if unknown := [field for field in fields if field.partition(".")[0] not in known]:

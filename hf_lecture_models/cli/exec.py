@@ -18,13 +18,13 @@ from hf_lecture_models.cli.serve_errors import answer_value_errors
 
 
 def run_program(command: list[str]) -> None:
-    """Run a program of Python as if it had been started itself; it and what it starts know the models."""
+    """Run a Python program in this process; the program and the processes that it starts know the models."""
     with plain_errors("exec"):
         program = find_program(command)
     register_in_subprocesses()
     if command[:2] == ["transformers", "serve"]:
         answer_value_errors()
-    # From here on signals and errors are the program's own.
+    # From here on the program itself handles signals and errors.
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
@@ -93,5 +93,5 @@ def _run_code(code: str) -> None:
 def _is_module(name: str) -> bool:
     try:
         return find_spec(name) is not None
-    except ModuleNotFoundError:  # of the package around it
+    except ModuleNotFoundError:  # its package does not exist
         return False

@@ -28,10 +28,10 @@ def run(
     """Print each prompt with its continuation, as soon as its batch is ready.
 
     Args:
-        max_new_tokens: None: 50, or fewer where the model can read no more.
-        options: of `model.generate`.
-        seed: of sampling; None: another one each time.
-        fused: folder or name of a second model, and the factor of its log-probabilities.
+        max_new_tokens: the most new tokens; None: 50, or fewer if the model cannot read so many.
+        options: further options of `model.generate`.
+        seed: the seed of sampling; None: a random one.
+        fused: the folder or name of a second model, and the factor of its log-probabilities.
     """
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     if fused is not None:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Read lines from files or a pipe, and print results as they are ready."""
+"""Functions of several verbs: read lines from files or a pipe, and print results as soon as they are ready."""
 
 import queue
 import sys
@@ -14,20 +14,20 @@ from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.loading import load_model, short_names
 from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
 
-# A chunk of a file holds several batches: sorted by length, these waste little on padding.
+# A chunk of a file holds several batches, which are sorted by length to save padding.
 _BATCHES_PER_CHUNK = 4
 NAMED = 3
-"""Number of words that `see` names for each word that attends."""
+"""The number of words that `see` names for each word that attends."""
 
 
 def line_chunks(
     files: list[str], batch_size: int, before: list[str] | None = None, between_files: str | None = None
 ) -> Iterator[list[str]]:
-    """Yield the lines of the files in lists; those of standard input (`-`) as soon as they have come in.
+    """Yield the lines of the files in lists; lines of standard input (`-`) are yielded as soon as they come in.
 
     Args:
-        before: lines that come first, as a list of their own.
-        between_files: a line that follows each file.
+        before: lines to yield first, as a list of their own.
+        between_files: a line to add after each file.
     """
     if before:
         yield before
@@ -44,7 +44,7 @@ def line_chunks(
 
 
 def _stdin_lines() -> Iterator[str]:
-    # A reader of its own: at Ctrl-C the interpreter would wait for the lock that a blocked read of sys.stdin holds.
+    # A file object of its own: a blocked read of sys.stdin holds a lock, for which the interpreter waits at Ctrl-C.
     with open(sys.stdin.fileno(), "rb", closefd=False) as file:
         yield from decode_lines(file, "standard input")
 
@@ -108,7 +108,7 @@ def load_side_by_side(names: list[str], auto_class: Any = None) -> Iterator[tupl
 
 
 def print_columns(rows: list[list[str]]) -> None:
-    """Print a table whose first row is its heading: the first column to the left, the others to the right."""
+    """Print a table whose first row is its heading; the first column is aligned left, the others right."""
     first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
     for label, *cells in rows:
         print("  ".join([f"{label:{first}}", *(f"{c:>{max(8, size)}}" for c, size in zip(cells, others, strict=True))]))

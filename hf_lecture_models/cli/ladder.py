@@ -8,5 +8,5 @@ from hf_lecture_models.comparison.ladder import Request, run_ladder
 
 
 def run(output: Path, **request: Any) -> None:
-    """Train, compare, save and reload the models in the folder `output`; `request` as the fields of `Request`."""
+    """Train, compare, save and reload the models in the folder `output`; `request` holds the fields of `Request`."""
     run_ladder(Request(**request), output)

@@ -36,15 +36,15 @@ def run(
     json: bool,
     batch_size: int,
 ) -> None:
-    """Print each group's hypotheses, best first, as soon as the group is complete; with references, after the last one.
+    """Print each group's hypotheses, best first, as soon as the group is complete; with references, at the end.
 
     Args:
-        references: a file with one correct sentence per group; gives word error rates.
-        weight: of the model's ln P; None: the best one for the references.
+        references: a file with the correct sentence of each group, for word error rates.
+        weight: the factor of the model's ln P; None: the best one for the references.
 
     Raises:
-        ValueError: a line is damaged (the message names file and line), the lists are empty, or the references do not
-            fit.
+        ValueError: a line is damaged (the message names file and line), the lists are empty, or the number of
+            references differs from that of the groups.
     """
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)

@@ -16,7 +16,7 @@ def run(name: str, words: list[str], options: dict[str, Any], picture: Path | No
     """Print each word's nearest neighbours with their similarity, or the answers to an analogy.
 
     Args:
-        options: as for `nearest_neighbours`, and `analogy`.
+        options: arguments of `nearest_neighbours`, and `analogy`.
     """
     model, tokenizer = load_model(name)
     if options.pop("analogy"):

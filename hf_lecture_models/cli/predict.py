@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture predict`: the predictions of a model for each line of a file, or each row of a table.
 
-Every result is a JSON object: the input, and `predictions`, a list of objects. People read of a prediction its label,
-score and text, with tabs between them.
+With `--json`, every result is a JSON object: the input, and `predictions`, a list of objects. Otherwise a prediction
+is printed as its label, score and text, with tabs between them.
 """
 
 import json as json_library
@@ -32,18 +32,19 @@ def run(
     max_length: int | None,
     fields: Mapping[str, str],
 ) -> None:
-    """Print the predictions for each line as its batch is ready, in the order of the lines; of a table, of each row.
+    """Print the predictions for each line of a file, or each row of a table, as soon as its batch is ready.
 
     Args:
-        jsonl: lines are JSON objects, as models that need more than a text read them anyway.
-        top_k: the most predictions of a line; None: as many as are usual for the task.
-        aggregate: of tags, print entities in place of words.
-        max_length: the tokens that are kept of an input; None: as many as were saved with the model as its setting, or
-            one that is too long for the model is an error.
-        fields: how tables are to be read, as fields of the recipe by their dotted names, such as "columns.text".
+        jsonl: whether lines are JSON objects; models that need more than a text always read such objects.
+        top_k: the most predictions of a line; None: the task's usual number.
+        aggregate: for tags, print entities in place of words.
+        max_length: the most tokens of an input; None: the number that was saved with the model. If none was saved, an
+            input that is too long for the model is an error.
+        fields: fields of the recipe that say how tables are read, by their dotted names, such as "columns.text".
 
     Raises:
-        ValueError: the model predicts nothing, an option is not for it, a line cannot be read, or there is none.
+        ValueError: the model predicts nothing, an option does not apply to it, a line cannot be read, or the input is
+            empty.
     """
     predictor = Predictor(*load_model(name), PredictionOptions(top_k, aggregate, batch_size, max_length), name)
     if folders := [file for file in files if predictor.task.items != "images" and Path(file).is_dir()]:
@@ -76,7 +77,7 @@ def _table(predictor: Predictor, file: str, fields: Mapping[str, str]) -> list[R
 
 
 def _lines(predictor: Predictor, file: str, batch_size: int, is_json: bool) -> Iterator[list[Result]]:
-    """The results of a file's lines, batch by batch; blank lines between JSON objects have none."""
+    """Yield the results of a file's lines, batch by batch; blank lines between JSON objects are skipped."""
     number, source = 0, "standard input" if file == "-" else file
     for texts in line_chunks([file], batch_size):
         numbered = [(number + i, text) for i, text in enumerate(texts, 1) if text.strip() or not is_json]
@@ -88,7 +89,7 @@ def _lines(predictor: Predictor, file: str, batch_size: int, is_json: bool) -> I
 
 
 def _fields(predictor: Predictor, where: str, text: str, is_json: bool) -> Result:
-    """The fields of a line; the task checks those of a JSON object."""
+    """Return the fields of a line; the task checks those of a JSON object."""
     if not is_json:
         return predictor.task.read_line(text)
     given = _read_json(predictor.form, where, text)
@@ -100,10 +101,10 @@ def _fields(predictor: Predictor, where: str, text: str, is_json: bool) -> Resul
 
 
 def _read_json(form: LineForm, where: str, text: str) -> Result:
-    """The fields of a line that is a JSON object; others that it has are not read.
+    """Return the known fields of a line that is a JSON object.
 
     Raises:
-        ValueError: it is none, or a field is missing or of another type.
+        ValueError: the line is not a JSON object, or a field is missing or has the wrong type.
     """
     try:
         given = json_library.loads(text)
@@ -121,7 +122,7 @@ def _read_json(form: LineForm, where: str, text: str) -> Result:
 
 
 def _print(predictor: Predictor, result: Result, aggregate: bool) -> None:
-    """Print a result for people: a line for each prediction, or word; an empty line ends a sentence."""
+    """Print a result as text: a line for each prediction or word, and an empty line after a sentence of words."""
     found: Sequence[Result] = result["predictions"]
     if not predictor.form.usual and not aggregate:
         print("".join(f"{one['word']}\t{one['label'] or '-'}\n" for one in found))

@@ -22,7 +22,7 @@ def run(
     revision: str | None,
     dry_run: bool,
 ) -> None:
-    """Upload a model with its card, and print the names of the sent files; facts that the card lacks go to stderr."""
+    """Upload a model with its card, print the names of the files, and on stderr the facts that the card lacks."""
     model, tokenizer = load_model(name)
     facts = facts_of(name, model, tokenizer)
     if evaluate is not None:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture score`: the log-probability of each line, and the perplexity of all."""
+"""`hf-lecture score`: the log-probability of each line, and the perplexity of all lines."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.loading import load_model
 
-# Measures of texts that do not end.
+# The measures of prefixes, texts without an end.
 _OF_PREFIXES = ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token", "segmentations")
 
 
@@ -32,7 +32,7 @@ def run(
     adaptation: dict[str, Any],
     segmentations: str = "best",
 ) -> None:
-    """Print the score of each line as it is ready (after the last line of a `stream`), then the measures of all."""
+    """Print the score of each line as soon as it is ready (with `stream`, at the end), then the measures of all."""
     follows = _adaptation(**adaptation)
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     measures = PerplexityAccumulator(model, tokenizer, stream)
@@ -90,7 +90,7 @@ def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> 
 
 
 def _print_measures(measures: dict[str, Any], probability: str, json: bool) -> None:
-    if probability == "prefix":  # perplexity is one of texts that end
+    if probability == "prefix":  # perplexity is defined for texts with an end
         measures = {key: measures[key] for key in _OF_PREFIXES if key in measures}
     if json:
         print_json({"summary": measures})

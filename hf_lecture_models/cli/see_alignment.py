@@ -22,7 +22,7 @@ def run(
     output: Path | None,
     json: bool,
 ) -> None:
-    """Print the source's words to which each word of the translation, or of `target`, attends; draw the map."""
+    """Print the source's words to which each word of the translation, or of `target`, attends, and draw the map."""
     model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
     if target is not None:
         found = given_translation(model, tokenizer, text, target)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture see segmentation`: how a text falls into tokens, step by step."""
+"""`hf-lecture see segmentation`: the steps in which a text is split into tokens."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 
 
 def run(name: str, text: str, output: Path | None, json: bool) -> None:
-    """Print each word's steps from characters to tokens; draw them. Only the tokenizer is loaded."""
+    """Print and draw each word's steps from characters to tokens; only the tokenizer is loaded."""
     be_quiet()
     # A folder may hold a tokenizer alone.
     local_only = Path(name).is_dir() or check_location(name)

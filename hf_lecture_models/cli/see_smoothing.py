@@ -11,7 +11,7 @@ from hf_lecture_models.cli.io import load_side_by_side, print_columns, print_jso
 
 
 def run(name: str, words: list[str], beside: list[str], number: int, output: Path | None, json: bool) -> None:
-    """Print each group's share of the probability under each model, and its most probable words; draw the shares."""
+    """Print each group's share of the probability under each model and its most probable words, and draw the shares."""
     models = dict(load_side_by_side([name, *beside], AutoModelForCausalLM))
     first = group_words(*next(iter(models.values())), words)
     groups = {title: probabilities_of(*loaded, words, first) for title, loaded in models.items()}

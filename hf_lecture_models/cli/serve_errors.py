@@ -1,16 +1,16 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture exec transformers serve`: a request that a model refuses is answered with the reason.
 
-transformers answers 500, "Internal Server Error", to every error of `generate()`. A ValueError is the request's fault:
-the prompt is longer than the model reads, or a number of tokens or a stop string is impossible. It becomes a 400 with
-its message.
+transformers answers every error of `generate()` with status 500, "Internal Server Error". A ValueError, however, is
+caused by the request: its prompt is too long for the model, or its number of tokens or stop string is impossible. The
+answer to it is status 400 with the error's message.
 """
 
 from typing import Any
 
 
 def answer_value_errors() -> None:
-    """Give the application that `transformers serve` builds in this process a handler for ValueError."""
+    """Add a handler for ValueError to the application that `transformers serve` builds in this process."""
     from transformers.cli.serving import server
 
     build = server.build_server

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture translate`: lines in one language, or the sources of a table, to lines in another."""
+"""`hf-lecture translate`: translations of lines, or of the sources of a table."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -25,14 +25,15 @@ from hf_lecture_models.tasks.translation_rows import read_pairs
 def run(
     name: str, files: list[str], options: dict[str, Any], json: bool, batch_size: int, fields: Mapping[str, str]
 ) -> None:
-    """Print translations as their batches are ready; an empty line gives empty ones, so that lines stay aligned.
+    """Print translations as soon as their batch is ready; an empty line stays empty, so that lines are aligned.
 
     Args:
-        options: of `translate_n_best`; of several translations of a line each is a line, best first.
-        fields: how tables are to be read, as fields of the recipe by their dotted names, such as "columns.source".
+        options: options of `translate_n_best`; several translations of a line are printed on lines of their own, best
+            first.
+        fields: fields of the recipe that say how tables are read, by their dotted names, such as "columns.source".
 
     Raises:
-        ValueError: the model translates nothing, or a line is too long for it.
+        ValueError: the model is not for translation, or a line is too long for it.
     """
     model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
     if fields and not any(map(_is_table, files)):
@@ -67,7 +68,7 @@ def _is_table(file: str) -> bool:
 def _chunks(
     name: str, model: Any, tokenizer: Any, files: list[str], batch_size: int, fields: Mapping[str, str]
 ) -> Iterator[tuple[list[str], Where | None]]:
-    """Texts, and for those of a table what messages call each of them."""
+    """Yield lists of texts; with those of a table, a function that names each text for messages."""
     for file in files:
         if not _is_table(file):
             yield from ((lines, None) for lines in line_chunks([file], batch_size))
@@ -80,5 +81,5 @@ def _chunks(
 
 
 def _where(places: list[int], where: Where | None, number: int) -> Where:
-    """Return how messages name a text: by its line, or by the row of its table."""
+    """Return a function that names a text for messages: by its line, or by the row of its table."""
     return lambda index: f"line {number + places[index] + 1}" if where is None else where(places[index])

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Make the models known in the processes that a program under `hf-lecture exec` starts; Python runs this file first.
 
-`trl sft`, `accelerate launch` and `torchrun` start processes that do the work. So `exec` puts this folder in front of
-PYTHONPATH, where Python looks for a module of this name. When the process imports transformers, this package is
-imported right after it, and nothing before.
+`trl sft`, `accelerate launch` and `torchrun` start other processes that do the work. So `exec` puts this folder first
+in PYTHONPATH, where Python looks for a module of this name. This package is imported right after the process imports
+transformers, and not at all in a process that does not.
 """
 
 import sys
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class _AfterTransformers(MetaPathFinder):
-    """Finds transformers as the other finders do, and has this package imported after it."""
+    """A finder that lets the other ones find transformers, and imports this package after it."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Return None for all other modules, which leaves them to the other finders."""
@@ -27,7 +27,7 @@ class _AfterTransformers(MetaPathFinder):
             spec = find_spec(fullname)
         finally:
             sys.meta_path.insert(0, self)
-        # Another Python, in which the package is not installed, may be among the processes.
+        # The process may be another Python, in which the package is not installed.
         if spec is not None and spec.loader is not None and find_spec("hf_lecture_models") is not None:
             self._follow(spec.loader)
         return spec
