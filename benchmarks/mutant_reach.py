@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Records which tests run which lines; `benchmarks.mutants reach` uses it.
+"""Record which tests run which lines, for `benchmarks.mutants reach`.
 
-A copy of this file is the `sitecustomize` of each Python process of the tests, so that processes which they start are
-watched too, and in pytest it is a plugin. It needs only the standard library, and two environment variables:
+A copy of this file is the `sitecustomize` of each Python process of the tests, so that the processes which they start
+are watched too; in pytest it is also a plugin. It needs only the standard library and two environment variables:
 
-    MUTANTS_WATCH  JSON: by file, [first line, last line, kind, mutant] of each; of kind "line" where the line is
-                   run, "head" where the function that begins there is called, "file" where any of the file's is
+    MUTANTS_WATCH  JSON: by file, a list of [first line, last line, kind, mutant]. A mutant is reached when, by kind,
+                   the line is run ("line"), its function is called ("head"), or any code of the file is run ("file")
     MUTANTS_STORE  JSON lines are appended to it: {"runs": MUTANT, "by": TEST}, and after each test {"test": ID, ...}
 
 What a fixture of a wider scope runs is recorded under the fixture's name, and each test's line lists the fixtures that
@@ -44,7 +44,7 @@ def _run(mutant: str) -> None:
 
 
 def _of(code) -> list:
-    """The watched lines of a function; a code object is slow to hash, so its id serves, and it is kept alive."""
+    """Return the watched lines of a function, by the id of its code object, which is slow to hash and is kept alive."""
     if id(code) not in _known:
         lines = {line for *_, line in code.co_lines() if line}
         whole = [one for one in _watched[code.co_filename] if code.co_name != "<module>" and _is_called(one, code)]
@@ -83,7 +83,7 @@ def _key(fixturedef) -> str:
 
 
 def pytest_configure(config) -> None:
-    """Register the hooks; pytest is imported by its own process alone."""
+    """Register the hooks; only pytest's own process imports pytest."""
     import pytest
 
     class Hooks:

@@ -2,11 +2,11 @@
 """Mutants: small mistakes put into a copy of the code one at a time, to see whether a test fails.
 
     python -m benchmarks.mutants draw                     # writes mutants.jsonl, the same again for the same code
-    python -m benchmarks.mutants reach STORE [PIECE ...]  # which tests run each mutated line; by folders of tests
-    python -m benchmarks.mutants run STORE RECORD         # those tests, with one mutant at a time in a copy
-    python -m benchmarks.mutants score RECORD [RECORD]    # killed and alive; of two records also what changed
+    python -m benchmarks.mutants reach STORE [PIECE ...]  # finds the tests that run each mutated line, folder by folder
+    python -m benchmarks.mutants run STORE RECORD         # runs these tests with one mutant at a time in a copy
+    python -m benchmarks.mutants score RECORD [RECORD]    # killed and alive; of two records also the differences
 
-`reach` and `run` go on where they were stopped. Both work on a clone of the last commit, in a temporary folder. A
+`reach` and `run` continue where they were stopped. Both work on a clone of the last commit, in a temporary folder. A
 mutant is found by its function's name and its statement, so that it can be tried again after files have moved.
 """
 
@@ -39,7 +39,7 @@ SEED, NUMBER, SECONDS = 27, 150, 90
 
 
 def room(file: str) -> str:
-    """The folder that a file is counted in: a subfolder of the package, that of a model, or `training`."""
+    """Return the folder that a file is counted in: a subfolder of the package, a model's folder, or `training`."""
     parts = file.split("/")[:-1]
     return "/".join(parts[: 3 if parts[1:2] == ["models"] else 2]) or file
 
@@ -68,13 +68,13 @@ def draw(root: Path, number: int = NUMBER, seed: int = SEED) -> list[Mutant]:
 
 
 def read_list() -> list[Mutant]:
-    """The mutants of the list: those written by hand first, then those drawn."""
+    """Return the mutants of the list: first those written by hand, then those that were drawn."""
     return [Mutant(**json.loads(line)) for line in LIST.read_text(encoding="utf-8").splitlines()]
 
 
 @contextmanager
 def clone() -> Iterator[Path]:
-    """A copy of the last commit; its compiled files are checked by content, not by the second they were written in."""
+    """A clone of the last commit, in which Python checks compiled files by content and not by their time."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         root = Path(folder, "code", "checkout")
         subprocess.run(["git", "clone", "-q", "--shared", ROOT, root], check=True)
@@ -90,7 +90,7 @@ def _environment(root: Path, **more: str) -> dict[str, str]:
 
 
 def watch(mutants: list[Mutant], root: Path) -> dict[str, list[Any]]:
-    """The lines that `mutant_reach` watches, by file; mutants that are not found are left out."""
+    """Return the lines that `mutant_reach` watches, by file; mutants that are not found are left out."""
     watched: dict[str, list[Any]] = defaultdict(list)
     for mutant in mutants:
         if place := find(mutant, root):
@@ -99,14 +99,14 @@ def watch(mutants: list[Mutant], root: Path) -> dict[str, list[Any]]:
 
 
 def pieces(root: Path) -> list[str]:
-    """The parts of the tests that are run by one process each: folders of tests and of the package, and files."""
+    """Return the parts of the tests that run in one process each: folders of tests and of the package, and files."""
     folders = [*(root / "tests").iterdir(), *(root / "tests/models").iterdir(), root / "hf_lecture_models"]
     chosen = [path for path in folders if path.name != "models" and (path.is_dir() or path.name.startswith("test_"))]
     return sorted(str(path.relative_to(root)) for path in chosen if not path.name.startswith("_"))
 
 
 def reach(store: Path, wanted: list[str], selected: str) -> None:
-    """Run the tests, and add to the store which of them run which mutated lines. Pieces that it has are passed over."""
+    """Run the tests, and add to the store which of them run which mutated lines; pieces in the store are skipped."""
     done = {entry["piece"] for entry in _entries(store) if "piece" in entry}
     with clone() as root, tempfile.TemporaryDirectory() as folder:
         shutil.copy(Path(__file__).with_name("mutant_reach.py"), Path(folder, "sitecustomize.py"))
@@ -134,7 +134,7 @@ def reach(store: Path, wanted: list[str], selected: str) -> None:
             entries = _entries(part)
             seconds = round(time.monotonic() - began, 1)
             ended = {"piece": piece, "commit": commit_of(ROOT), "status": status, "seconds": seconds}
-            with store.open("a", encoding="utf-8") as file:  # the whole piece, or nothing of it
+            with store.open("a", encoding="utf-8") as file:  # a piece is stored as a whole
                 file.writelines(json.dumps(entry) + "\n" for entry in [*entries, ended])
             print(
                 f"{piece}: {sum('test' in entry for entry in entries)} tests, {seconds:.0f} s, status {status}",
@@ -147,10 +147,10 @@ def _entries(path: Path) -> list[dict[str, Any]]:
 
 
 def tests_of(entries: list[dict[str, Any]]) -> dict[str, list[tuple[float, str]]]:
-    """By mutant the seconds and names of the tests to try, which pass without it.
+    """Return the seconds and names of the tests to try for each mutant; all of them pass without it.
 
-    First those that run its line, the fastest first; then the others of their files, as one test may keep what it has
-    made for another.
+    The tests that run its line come first, the fastest first; then the others of their files, because a test may leave
+    its results to another one.
     """
     runs = defaultdict(set)
     for entry in entries:
@@ -168,7 +168,7 @@ def tests_of(entries: list[dict[str, Any]]) -> dict[str, list[tuple[float, str]]
 
 
 def try_out(mutant: Mutant, tests: list[tuple[float, str]], root: Path, limit: float) -> dict[str, Any]:
-    """Run the tests with the mistake in the copy, until one fails or `limit` seconds of tests are over."""
+    """Run the tests with the mistake in the copy until one fails, or for `limit` seconds."""
     place = find(mutant, root)
     if place is None:
         return {"result": "lost"}
@@ -224,7 +224,7 @@ def run(store: Path, record: Path, limit: float, only: list[str]) -> None:
 
 
 def score(records: list[Path]) -> None:
-    """Print how many are killed of those that are found, and those that are not; of a second record what it changes."""
+    """Print how many of the mutants found are killed, and those that are alive; of a second record the differences."""
     before = None
     for record in records:
         known = json.loads(record.read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Mistakes in source code: which there can be, and the text of a file with one; `benchmarks.mutants` tries them."""
+"""Mistakes in source code: find the possible ones, and put one into a file, for `benchmarks.mutants`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """A statement, or the head of a compound one, and another in its place.
+    """A statement, or the head of a compound statement, and the mistake that replaces it.
 
     Attributes:
-        file: where it was when it was drawn.
+        file: the file of the statement when it was drawn.
         function: the function or class around it, such as "Trainer.train"; "" in the module itself.
-        old, new: as `ast.unparse` writes them; of a function's head one default, such as "def f(a=1):".
-        occurrence: among the equal statements of the function, from 0.
+        old, new: the statement and the mistake, as `ast.unparse` writes them; a function's head with one default, such
+            as "def f(a=1):".
+        occurrence: the number of the statement among equal ones of the function, from 0.
     """
 
     name: str
@@ -60,11 +61,11 @@ class Place:
 
     @property
     def body(self) -> Any:
-        """The first statement under the head; None for a simple statement."""
+        """The first statement below the head; None for a simple statement."""
         return next(iter(getattr(self.node, "body", ())), None) if isinstance(self.node, ast.stmt) else None
 
     def watched(self) -> tuple[int, int, str]:
-        """Lines, and what happens there if the mutant is run, in the words of `mutant_reach`."""
+        """Return the lines to watch, and the kind of their watch in `mutant_reach`."""
         if not isinstance(self.node, ast.stmt):
             return _first(self.around), self.around.body[0].lineno, "head"
         last = self.node.end_lineno if self.body is None else max(self.node.lineno, _first(self.body) - 1)
@@ -72,17 +73,17 @@ class Place:
 
 
 def _first(node: Any) -> int:
-    """The first line, that of a decorator included."""
+    """Return the first line of a statement, decorators included."""
     return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
 
 
 def sources(root: Path) -> list[Path]:
-    """The files that are mutated: the package, the terminal's program and the scripts of training."""
+    """Return the files that are mutated: the package, the command line and the scripts of training."""
     return sorted(path for pattern in _SOURCES for path in root.glob(pattern))
 
 
 def places(path: Path) -> list[Place]:
-    """Each statement of a file that a mistake can be put into, and each default of a function."""
+    """Return the statements of a file that can get a mistake, and the defaults of its functions."""
     return _places(path, path.read_text(encoding="utf-8"))
 
 
@@ -113,7 +114,7 @@ def _defaults(function: Any) -> list[tuple[str, Any]]:
 
 
 def head(node: Any) -> Any:
-    """The statement with nothing in its body."""
+    """Return the statement with an empty body."""
     bare = copy.copy(node)
     for field in _BODIES:
         if isinstance(getattr(node, field, None), list):
@@ -145,12 +146,12 @@ def mistakes(old: str) -> list[str]:
 
 
 def _expressions(node: Any) -> list[Any]:
-    """The parts of a statement that compute: no types, no texts, no words of errors."""
+    """Return the parts of a statement that compute something, without types, texts and error messages."""
     roots = [node.value] if isinstance(node, ast.AnnAssign) else [node.args] if isinstance(node, _FUNCTIONS) else [node]
     parts: list[Any] = []
     while roots:
         part = roots.pop(0)
-        # zip(..., strict=False) is another program only where another mistake is made.
+        # zip(..., strict=False) changes nothing unless there is another mistake.
         if part is not None and not isinstance(part, ast.JoinedStr) and getattr(part, "arg", None) != "strict":
             parts.append(part)
             roots[:0] = list(ast.iter_child_nodes(part))
@@ -211,7 +212,7 @@ def _is_like(text: str, old: str) -> bool:
 
 
 def mutated(mutant: Mutant, place: Place) -> str:
-    """The text of the file with the mistake in it."""
+    """Return the text of the file with the mistake in it."""
     same = [text for text in mistakes(place.old) if plain(text) == plain(mutant.new)]
     new, node, body = (same or [mutant.new])[0], place.node, place.body
     lines = place.path.read_bytes().splitlines(keepends=True)
