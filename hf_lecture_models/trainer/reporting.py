@@ -101,9 +101,9 @@ class Reporter:
             stage.write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def draw(self, progress: Progress) -> None:
-        """Draw `learning_curve.png` in the main process: several steps of a history, where matplotlib is installed."""
-        is_curve = len({row["step"] for row in progress.history}) > 1
-        if is_curve and self.accelerator.is_main_process and importlib.util.find_spec("matplotlib"):
+        """Draw `learning_curve.png` in the main process, if matplotlib is installed."""
+        has_losses = any("loss" in row for row in progress.history)
+        if has_losses and self.accelerator.is_main_process and importlib.util.find_spec("matplotlib"):
             save_learning_curve(progress.history, self.output_dir / "learning_curve.png")
 
     def close(self) -> None:
