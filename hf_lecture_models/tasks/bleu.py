@@ -1,19 +1,19 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""BLEU (Papineni et al. 2002) and chrF (Popović 2015) by sacrebleu (Post 2018), on text as people read it."""
+"""BLEU (Papineni et al. 2002) and chrF (Popović 2015) by sacrebleu (Post 2018), on detokenized text."""
 
 from collections.abc import Sequence
 from typing import Any
 
 
 def bleu_and_chrf(translations: Sequence[str], references: Sequence[str]) -> dict[str, float]:
-    """Both measures of a whole corpus, from 0 to 100.
+    """Return both measures of a whole corpus, from 0 to 100.
 
     >>> bleu_and_chrf(["the cat sat on the mat"], ["the cat sat on the mat"])["bleu"]
     100.00000000000004
 
     Raises:
         ImportError: sacrebleu is not installed.
-        ValueError: there are not as many references as translations, or none.
+        ValueError: the numbers of references and translations differ, or both are 0.
     """
     if len(translations) != len(references) or not references:
         raise ValueError(f"there are {len(translations)} translations and {len(references)} references")
@@ -22,7 +22,7 @@ def bleu_and_chrf(translations: Sequence[str], references: Sequence[str]) -> dic
 
 
 def signatures() -> dict[str, str]:
-    """What sacrebleu says of how it measures: by it figures of several papers can be compared.
+    """Return sacrebleu's signatures, which state all settings of a measure, so that figures can be compared.
 
     >>> signatures()["bleu"].partition("|version:")[0]
     'nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp'
@@ -32,7 +32,7 @@ def signatures() -> dict[str, str]:
     """
     found = {}
     for name, metric in _metrics().items():
-        metric.corpus_score(["a"], [["a"]])  # before this it does not know the number of references
+        metric.corpus_score(["a"], [["a"]])  # sets the number of references
         found[name] = str(metric.get_signature())
     return found
 
@@ -42,5 +42,5 @@ def _metrics() -> dict[str, Any]:
         from sacrebleu.metrics import BLEU, CHRF
     except ImportError as error:
         raise ImportError("BLEU and chrF need sacrebleu: pip install 'hf-lecture-models[train]'") from error
-    # Of translations that are not tokenized a warning that they look tokenized says nothing.
+    # `force` turns off a warning that texts look tokenized.
     return {"bleu": BLEU(force=True), "chrf": CHRF()}

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Metrics as local modules of the library `evaluate`, over scikit-learn, scipy and seqeval; they need no network.
 
-Each is also `evaluate.load("hf_lecture_models/tasks/metrics/NAME.py")`. The library reads a module's imports with a
+`evaluate.load("hf_lecture_models/tasks/metrics/NAME.py")` also loads them. The library reads a module's imports with a
 pattern of its own, which takes `import a, b` for one package: write one import per line.
 """
 
@@ -12,25 +12,25 @@ from typing import Any
 
 
 def compute(name: str, predictions: Sequence[Any], references: Sequence[Any]) -> float:
-    """A metric by its name, computed by `evaluate`.
+    """Compute a metric by its name.
 
     >>> compute("accuracy", predictions=[0, 1, 1], references=[0, 1, 0])
     0.6666666666666666
 
     Raises:
-        ImportError: `evaluate` is not installed, or what the metric stands on: scikit-learn, scipy, seqeval.
+        ImportError: as `compute_all`.
     """
     return compute_all(name, predictions, references)[name]
 
 
 def compute_all(name: str, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, float]:
-    """All numbers that a metric gives.
+    """Compute all numbers of a metric.
 
     >>> compute_all("entities", predictions=[["B-X", "O"]], references=[["B-X", "B-Y"]])["precision"]
     1.0
 
     Raises:
-        ImportError: `evaluate` is not installed, or what the metric stands on: scikit-learn, scipy, seqeval.
+        ImportError: `evaluate` is not installed, or the library that the metric needs: scikit-learn, scipy, seqeval.
     """
     return {
         key: float(value) for key, value in _load(name).compute(predictions=predictions, references=references).items()

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Precision, recall and F1 of each class, what its rows were taken for, and the mean of F1 (macro-F1)."""
+"""Precision, recall and F1 of each class, its row of the confusion matrix, and the mean of F1 (macro-F1)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from typing import Any
 def measures_by_class(predictions: Sequence[Any], references: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
     """Return `macro_f1`, the mean F1 of the classes that occur, and `classes`, the figures of each class by its name.
 
-    A figure that would divide by 0 is 0. `predicted` counts the predictions for the rows of a class: its row of the
-    confusion matrix.
+    A figure that would divide by 0 is 0. `predicted` counts the predictions for the rows of a class, which is its row
+    of the confusion matrix.
 
     >>> found = measures_by_class([0, 1, 1], [0, 1, 0], ["bad", "good"])
     >>> round(found["macro_f1"], 4), found["classes"]["good"]["recall"], found["classes"]["bad"]["predicted"]
@@ -18,7 +18,7 @@ def measures_by_class(predictions: Sequence[Any], references: Sequence[Any], nam
 
     Args:
         predictions, references: ids of classes.
-        names: of the classes, in the order of their ids.
+        names: the names of the classes, in the order of their ids.
 
     Raises:
         ImportError: scikit-learn is not installed.

@@ -12,9 +12,9 @@ class Entities(evaluate.Metric):
     precision = found / predicted, recall = found / there, f1 = 2 · found / (predicted + there), all kinds together; 0
     where they would divide by 0.
 
-    seqeval's default mode, which counts as the script conlleval does: B and S begin an entity, E and S end one; so does
-    a change of kind, and I or E behind O begins one, since a wrong first tag need not cost the entity. Its mode
-    "strict" would not count those.
+    Entities are counted in seqeval's default mode, as the script conlleval does: B and S begin an entity, E and S end
+    it, and a change of kind does both. I or E after O also begins an entity, so that a wrong first tag alone does not
+    lose it. seqeval's mode "strict" would not count such entities.
     """
 
     def _info(self) -> evaluate.MetricInfo:

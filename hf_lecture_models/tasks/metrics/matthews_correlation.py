@@ -9,7 +9,7 @@ from sklearn.metrics import matthews_corrcoef
 class MatthewsCorrelation(evaluate.Metric):
     """The correlation of two indicators (tp · tn - fp · fn) / √((tp + fp)(tp + fn)(tn + fp)(tn + fn)).
 
-    It is 0 where either side is all of one class. More than two classes count by Gorodkin's generalization.
+    It is 0 if either side has only one class. More than two classes are counted by Gorodkin's generalization.
     """
 
     def _info(self) -> evaluate.MetricInfo:

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Exact match and F1 of answers, as SQuAD 1.1 and 2.0 define them (Rajpurkar et al. 2016 and 2018).
 
-As shares, as all measures here are; SQuAD's own script prints them in percent.
+They are shares like all measures here; SQuAD's own script prints them in percent.
 """
 
 import collections
@@ -17,9 +17,9 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 class Squad(evaluate.Metric):
     """Means over questions, each against the right answer that is nearest; see `exact_match` and `f1`.
 
-    A question without a right answer has none in its text: only the empty prediction is right. Where there are such
-    questions, HasAns and NoAns are the means over those with and without an answer; best_exact and best_f1 are the
-    highest ones that a threshold for `no_answer_score` gives, and the thresholds stand beside them.
+    For a question without an answer only the empty prediction is right. If there are such questions, HasAns and NoAns
+    are the means over those with and without an answer; best_exact and best_f1 are the highest values that a threshold
+    for `no_answer_score` can give, and best_exact_thresh and best_f1_thresh these thresholds.
     """
 
     def _info(self) -> evaluate.MetricInfo:
@@ -62,10 +62,10 @@ def _means(scores: list[tuple[float, float]], names: tuple[str, str]) -> dict[st
 
 
 def best_scores(prediction: str, answers: list[str]) -> tuple[float, float]:
-    """F1 and exact match with the nearest of the right answers.
+    """Return F1 and exact match with the nearest of the right answers.
 
-    As in SQuAD 2.0's definition, right answers of which nothing is left by `normalize` are no answers; where there are
-    none, the empty text is right.
+    As in SQuAD 2.0's definition, right answers that are empty after `normalize` are ignored; if no answer is left, the
+    empty text is right.
 
     >>> best_scores("the cats", ["A cat.", "Two cats"])
     (0.6666666666666666, 0.0)
@@ -77,7 +77,7 @@ def best_scores(prediction: str, answers: list[str]) -> tuple[float, float]:
 
 
 def normalize(text: str) -> str:
-    """Small letters, without punctuation (ASCII), articles (a, an, the) and more than one space.
+    """Return a text in small letters, without ASCII punctuation, articles (a, an, the) and repeated spaces.
 
     >>> normalize("The U.S. Army's  band")
     'us armys band'
@@ -87,7 +87,7 @@ def normalize(text: str) -> str:
 
 
 def exact_match(prediction: str, answer: str) -> float:
-    """1 if both are the same when normalized, else 0.
+    """Return 1 if both texts are the same when normalized, else 0.
 
     >>> exact_match("the 1990s.", "1990s"), exact_match("1990", "1990s")
     (1.0, 0.0)
@@ -96,9 +96,9 @@ def exact_match(prediction: str, answer: str) -> float:
 
 
 def f1(prediction: str, answer: str) -> float:
-    """2 · common / (words of one + words of the other), common words counted as often as both have them.
+    """Return 2 · common / (words of one + words of the other), common words counted as often as both have them.
 
-    If nothing is left of one of them when normalized, 1 if nothing is left of both, else 0.
+    If a normalized text is empty, F1 is 1 if both are empty, else 0.
 
     >>> f1("in the old old town", "the old town hall")
     0.5714285714285714
@@ -111,19 +111,19 @@ def f1(prediction: str, answer: str) -> float:
 
 
 def best_threshold(scores: list[float], odds: list[float], has_answer: list[bool]) -> tuple[float, float]:
-    """The highest mean that answering where odds are at most a threshold gives, and this threshold.
+    """Return the highest mean score of answering only if the odds are at most a threshold, and this threshold.
 
     >>> best_threshold([1.0, 0.5, 0.0], odds=[-2.0, -1.0, 3.0], has_answer=[True, True, False])
     (0.8333333333333334, -1.0)
 
     Args:
-        scores: of each question, if it is answered.
-        odds: how much speaks for there being no answer.
-        has_answer: whether there is one; not to answer is right where there is none.
+        scores: the score of answering each question.
+        odds: the score of no answer to each question; higher odds make no answer more likely.
+        has_answer: whether each question has an answer; if not, leaving it unanswered has the score 1.
     """
     order = sorted(range(len(odds)), key=odds.__getitem__)
     total = best = float(has_answer.count(False))
-    threshold = odds[order[0]] - 1.0  # nothing is answered
+    threshold = odds[order[0]] - 1.0  # no question is answered
     for place, index in enumerate(order):
         total += scores[index] - (not has_answer[index])
         # Equal odds are answered together.
