@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Labels of rows, one each: read as classes or numbers, and brought to the ids of a model's classes."""
+"""The labels of rows: read as classes or numbers, and converted to the ids of a model's classes."""
 
 import math
 from collections.abc import Mapping
@@ -13,19 +13,19 @@ UNLABELLED = "rows without labels are for --predict_files, or --predict_split"
 
 
 class LabelRecipe(Protocol):
-    """The part of a recipe that is about labels."""
+    """The fields of a recipe on labels."""
 
     @property
     def problem_type(self) -> str:
-        """Classes, or numbers."""
+        """The kind of labels: classes or numbers."""
 
     @property
     def label_names(self) -> Mapping[str, str]:
-        """The names of classes, by what the data call them."""
+        """The names of classes by the labels of the data."""
 
 
 def read_labels(data: Rows) -> list[str]:
-    """Return the labels of classes, as text.
+    """Return the labels of classes as texts.
 
     Raises:
         ValueError: a row has no label, or a number that is not a class.
@@ -35,10 +35,10 @@ def read_labels(data: Rows) -> list[str]:
         if label is None or not str(label).strip():
             raise ValueError(f"{data.where(index)} has no label; {UNLABELLED}")
     wrong = [index for index, label in enumerate(labels) if not isinstance(label, str | int)]
-    if not wrong and all(map(_is_number, labels)):  # those of a table are texts
+    if not wrong and all(map(_is_number, labels)):  # a table's labels are texts
         wrong = [index for index, label in enumerate(labels) if not float(label).is_integer()]
     if wrong:
-        # One 0.5 makes floats of all numbers in its column.
+        # A single 0.5 turns all numbers of its column into floats.
         index = next((i for i in wrong if not isinstance(labels[i], float) or labels[i] % 1), wrong[0])
         raise ValueError(
             f"{data.where(index)}: label is {labels[index]!r}, no class; --problem_type {REGRESSION} learns numbers"
@@ -54,7 +54,7 @@ def _is_number(label: Any) -> bool:
 
 
 def class_names(data: Rows, label_names: Mapping[str, str]) -> list[str]:
-    """Return the classes of the data by their names, in the order of their numbers or of the alphabet.
+    """Return the names of the data's classes, in the order of their numbers or of the alphabet.
 
     >>> class_names(Rows({"label": [1, -1, 0, 1]}, [("train.jsonl", 4)]), {"-1": "negative", "0": "neutral"})
     ['negative', 'neutral', '1']
@@ -71,10 +71,10 @@ def class_names(data: Rows, label_names: Mapping[str, str]) -> list[str]:
 
 
 def label_ids(config: Any, data: Rows, recipe: LabelRecipe) -> list[float]:
-    """Return the labels as the model's loss takes them: ids of its classes, or floats.
+    """Return the labels for the model's loss: the ids of its classes, or floats.
 
     Raises:
-        ValueError: a label is none of the classes, or is not a number.
+        ValueError: a label is not one of the classes, or is not a number.
     """
     if recipe.problem_type == REGRESSION:
         return [as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
@@ -91,10 +91,10 @@ def label_ids(config: Any, data: Rows, recipe: LabelRecipe) -> list[float]:
 
 
 def ids_by_name(config: Any, label_names: Mapping[str, str]) -> dict[str, int]:
-    """Return the ids of a model's classes by name, also in small letters where these tell the classes apart.
+    """Return the ids of a model's classes by name, also in small letters if these are still different.
 
-    Classes that the model merely numbers are known by their numbers, and, if they are as many, by `label_names` in the
-    order of the labels.
+    If the model only numbers its classes, their names are the numbers and, if `label_names` has as many, its names in
+    the order of the labels.
     """
     ids = {name: index for index, name in enumerate(classes_of(config))}
     small = {name.casefold(): index for name, index in ids.items()}
@@ -107,13 +107,13 @@ def ids_by_name(config: Any, label_names: Mapping[str, str]) -> dict[str, int]:
 
 
 def as_number(label: Any, where: str) -> float:
-    """Return a label that is a number.
+    """Convert a label to a number.
 
     Args:
-        where: its row, for the message.
+        where: the name of its row for the message.
 
     Raises:
-        ValueError: it is not a finite number.
+        ValueError: the label is not a finite number.
     """
     try:
         number = float(label)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a model can read of what a tokenizer gives: which inputs, and how many tokens."""
+"""A tokenizer's output cut down to what a model can read: its inputs, and its number of tokens."""
 
 import inspect
 import math
@@ -10,7 +10,7 @@ from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.data.rows import Rows
 
 Example = dict[str, list[int]]
-"""What a tokenizer gives for one text or pair: `input_ids` and the like."""
+"""A tokenizer's output for one text or pair: `input_ids` and the like."""
 
 
 def encode_inputs(
@@ -22,17 +22,17 @@ def encode_inputs(
     max_length: int | None = None,
     **options: Any,
 ) -> Any:
-    """What the tokenizer gives for texts or pairs of texts that the model can read.
+    """Tokenize texts or pairs of texts, and check that the model can read them.
 
     Args:
-        data: the rows of the texts, by which a message names the one that it means.
-        max_length: the tokens that are kept of a longer input; None: one that is too long for the model is an error.
-        options: of the tokenizer's call.
+        data: the rows of the texts, to name one in a message.
+        max_length: the most tokens of an input; longer ones are cut. None: an input too long for the model is an error.
+        options: further arguments of the tokenizer's call.
 
     Raises:
-        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or a row has no
-            token, as empty texts have none without special ones; or the tokenizer belongs to another model, or pads
-            nothing.
+        ValueError: a row is too long for the model and `max_length` is None; `max_length` is too long for it; a row has
+            no tokens, such as an empty text without special tokens; or the tokenizer belongs to another model, or has
+            no padding token.
     """
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
@@ -54,18 +54,18 @@ def encode_inputs(
 
 
 def count_cut(encoded: Any) -> int:
-    """How many texts or pairs a fast tokenizer has cut; 0 of others, which do not say."""
+    """Return how many texts or pairs a fast tokenizer has cut; 0 for others, which do not report it."""
     return sum(bool(encoding.overflowing) for encoding in encoded.encodings or ())
 
 
 def model_inputs(model: Any, encoded: Any) -> list[Example]:
-    """Row by row, what the model takes of what the tokenizer gave."""
+    """Return the inputs of each row that the model takes, from the tokenizer's output."""
     known = inspect.signature(model.forward).parameters
     names = [name for name in encoded if name in known]
     return [{name: encoded[name][index] for name in names} for index in range(len(encoded["input_ids"]))]
 
 
 def longest_input(model: Any, tokenizer: Any) -> float:
-    """The tokens that both can take at once; infinite, where neither has a bound."""
+    """Return the most tokens that both model and tokenizer allow; infinite if neither has a limit."""
     limits = (input_limit(model), tokenizer.model_max_length)
     return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Classes by name: from labels of the data to a model's configuration, and from a configuration to ids."""
+"""The names of classes: from the labels of data to a model's configuration, and from a configuration to ids."""
 
 import inspect
 import re
@@ -18,24 +18,24 @@ _CLASSES_SHOWN = 30
 
 
 def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> list[str]:
-    """The classes that labels name, in the order of their numbers or of the alphabet, by their names.
+    """Return the names of the classes of labels, in the order of their numbers or of the alphabet.
 
     >>> names_of_labels(["1", "-1", "0", "1"], {"-1": "negative", "0": "neutral"})
     ['negative', 'neutral', '1']
     """
-    ordered = sorted(set(labels))  # `01` and `1` too, always in the same order
+    ordered = sorted(set(labels))  # so that `01` and `1` always have the same order
     if all(re.fullmatch(r"[+-]?\d+", label) for label in ordered):
         ordered.sort(key=int)
     return list(dict.fromkeys(label_names.get(label, label) for label in ordered))
 
 
 def tell_of_found_classes(labels: Iterable[str], names: Sequence[str], label_names: Mapping[str, str], of: str) -> None:
-    """Say which classes were found and how often, and which of them may be meant as one.
+    """Log which classes were found and how often, and which of them may be spellings of the same class.
 
     Args:
-        labels: as the data have them.
-        names: the classes, as `names_of_labels` gives them.
-        of: what has the labels, "train.tsv".
+        labels: the labels of the data.
+        names: the classes, from `names_of_labels`.
+        of: the source of the labels, such as "train.tsv".
     """
     found = Counter(label_names.get(label, label) for label in labels)
     shown = ", ".join(f"{name} ({found[name]:,})" for name in names[:_CLASSES_SHOWN])
@@ -52,25 +52,25 @@ def tell_of_found_classes(labels: Iterable[str], names: Sequence[str], label_nam
 
 
 def class_fields(names: Sequence[str]) -> dict[str, Any]:
-    """Fields of the configuration by which a head knows its classes."""
+    """Return the fields of the configuration that hold the classes of a head."""
     return {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
 
 
 def classes_of(config: Any) -> list[str]:
-    """A model's classes, in the order of their ids."""
+    """Return a model's classes, in the order of their ids."""
     return [config.id2label[index] for index in range(config.num_labels)]
 
 
 def has_default_names(config: Any) -> bool:
-    """Whether the classes are merely numbered, as transformers does it."""
+    """Return whether the classes have only transformers' default names, which number them."""
     return all(name == f"LABEL_{index}" for index, name in config.id2label.items())
 
 
 def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str, Any]) -> Any:
-    """The model with a head that `recipe` asks for: a new one, or a checkpoint, whose new weights are named.
+    """Return the recipe's model with a head: a new one, or a checkpoint, whose new weights are logged.
 
     Args:
-        fields: of the configuration, by which the head knows its classes.
+        fields: the fields of the configuration that hold the head's classes.
 
     Raises:
         ValueError, OSError: as `make_model` and `load_checkpoint`.
@@ -79,7 +79,7 @@ def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str,
     if not recipe.from_pretrained:
         model = make_model(auto_class, recipe.model | dict(fields), tokenizer, recipe.seed)
         if tokenizer is not None:
-            # Pipelines give a model all that its tokenizer returns; types of tokens, many models do not read.
+            # Pipelines pass a model all outputs of its tokenizer, but many models have no token types.
             readable = inspect.signature(model.forward).parameters
             tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in readable]
         return model
@@ -106,7 +106,7 @@ def _load_with_head(auto_class: Any, recipe: Any, tokenizer: Any, fields: Mappin
 
 
 def _take_up(model: Any, tokenizer: Any, seed: int) -> bool:
-    """Tell a checkpoint's model of its tokenizer's ids; whether there are tokens that it has not known."""
+    """Give a checkpoint's model the ids of its tokenizer, and return whether some tokens are new to it."""
     known_tokens = model.config.vocab_size
     if getattr(model, "text_template", None):
         adopt_special_tokens(model, tokenizer, seed)
@@ -116,13 +116,13 @@ def _take_up(model: Any, tokenizer: Any, seed: int) -> bool:
 
 
 def in_the_order_of_checkpoint(names: list[str], recipe: Any, head: str) -> list[str]:
-    """The classes of the data in the order of a checkpoint that has a head for the same.
+    """Return the classes of the data in the order of a checkpoint whose head has the same classes.
 
     Args:
-        head: how its class ends, such as "ForSequenceClassification".
+        head: the end of the model class's name, such as "ForSequenceClassification".
 
     Raises:
-        ValueError: it has as many others, and nothing says which one becomes which.
+        ValueError: the checkpoint has as many other classes, which cannot be matched.
     """
     tell_of_other_classes(recipe, head, names)
     own = checkpoint_classes(recipe, head)
@@ -137,20 +137,20 @@ def in_the_order_of_checkpoint(names: list[str], recipe: Any, head: str) -> list
 
 
 def checkpoint_classes(recipe: Any, head: str) -> list[str]:
-    """The named classes of the checkpoint that the recipe starts from; [] without one, or where it has no such head.
+    """Return the named classes of the recipe's checkpoint; [] without a checkpoint, or if it has no such head.
 
     Args:
-        head: how its class ends, such as "ForTokenClassification".
+        head: the end of the model class's name, such as "ForTokenClassification".
     """
     config = _config_with_head(recipe, head)
     return [] if config is None or has_default_names(config) else classes_of(config)
 
 
 def tell_of_other_classes(recipe: Any, head: str, names: Sequence[str]) -> None:
-    """Say what becomes of a checkpoint's head whose classes have no names, or are not as many as those of the data.
+    """Log how a checkpoint's head changes if its classes have no names, or another number than those of the data.
 
     Args:
-        head: how its class ends.
+        head: the end of the model class's name.
         names: the classes of the data.
     """
     config = _config_with_head(recipe, head)
@@ -162,10 +162,10 @@ def tell_of_other_classes(recipe: Any, head: str, names: Sequence[str]) -> None:
 
 
 def tell_of_default_names(config: Any, source: str, names: Sequence[str]) -> None:
-    """Say which classes those of a model are taken for that are merely numbered, if they are as many.
+    """Log the names that are taken for a model's numbered classes, if they are as many.
 
     Args:
-        source: of the model.
+        source: the model's folder or name.
     """
     if has_default_names(config) and config.num_labels == len(names):
         order = ", ".join(f"{config.id2label[index]} for {name}" for index, name in enumerate(names))
@@ -174,7 +174,7 @@ def tell_of_default_names(config: Any, source: str, names: Sequence[str]) -> Non
 
 
 def _config_with_head(recipe: Any, head: str) -> Any:
-    """The configuration of the checkpoint that the recipe starts from; None where that has no such head, or is none."""
+    """Return the configuration of the recipe's checkpoint; None without a checkpoint, or if it has no such head."""
     if not recipe.from_pretrained:
         return None
     config = AutoConfig.from_pretrained(recipe.from_pretrained)

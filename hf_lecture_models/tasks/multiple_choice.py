@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Which of several continuations is right.
+"""Multiple choice: a model chooses one of several continuations of a context.
 
-A model reads each choice behind its context, as a pair of texts, and gives it one number; the largest wins. Rows may
-have different numbers of choices: those of a batch have the same, since the heads, those of transformers too, take
-every choice of a batch for a real one.
+A model reads a pair of texts for each choice, the context and the choice, and gives it a score; the highest one wins.
+Rows may have different numbers of choices, but the rows of a batch have the same number, because the heads, also those
+of transformers, treat every choice of a batch as a real one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,17 +58,17 @@ class MultipleChoiceRecipe(HeadRecipe, BenchmarkRecipe):
 
     @property
     def form(self) -> ChoiceForm:
-        """How its rows are written."""
+        """The form of its rows."""
         return FORMS["own" if self.benchmark is None else self.benchmark.form]
 
     def column_aliases(self, column: str) -> Sequence[str]:
-        """The names of a column in files; the number of a row is called as the Hub calls it."""
+        """Return the names of a column in files; the number of a row has the Hub's name."""
         own = super().column_aliases(column)
         return ("idx", "id") if column == "id" and list(own) == [column] else own
 
 
 class MultipleChoice(Task[MultipleChoiceRecipe]):
-    """The task of choosing; its data are `Rows` as `read_choices` gives them."""
+    """The task of choosing; its data are the `Rows` of `read_choices`."""
 
     name = "multiple_choice"
     auto_class = AutoModelForMultipleChoice
@@ -81,7 +81,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     )
 
     def measures(self, recipe: MultipleChoiceRecipe) -> tuple[Measure, ...]:
-        """The share of right choices."""
+        """Return the accuracy."""
         return (Measure("accuracy", "accuracy", lower_is_better=False),)
 
     def read(self, recipe: MultipleChoiceRecipe, part: str) -> Rows | None:
@@ -89,16 +89,16 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         return read_choices(recipe.form, recipe, part)
 
     def processor(self, recipe: MultipleChoiceRecipe, data: Rows) -> Any:
-        """The tokenizer; the template that the model needs is added where it is missing."""
+        """Return the tokenizer, with the template that the model needs."""
         texts = [*data.columns["context"], *chain.from_iterable(data.columns["choices"])]
         return templated_tokenizer(self.auto_class, recipe, texts)
 
     def model(self, recipe: MultipleChoiceRecipe, processor: Any, data: Rows) -> Any:
-        """The multiple-choice model; its head gives one number for each choice, however many there are."""
+        """Return the multiple-choice model; its head gives a score for each choice of any number."""
         return make_head(self.auto_class, recipe, processor, {})
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Batches:
-        """Rows in a new order each epoch; a micro-batch is cut once more where the numbers of choices differ."""
+        """Return batches of rows in a new order each epoch; those with different numbers of choices are split."""
         encoded = self.encode(model, processor, data, recipe)
         collate = ChoiceCollator(encoded.inputs, encoded.labels, processor)
         return ChoiceBatches(collate, recipe.batch_size, recipe.seed)
@@ -117,7 +117,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         """Return the scores of each row's choices, (choices,) each, float32 on the CPU.
 
         Args:
-            batch_size: the texts of a batch, one for each choice.
+            batch_size: the number of texts, one for each choice, in a batch.
         """
 
         def predict_batch(rows: list[list[Example]]) -> torch.Tensor:
@@ -125,14 +125,14 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
             return model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits.float().cpu()
 
         scores: dict[int, torch.Tensor] = {}
-        for choices in {len(row) for row in encoded.inputs}:  # a batch has as many choices in each of its rows
+        for choices in {len(row) for row in encoded.inputs}:  # a batch has rows of one number of choices
             rows = [index for index, row in enumerate(encoded.inputs) if len(row) == choices]
             size, inputs = max(1, batch_size // choices), [encoded.inputs[row] for row in rows]
             scores |= zip(rows, predict_by_length(model, inputs, predict_batch, size, longest), strict=True)
         return [scores[row] for row in range(len(encoded.inputs))]
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MultipleChoiceRecipe) -> dict[str, Any]:
-        """The accuracy, that of guessing (`chance`), and the number of examples."""
+        """Return the accuracy, that of guessing (`chance`), and the number of examples."""
         predictions = [int(scores.argmax()) for scores in self.predict(model, processor, encoded)]
         chance = float(np.mean([1 / len(choices) for choices in encoded.inputs]))
         accuracy = compute("accuracy", predictions, encoded.labels)
@@ -141,7 +141,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     def predictions(
         self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
-        """The numbers of the best choices of each row, with their probabilities and texts."""
+        """Return the numbers of the best choices of each row, with their probabilities and texts."""
         scores = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
         return [
             [
@@ -154,24 +154,24 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, folder: Path
     ) -> Path:
-        """Write COPA's rows and one's own as lines {"idx", "label"}, SWAG's and ARC's as their leaderboards' tables."""
+        """Write lines {"idx", "label"} for COPA and other data, or the table of SWAG's or ARC's leaderboard."""
         scores = self.predict(model, processor, self.encode(model, processor, data, recipe))
         path = folder / ("predictions.jsonl" if recipe.benchmark is None else recipe.benchmark.file)
         recipe.form.write(data, [int(row.argmax()) for row in scores], path)
         return path
 
     def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Raise a ValueError where the choices are not two texts at least."""
+        """Raise a ValueError unless the choices are two texts at least."""
         check_choices(fields["choices"])
 
 
 def longest(choices: Sequence[Example]) -> int:
-    """The tokens of the longest of a row's texts."""
+    """Return the number of tokens of a row's longest text."""
     return max(len(choice["input_ids"]) for choice in choices)
 
 
 def pad_choices(tokenizer: Any, examples: Sequence[Sequence[Example]]) -> dict[str, torch.Tensor]:
-    """What the model reads of rows of one number of choices: tensors of (rows, choices, seq).
+    """Return the model's inputs for rows of one number of choices, padded tensors of (rows, choices, seq).
 
     >>> from hf_lecture_models.tasks.factories import make_tokenizer
     >>> tokenizer = make_tokenizer({"type": "word"}, ["a cat", "a dog"])
@@ -184,11 +184,11 @@ def pad_choices(tokenizer: Any, examples: Sequence[Sequence[Example]]) -> dict[s
 
 
 class ChoiceCollator:
-    """The collator of encoded rows, each of which is an item.
+    """The collator of encoded rows; each row is an item.
 
     Args:
         examples: the tokenizer's output for each choice of each row.
-        labels: numbers of the right choices.
+        labels: the number of each row's right choice.
     """
 
     def __init__(self, examples: Sequence[Sequence[Example]], labels: Sequence[int], tokenizer: Any) -> None:
@@ -196,7 +196,7 @@ class ChoiceCollator:
         self.labels = torch.tensor(labels)
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """Rows of one number of choices; empty places (-1) are left out, but for one where all are empty."""
+        """Return rows of one number of choices; empty places (-1) are left out, except one if all are empty."""
         real = [int(row) for row in rows if row >= 0]
         batch = pad_choices(self.tokenizer, [self.examples[row] for row in real or [0]])
         labels = self.labels[real] if real else torch.tensor([NOT_COUNTED])
@@ -204,10 +204,10 @@ class ChoiceCollator:
 
 
 class ChoiceBatches(ShuffledBatches):
-    """Rows in a new order each epoch, each row once.
+    """Batches of all rows in a new order each epoch.
 
-    Each micro-batch is cut into those of two choices, of three and so on, as many as the whole step has of such kinds:
-    every process then reads equally many. The loss weighs each row the same all the same.
+    Each micro-batch is split into one for each number of choices in the whole step, so that every process has equally
+    many micro-batches. Each row still has the same weight in the loss.
     """
 
     def __init__(self, collate: ChoiceCollator, batch_size: int, seed: int) -> None:
@@ -225,29 +225,29 @@ class ChoiceBatches(ShuffledBatches):
 
 
 class _Choices(Rows):
-    """The choices of all rows one after the other, known by their rows in messages."""
+    """The choices of all rows, one after the other; messages name their rows."""
 
     def __init__(self, data: Rows) -> None:
         super().__init__(data.columns, data.sources, data.lines)
         self.ends = list(accumulate(map(len, data.columns["choices"])))
 
     def where(self, index: int, word: int | None = None) -> str:
-        """The row, and the number of the choice in it, from 0 as labels are."""
+        """Return the row, and the number of the choice in it, counted from 0 like labels."""
         row = int(np.searchsorted(self.ends, index, side="right"))
         number = index - (self.ends[row - 1] if row else 0)
         return f"{super().where(row)}, choice {number}"
 
 
 def encode_choices(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[list[Example]]:
-    """What the tokenizer gives for each choice of each row behind its context, and the model takes.
+    """Return the model's inputs for each choice of each row, together with its context.
 
     Args:
-        max_length: the tokens that are kept of a text; the context alone is cut.
+        max_length: the most tokens of a text; of longer texts the context is cut.
 
     Raises:
-        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long, or leaves
-            nothing of a context; or the tokenizer belongs to another model, lacks the template that it needs, or pads
-            nothing.
+        ValueError: a row is too long for the model and `max_length` is None; `max_length` is too long for the model, or
+            leaves no token of a context; or the tokenizer belongs to another model, or lacks a padding token or the
+            template that the model needs.
     """
     if getattr(model.config, "extract_token_id", None) is not None:
         require_template(tokenizer, model.text_template)
@@ -265,7 +265,7 @@ def encode_choices(model: Any, tokenizer: Any, data: Rows, max_length: int | Non
 def _refuse_long_choices(
     tokenizer: Any, flat: _Choices, contexts: Sequence[str], choices: Sequence[str], max_length: int
 ) -> None:
-    """Raise a ValueError where a choice leaves no token of its context, which tokenizers would name by no row."""
+    """Raise a ValueError that names the row of a choice which leaves no token for its context."""
     special = tokenizer.num_special_tokens_to_add(pair=True)
     options = {"add_special_tokens": False, "verbose": False, "return_attention_mask": False}
     lengths = [[len(ids) for ids in tokenizer(texts, **options)["input_ids"]] for texts in (contexts, choices)]

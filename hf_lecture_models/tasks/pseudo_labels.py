@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Transfer by pseudo-labels: a trained model labels texts, and another one learns from these, too.
+"""Transfer by pseudo-labels: a trained model labels texts, and another model also learns from these.
 
-Slide N:64 counts it as transfer of features: unlabelled data become labelled ones. The label is the teacher's most
-probable class (Lee 2013, "Pseudo-Label"), however sure it is of that.
+Slide N:64 counts this as transfer of features: unlabelled data become labelled. The label is the teacher's most
+probable class (Lee 2013, "Pseudo-Label"), whatever its probability.
 """
 
 from collections import Counter
@@ -19,18 +19,18 @@ from hf_lecture_models.tasks.labels import classes_of
 
 
 def with_pseudo_labels(task: Any, rows: Rows, recipe: Any) -> Rows:
-    """Return the rows, and after them those of `unlabelled_files` with the labels of the teacher `pseudo_labels`.
+    """Return the rows, followed by those of `unlabelled_files` with labels of the teacher `pseudo_labels`.
 
     Args:
-        task: text classification.
-        recipe: of the task; it names the teacher and the files.
+        task: the task of text classification.
+        recipe: the recipe of the task; it names the teacher and the files.
 
     Raises:
         ValueError, OSError: as `task.read`; or the teacher is not a trained classifier, has other classes than the
             rows, or cannot read a row.
     """
     for name in recipe.unlabelled_files:
-        # A file of texts alone calls its only column `text`, whatever tables call theirs.
+        # The only column of a file of texts is `text`, whatever the name is in tables.
         columns = recipe.columns if is_table(name) else {"text": "text"}
         unlabelled = task.read(replace(recipe, predict_files=[name], predict_split="", columns=columns), "predict")
         names = [column for column in rows.columns if column != "label"]
@@ -46,7 +46,7 @@ def with_pseudo_labels(task: Any, rows: Rows, recipe: Any) -> Rows:
 
 
 def teacher_labels(task: Any, rows: Rows, unlabelled: Rows, recipe: Any) -> list[Any]:
-    """Return the most probable class of each unlabelled row, spelled as a label of `rows`.
+    """Return the teacher's most probable class for each unlabelled row, spelled as the labels of `rows`.
 
     Raises:
         ValueError: the teacher is not a trained classifier, has other classes than `rows`, or cannot read a row.
@@ -67,9 +67,9 @@ def teacher_labels(task: Any, rows: Rows, unlabelled: Rows, recipe: Any) -> list
 
 
 def _labels_of_classes(config: Any, rows: Rows, recipe: Any) -> list[Any]:
-    """The label of the training data for each class of the teacher."""
+    """Return the label of the training data for each class of the teacher."""
     read = dict(zip(read_labels(rows), rows.columns["label"], strict=True))
-    # A named task has classes that few rows may lack.
+    # The classes of a benchmark may be missing in a small number of rows.
     names = recipe.label_names | {label: recipe.label_names.get(label, label) for label in read}
     ids = ids_by_name(config, recipe.label_names)
     labels = {ids.get(name, ids.get(name.casefold())): read.get(label, label) for label, name in names.items()}

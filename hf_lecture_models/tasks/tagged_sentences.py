@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Sentences of words as a model reads them: which token is which word's, labels of tokens, tags of words.
+"""Sentences of words in the form that a model reads: the tokens of each word, labels of tokens, tags of words.
 
-A model reads the words with one blank between them, as its pipeline reads a text, and a token belongs to the word in
-whose place it stands. The first token of a word carries its tag, the others none.
+A model reads the words with one blank between them, as its pipeline reads a text, and a token belongs to the word at
+its place in the text. The first token of a word has the word's tag as its label; the others have no label.
 
-Where tags are parts of entities, two more kinds of tokens carry one, so that an entity stays in one piece in the
-pipeline, which tells words apart by the blanks between tokens: those of a blank itself, as letters and bytes have it,
-and those that share the place of a first token, as the bytes of one letter do. Theirs is I-X within an entity, else O.
+If tags are parts of entities, two more kinds of tokens have a label, I-X within an entity and else O: tokens of a
+blank, which tokenizers of letters and bytes have, and tokens with the same offset as a word's first token, such as the
+bytes of one letter. Without these labels the pipeline, which separates words at blanks, would split an entity.
 """
 
 from bisect import bisect_right
@@ -30,13 +30,13 @@ _EVALUATION_BATCH = 64
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence as a model reads it.
+    """A sentence in the form that a model reads.
 
     Attributes:
-        inputs: what the model takes.
-        first_tokens: (words) the place of each word's first token, or `UNREAD`.
-        blanks: the places of tokens of blanks, each with the number of the word after it.
-        same_offset_tokens: the places of tokens with the offset of a word's first token, each with the word's number.
+        inputs: the model's inputs.
+        first_tokens: (words) the index of each word's first token, or `UNREAD`.
+        blanks: the indices of tokens of blanks, each with the number of the word after it.
+        same_offset_tokens: the indices of tokens with the offset of a word's first token, each with the word's number.
     """
 
     inputs: Example
@@ -46,15 +46,15 @@ class Sentence:
 
 
 def encode_sentences(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Sentence]:
-    """The sentences as the model reads them.
+    """Tokenize sentences, and find the tokens of their words.
 
     Args:
-        data: their words are the column `tokens`.
-        max_length: the tokens that are kept of a longer sentence; None: one that is too long for the model is an error.
+        data: rows with the words of a sentence in the column `tokens`.
+        max_length: the most tokens of a sentence; None: a sentence that is too long for the model is an error.
 
     Raises:
-        ValueError: a sentence is too long for the model, and `max_length` cuts none, or is itself too long; or the
-            tokenizer belongs to another model, or pads nothing, or does not say where its tokens stand.
+        ValueError: a sentence is too long for the model and `max_length` is None; `max_length` is too long for it; or
+            the tokenizer belongs to another model, or lacks a padding token or the offsets of tokens.
     """
     if not getattr(tokenizer, "gives_offsets", tokenizer.is_fast):
         raise ValueError(
@@ -71,14 +71,14 @@ def encode_sentences(model: Any, tokenizer: Any, data: Rows, max_length: int | N
 def place_tokens(
     words: Sequence[str], offsets: Sequence[tuple[int, int]]
 ) -> tuple[list[int], list[tuple[int, int]], list[tuple[int, int]]]:
-    """Where the first token of each word is, and which tokens are blanks between words or share a first token's place.
+    """Find the first token of each word, the tokens of blanks, and the tokens with the offset of a first token.
 
     >>> place_tokens(["New", "York"], [(0, 0), (0, 3), (3, 4), (4, 5), (4, 5), (5, 8)])
     ([1, 3], [(2, 1)], [(4, 1)])
 
     Args:
-        words: of a text in which one blank stands between them.
-        offsets: the first character of each token in that text, and the one behind; equal for special tokens.
+        words: the words of a text, which has one blank between them.
+        offsets: the start and the end of each token in that text; equal for special tokens.
 
     Returns:
         `first_tokens`, `blanks` and `same_offset_tokens` of a `Sentence`.
@@ -87,7 +87,7 @@ def place_tokens(
     starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
     firsts, begins, blanks, same_offset_tokens = [UNREAD] * len(words), [-1] * len(words), [], []
     for place, (start, end) in enumerate(offsets):
-        # A token may begin with the blank in front of its word.
+        # A token may begin with the blank before its word.
         begin = end - len(text[start:end].lstrip())
         word = bisect_right(starts, begin) - 1
         if begin == end:
@@ -103,15 +103,15 @@ def place_tokens(
 def token_labels(
     sentence: Sentence, tags: Sequence[str], ids: Mapping[str, int], are_entities: bool = False
 ) -> list[int]:
-    """The label of each token of a sentence: the tag of the word that begins there, or -100.
+    """Return the label of each token of a sentence: the tag of the word that begins there, or -100.
 
     >>> sentence = Sentence({"input_ids": [9, 8, 7, 6]}, *place_tokens(["Ed", "is"], [(0, 2), (2, 3), (3, 4), (4, 5)]))
     >>> token_labels(sentence, ["B-PER", "O"], {"O": 0, "B-PER": 1}, are_entities=True)
     [1, 0, 0, -100]
 
     Args:
-        tags: (words).
-        ids: the classes of the model.
+        tags: the tag of each word.
+        ids: the model's ids of tags.
         are_entities: whether tags are parts of entities, so that blanks and same_offset_tokens have labels, too.
     """
     labels = [NOT_COUNTED] * len(sentence.inputs["input_ids"])
@@ -130,7 +130,7 @@ def token_labels(
 
 
 def count_words(sentences: Sequence[Sentence]) -> tuple[int, int]:
-    """How many words there are, and how many of them no token stands for."""
+    """Return the number of words, and how many of them have no token."""
     firsts = [place for sentence in sentences for place in sentence.first_tokens]
     return len(firsts), firsts.count(UNREAD)
 
@@ -138,7 +138,7 @@ def count_words(sentences: Sequence[Sentence]) -> tuple[int, int]:
 def predict_words(
     model: Any, tokenizer: Any, sentences: Sequence[Sentence], batch_size: int = _EVALUATION_BATCH
 ) -> list[list[tuple[int, float]]]:
-    """Return the most probable tag of each word of encoded sentences and its probability, as `tag_words` gives them."""
+    """Return the most probable tag of each word of encoded sentences, and its probability."""
 
     def predict_batch(batch: list[Sentence]) -> list[list[tuple[int, float]]]:
         inputs = [sentence.inputs for sentence in batch]
@@ -151,18 +151,18 @@ def predict_words(
 
 
 class SentenceCollator:
-    """The collator of encoded sentences, whose items are the tags.
+    """The collator of encoded sentences; each tag is an item.
 
     Args:
-        inputs: what the model takes of each sentence.
-        labels: the labels of its tokens.
+        inputs: the model's inputs for each sentence.
+        labels: the labels of each sentence's tokens.
     """
 
     def __init__(self, inputs: Sequence[Example], labels: Sequence[Sequence[int]], tokenizer: Any) -> None:
         self.inputs, self.labels, self.tokenizer = inputs, labels, tokenizer
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The sentences, padded on the tokenizer's side; empty places (-1) are left out, but for one where all are."""
+        """Return the sentences, padded on the tokenizer's side, without empty places (-1), except one if all are."""
         real = [int(row) for row in rows if row >= 0]
         batch = self.tokenizer.pad([self.inputs[row] for row in real or [0]], return_tensors="pt")
         labels = torch.full(batch["input_ids"].shape[:2], NOT_COUNTED)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Texts and pairs of texts to one of several classes, or to a number: benchmarks by name, and data of one's own."""
+"""The classification of texts or pairs of texts, or their regression to a number, on benchmarks and other data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # YAML reads a name that looks like a number as one.
+        # YAML reads a name such as 7 as a number.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
         self.class_weights = {str(name): weight for name, weight in self.class_weights.items()}
         if self.benchmark is not None:
@@ -114,13 +114,13 @@ class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
                 raise ValueError(f"recipe: class_weights.{name} must be a number of at least 0, not {weight!r}")
 
     def column_aliases(self, column: str) -> Sequence[str]:
-        """The names of a column in files; the number of a row is called as GLUE and the Hub call it."""
+        """Return the names of a column in files; the number of a row has the names of GLUE and the Hub."""
         own = super().column_aliases(column)
         return ("index", "idx") if column == "index" and list(own) == [column] else own
 
     @property
     def official(self) -> Benchmark | None:
-        """The benchmark whose measures count; None also where its classes are learned as numbers."""
+        """The benchmark whose measures are used; None also if its classes are learned as numbers."""
         has_classes = self.benchmark is not None and bool(self.benchmark.classes)
         return self.benchmark if has_classes == (self.problem_type == SINGLE_LABEL) else None
 
@@ -141,16 +141,16 @@ class TextClassification(Task[TextClassificationRecipe]):
     line_form = LineForm("texts, or pairs with a tab between them", optional=("text_pair",))
 
     def measures(self, recipe: TextClassificationRecipe) -> tuple[Measure, ...]:
-        """The benchmark's measures, its official one first; of one's own data accuracy and F1, or the correlation."""
+        """Return the benchmark's measures, official ones first; for other data accuracy and F1, or the correlation."""
         own = ("pearson",) if recipe.problem_type == REGRESSION else ("accuracy", "macro_f1")
         keys = own if recipe.official is None else recipe.official.measures
         return tuple(Measure(key, _MEASURES[key], lower_is_better=False) for key in keys)
 
     def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
-        """Read the rows of the part; those to predict may have a column `index`, by which predictions are written.
+        """Read the rows of the part; rows to predict may have a column `index`, which is written with predictions.
 
         Raises:
-            ValueError, OSError: as `read_rows`; or a label is none of the benchmark's.
+            ValueError, OSError: as `read_rows`; or a label is not one of the benchmark's.
         """
         required, optional = ["text"], ["index"] if part == "predict" else []
         if recipe.benchmark is None:
@@ -163,37 +163,37 @@ class TextClassification(Task[TextClassificationRecipe]):
         return rows
 
     def training_data(self, recipe: TextClassificationRecipe) -> Rows:
-        """Read the rows of the training data, and after them the unlabelled ones with a teacher's labels, if any."""
+        """Read the training data, followed by unlabelled rows with a teacher's labels, if the recipe names any."""
         rows = super().training_data(recipe)
         return with_pseudo_labels(self, rows, recipe) if recipe.pseudo_labels else rows
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
-        """The tokenizer; the template that the model needs is added where it is missing."""
+        """Return the tokenizer, with the template that the model needs."""
         texts, pairs = _texts(data)
         return templated_tokenizer(self.auto_class, recipe, [*texts, *(pairs or ())])
 
     def model(self, recipe: TextClassificationRecipe, processor: Any, data: Rows) -> Any:
-        """The classifier, with the classes of the benchmark or of the data.
+        """Return the classifier, with the classes of the benchmark or of the data.
 
-        A checkpoint that is a classifier of these classes already keeps its order of them; where it has as many others,
-        it is refused, since nothing says which one becomes which.
+        A checkpoint that already classifies these classes keeps its order of them. A checkpoint with as many other
+        classes is refused, because they cannot be matched.
         """
         if recipe.problem_type == REGRESSION:
             return make_head(self.auto_class, recipe, processor, {"num_labels": 1, "problem_type": REGRESSION})
         names = class_names(data, recipe.label_names)
-        if recipe.benchmark is not None:  # all of its classes, in its order, whether the data have them or not
+        if recipe.benchmark is not None:  # all of its classes, also those that the data lack
             names = list(dict.fromkeys(recipe.label_names.values()))
         if recipe.from_pretrained:
             names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
         return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Encoded:
-        """Tokenize the rows, and bring their labels, if they have any, to the model's ids."""
+        """Tokenize the rows, and convert their labels, if they have any, to the model's ids."""
         inputs = encode_examples(model, processor, data, recipe.max_length)
         return Encoded(data, inputs, label_ids(model.config, data, recipe) if "label" in data.columns else None)
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
-        """Rows in a new order each epoch; each micro-batch is padded to its longest row."""
+        """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
         if "text_pair" in data.columns and not _parts_pairs(processor):
             fix = "give it a template" if recipe.from_pretrained else "--tokenizer.template pair parts them"
             tell(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
@@ -213,14 +213,14 @@ class TextClassification(Task[TextClassificationRecipe]):
         return torch.stack(found) if found else torch.empty(0, model.config.num_labels)
 
     def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> dict[str, Any]:
-        """Encode data, and measure a model on them; a model whose classes have no names is named in the log."""
+        """Encode data, and measure a model on them; log how a model's unnamed classes are matched."""
         if recipe.problem_type == SINGLE_LABEL:
             names = names_of_labels(recipe.label_names, recipe.label_names)
             tell_of_default_names(model.config, model.config.name_or_path or "the model", names)
         return super().evaluate(model, processor, data, recipe)
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TextClassificationRecipe) -> dict[str, Any]:
-        """The measures, and the number of examples; of classes also the precision, recall and F1 of each."""
+        """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each."""
         logits = self.predict(model, processor, encoded)
         predictions = (logits[:, 0] if recipe.problem_type == REGRESSION else logits.argmax(1)).tolist()
         measured = self.scores(model.config, predictions, encoded.labels, encoded.data, recipe)
@@ -238,7 +238,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         data: Rows,
         recipe: TextClassificationRecipe,
     ) -> dict[str, Any]:
-        """The measures of predictions: ids of the model's classes, whatever their order, or numbers."""
+        """Return the measures of predictions, which are ids of the model's classes in any order, or numbers."""
         if recipe.official is not None:
             return _official_scores(recipe, config, predictions, labels, data)
         if recipe.problem_type == REGRESSION:
@@ -249,7 +249,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     def predictions(
         self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
-        """The most probable classes of each row, or its number."""
+        """Return the most probable classes of each row, or its number."""
         logits = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
         names = classes_of(model.config)
         return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
@@ -259,7 +259,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     ) -> Path:
         """Write `.tsv` files with the columns `index`, from the data or else counted from 0, and `prediction`.
 
-        GLUE's tasks have its names of files, and the names or numbers of classes that it takes.
+        For GLUE, the files have its names, and the names or numbers of classes that it requires.
         """
         logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
         values, index = _written(model.config, logits, recipe), data.columns.get("index")
@@ -272,28 +272,28 @@ class TextClassification(Task[TextClassificationRecipe]):
         return folder / name if len(files) == 1 else folder
 
     def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """Add the classes, if there are any, and whether inputs are pairs of texts."""
+        """Describe the task; add the classes, if there are any, and whether inputs are pairs of texts."""
         classes = [] if recipe.problem_type == REGRESSION else classes_of(model.config)
         pairs = data is not None and "text_pair" in data.columns
         return super().describe(model, recipe, data) | {"classes": classes, "pairs": pairs}
 
     def read_line(self, text: str) -> dict[str, Any]:
-        """A text, or a pair with a tab between its texts."""
+        """Return a text, or a pair of texts that are separated by a tab, as fields."""
         first, tab, second = text.partition("\t")
         return {"text": first, **({"text_pair": second} if tab else {})}
 
     def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """The line that was read."""
+        """Return the line that was read."""
         return "\t".join(fields[name] for name in ("text", "text_pair") if name in fields)
 
 
 class ExampleCollator:
-    """The collator of encoded examples, each row of which is an item.
+    """The collator of encoded examples; each row is an item.
 
     Args:
         examples: the tokenizer's output for each row.
         labels: ids of classes, or floats.
-        class_weights: (classes,), the weight of each class in the loss; None: all weigh the same.
+        class_weights: (classes,), the weight of each class in the loss; None: all weights are the same.
     """
 
     def __init__(
@@ -303,7 +303,7 @@ class ExampleCollator:
         self.labels = torch.tensor(labels)
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The rows, padded on the tokenizer's side; empty places (-1) are left out, but for one where all are empty."""
+        """Return the rows, padded on the tokenizer's side, without empty places (-1), except one if all are empty."""
         real = [int(row) for row in rows if row >= 0]
         batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
         labels = self.labels[real] if real else torch.full((1,), NOT_COUNTED, dtype=self.labels.dtype)
@@ -315,9 +315,9 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | No
     """Tokenize each row for the model; the number of rows that `max_length` cuts is logged.
 
     Raises:
-        ValueError: a row is too long for the model, and `max_length` cuts none, or is itself too long; or the tokenizer
-            belongs to another model, lacks the template that it needs, or pads nothing; or the model reads pairs
-            alone, and the data or the tokenizer know none.
+        ValueError: a row is too long for the model and `max_length` is None; `max_length` is too long for it; the
+            tokenizer belongs to another model, or lacks a padding token or the template that the model needs; or the
+            model reads only pairs, and the data have none or the tokenizer does not mark them.
     """
     texts, pairs = _texts(data)
     if getattr(model.config, "extract_token_id", None) is not None:
@@ -350,7 +350,7 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
 
 
 def _parts_pairs(tokenizer: Any) -> bool:
-    """Return whether a token between two texts, or types of tokens, tell a pair of texts from one text."""
+    """Return whether the tokenizer marks pairs of texts, by a token between them or by token types."""
     if "token_type_ids" in tokenizer.model_input_names:
         return True
     return tokenizer.num_special_tokens_to_add(pair=True) > tokenizer.num_special_tokens_to_add(pair=False)
@@ -368,7 +368,7 @@ def _weights_of_classes(config: Any, weights: Mapping[str, float]) -> Tensor:
 
 
 def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
-    """Raise a ValueError where a label is none of the benchmark's."""
+    """Raise a ValueError if a label is not one of the benchmark's."""
     if recipe.problem_type == SINGLE_LABEL:
         known = {*recipe.label_names, *recipe.label_names.values()}
         classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
@@ -410,7 +410,7 @@ def _rows_by_set(data: Rows) -> dict[str, Sequence[int]]:
 
 
 def _matched_and_mismatched(data: Rows) -> tuple[list[int], list[int]]:
-    """The rows of MNLI's two sets, which the names of their files or splits tell apart."""
+    """Return the rows of MNLI's two sets, by the names of their files or splits."""
     sets: tuple[list[int], list[int]] = ([], [])
     first = 0
     for source, length in data.sources:
@@ -421,7 +421,7 @@ def _matched_and_mismatched(data: Rows) -> tuple[list[int], list[int]]:
 
 
 def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list[int]]:
-    """The files of predictions with the rows in each: one, but two of MNLI."""
+    """Return the files of predictions with the rows of each: one file, but two for MNLI."""
     if benchmark is None or benchmark.file != "MNLI":
         return {f"{'predictions' if benchmark is None else benchmark.file}.tsv": list(range(len(data)))}
     matched, mismatched = _matched_and_mismatched(data)
@@ -429,7 +429,7 @@ def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list
 
 
 def _written(config: Any, logits: Tensor, recipe: TextClassificationRecipe) -> list[str]:
-    """The class of each row as it is written: its name, or of some benchmarks its number; or the row's number."""
+    """Return each row's prediction as written: a class's name, its number for some benchmarks, or a number."""
     benchmark = recipe.official
     if recipe.problem_type == REGRESSION:
         values = logits[:, 0].tolist() if benchmark is None else logits[:, 0].clamp(0, _HIGHEST_SCORE).tolist()

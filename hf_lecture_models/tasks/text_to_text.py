@@ -2,8 +2,8 @@
 """Classification as text to text: an encoder-decoder reads a text that names the task, and writes the class's name.
 
 Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text Transformer", JMLR 2020: "sst2
-sentence: a fine film" becomes "positive". An output counts as the class whose name it is, to the letter; any other is
-wrong, and how many of them there are is measured too.
+sentence: a fine film" becomes "positive". An output is right if it is exactly the name of the right class. The share
+of outputs that are the name of no class is measured too.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from hf_lecture_models.tasks.task import Encoded, Measure
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
 
-# A source is what T5 reads; T5 has the Stanford Sentiment Treebank in two classes alone.
+# The benchmarks with a source, a text for T5. T5's Stanford Sentiment Treebank is the one of two classes.
 _TASKS = tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.source)
 
 
 @dataclass(kw_only=True)
 class TextToTextRecipe(TranslationRecipe):
-    """The recipe of a classification task as text; files, columns and classes are those of `finetune_glue.py`."""
+    """The recipe of classification as text to text; files, columns and classes are those of `finetune_glue.py`."""
 
     task: str | None = setting("sst2", "names columns, classes, and the data on the Hub", choices=_TASKS)
     epochs: float = setting(3.0, "passes over the training data", least=0)
@@ -44,7 +44,7 @@ class TextToTextRecipe(TranslationRecipe):
             raise ValueError(f"recipe: task names what is learned; it must be one of {', '.join(_TASKS)}")
 
     def as_classification(self) -> TextClassificationRecipe:
-        """The recipe that reads the same rows as texts and classes."""
+        """Return the recipe that reads the same rows as texts and classes."""
         shared = {field.name: getattr(self, field.name) for field in fields(RowsRecipe)}
         return TextClassificationRecipe(task=self.task, **shared)
 
@@ -61,17 +61,17 @@ class TextToText(Translation):
     recipe_class: ClassVar[type[TextToTextRecipe]] = TextToTextRecipe
 
     def measures(self, recipe: TextToTextRecipe) -> tuple[Measure, ...]:  # type: ignore[override]
-        """The share of right classes, and of outputs that are none."""
+        """Return the accuracy, and the share of outputs that name no class."""
         return (
             Measure("accuracy", "accuracy, by exact match of the class's name", lower_is_better=False),
             Measure("no_class", "share of outputs that are no class", lower_is_better=True),
         )
 
     def read(self, recipe: TextToTextRecipe, part: str) -> Rows | None:  # type: ignore[override]
-        """The rows of the part as text; those to predict have no target, and perhaps an `index`.
+        """Read the rows of the part as texts; rows to predict have no target, and perhaps an `index`.
 
         Raises:
-            ValueError, OSError: as of `finetune_glue.py`.
+            ValueError, OSError: as `TextClassification.read`.
         """
         classification = recipe.as_classification()
         rows = TextClassification().read(classification, part)
@@ -91,10 +91,10 @@ class TextToText(Translation):
         return Rows(columns | {name: rows.columns[name] for name in ("index",) if name in rows.columns}, rows.sources)
 
     def model(self, recipe: TextToTextRecipe, processor: Any, data: Rows) -> Any:  # type: ignore[override]
-        """The encoder-decoder, which writes no more than the longest class has.
+        """Return the encoder-decoder, which writes no more tokens than the longest class has.
 
         Raises:
-            ValueError: as `written_classes`, before anything is trained.
+            ValueError: as `written_classes`, before training.
         """
         model = super().model(recipe, processor, data)
         written_classes(model, processor, recipe)
@@ -104,7 +104,7 @@ class TextToText(Translation):
     def measure(  # type: ignore[override]
         self, model: Any, processor: Any, encoded: Encoded, recipe: TextToTextRecipe
     ) -> dict[str, Any]:
-        """The measures, the number of examples, and how outputs were searched."""
+        """Return the measures, the number of examples, and the number of beams."""
         classes = written_classes(model, processor, recipe)
         found = [classes.get(outputs[0].text) for outputs in self.predict(model, processor, encoded, recipe)]
         right = [ours == theirs for ours, theirs in zip(found, encoded.labels, strict=True)]
@@ -123,7 +123,7 @@ class TextToText(Translation):
     ) -> Path:
         """Write `predictions.tsv` with the columns `index`, from the data or else counted from 0, and `prediction`.
 
-        What is written is the class's name, or the output as it is, where that is none.
+        A prediction is the class's name, or the model's output if it names no class.
         """
         classes = written_classes(model, processor, recipe)
         encoded = self.encode(model, processor, data, recipe)
@@ -137,14 +137,14 @@ class TextToText(Translation):
     def describe(  # type: ignore[override]
         self, model: Any, recipe: TextToTextRecipe, data: Rows | None = None
     ) -> dict[str, Any]:
-        """Add the classes and the form of a source; the Hub has no name for the task."""
+        """Describe the task; add the classes and the form of a source. The Hub has no name for the task."""
         known = {"classes": class_names(recipe), "source": BENCHMARKS[str(recipe.task)].source, "pipeline_tag": None}
         described = super().describe(model, recipe, data)
         return {key: value for key, value in described.items() if key != "signatures"} | known
 
 
 def class_names(recipe: TextToTextRecipe) -> list[str]:
-    """The classes of the recipe's task, in its order.
+    """Return the classes of the recipe's task, in its order.
 
     >>> class_names(TextToTextRecipe(task="rte"))
     ['entailment', 'not_entailment']
@@ -153,10 +153,10 @@ def class_names(recipe: TextToTextRecipe) -> list[str]:
 
 
 def written_classes(model: Any, processor: Any, recipe: TextToTextRecipe) -> dict[str, str]:
-    """The classes by what an output looks like that names one, as the target's tokenizer writes it.
+    """Return the classes by their spelling after the target's tokenizer has encoded and decoded their names.
 
     Raises:
-        ValueError: the tokenizer writes two of them alike.
+        ValueError: two classes have the same spelling.
     """
     tokenizer, names = target_tokenizer_of(model, processor), class_names(recipe)
     ids = tokenizer(text_target=names, verbose=False)["input_ids"]
@@ -171,7 +171,7 @@ def written_classes(model: Any, processor: Any, recipe: TextToTextRecipe) -> dic
 
 
 def _most_tokens(model: Any, processor: Any, recipe: TextToTextRecipe) -> int:
-    """Tokens of the longest class, its end of text included."""
+    """Return the number of tokens of the longest class, with the end of text."""
     tokenizer = target_tokenizer_of(model, processor)
     ids = tokenizer(text_target=class_names(recipe), verbose=False)["input_ids"]
     return min(max(map(len, ids)), longest_side(model, tokenizer) - 1)

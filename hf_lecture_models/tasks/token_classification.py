@@ -1,6 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""A tag for each word of a sentence: parts of speech, names."""
+"""The tagging of words: parts of speech, names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,12 +43,12 @@ from hf_lecture_models.trainer.batches import Batches
 PLAIN, ENTITIES = "plain", "entities"
 _EVALUATION_BATCH = 64
 _NO_TAG = "_"
-"""What CoNLL files say where there is none."""
+"""The sign for no tag in CoNLL files."""
 
 
 @dataclass(kw_only=True)
 class TokenClassificationRecipe(HeadRecipe, BenchmarkRecipe):
-    """The recipe of a tagger; its data have the columns `tokens` and `tags`, lists of equally many words and tags."""
+    """The recipe of a tagger; its data have the columns `tokens` and `tags`, a list of words and a tag for each."""
 
     task: str | None = setting(
         None,
@@ -73,7 +73,7 @@ class TokenClassificationRecipe(HeadRecipe, BenchmarkRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # YAML reads a name that looks like a number as one.
+        # YAML reads a name such as 7 as a number.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
         if self.benchmark is not None:
             self.scheme, self.label_names = self.benchmark.scheme, {**self.benchmark.classes, **self.label_names}
@@ -91,7 +91,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     line_form = LineForm("sentences, with blanks between the words", usual=0)
 
     def measures(self, recipe: TokenClassificationRecipe) -> tuple[Measure, ...]:
-        """The share of right tags; of entities first F1, precision and recall."""
+        """Return the accuracy of tags; for entities F1, precision and recall come first."""
         accuracy = Measure("accuracy", "accuracy of tags", lower_is_better=False)
         if recipe.scheme == PLAIN:
             return (accuracy,)
@@ -99,32 +99,32 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         return (*(Measure(key, label, lower_is_better=False) for key, label in keys.items()), accuracy)
 
     def read(self, recipe: TokenClassificationRecipe, part: str) -> Rows | None:
-        """The rows of the part, words and tags as texts.
+        """Read the rows of the part, with words and tags as texts.
 
         Raises:
-            ValueError: as `read_rows`; or a row has no word, or words and tags of unequal number, or none of them.
+            ValueError: as `read_rows`; or a row has no words, or not as many tags as words.
         """
         rows = read_rows(recipe, part, required=("tokens",), labels=("tags",))
         return None if rows is None else _checked(rows)
 
     def processor(self, recipe: TokenClassificationRecipe, data: Rows) -> Any:
-        """The tokenizer; the template that the model needs is added where it is missing."""
+        """Return the tokenizer, with the template that the model needs."""
         return templated_tokenizer(self.auto_class, recipe, map(" ".join, data.columns["tokens"]))
 
     def model(self, recipe: TokenClassificationRecipe, processor: Any, data: Rows) -> Any:
-        """The tagger, with the tags of the data.
+        """Return the tagger, with the tags of the data.
 
-        A checkpoint that is a tagger with all of these keeps its own; where it has as many others, it is refused, since
-        nothing says which one becomes which.
+        A checkpoint that already has all of these tags keeps its own. A checkpoint with as many other tags is refused,
+        because they cannot be matched.
         """
         names = _names_of_checkpoint(tag_names(data, recipe), recipe)
         return make_head(self.auto_class, recipe, processor, class_fields(names))
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> Batches:
-        """Sentences in a new order each epoch; each micro-batch is padded to its longest one.
+        """Return batches of sentences in a new order each epoch; each micro-batch is padded to its longest sentence.
 
         Raises:
-            ValueError: as `encode_sentences` and `read_tags`; or no word is left of any sentence.
+            ValueError: as `encode_sentences` and `read_tags`; or no word of any sentence has a token.
         """
         encoded = self.encode(model, processor, data, recipe)
         sentences = encoded.inputs
@@ -142,11 +142,11 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> Encoded:
-        """Tokenize the sentences; their tags, if they have any, become the model's names for them.
+        """Tokenize the sentences, and convert their tags, if they have any, to the model's names for them.
 
         Raises:
-            ValueError: as `encode_sentences` and `read_tags`; or a tag of the model is not part of an entity, where the
-                recipe says that all are.
+            ValueError: as `encode_sentences` and `read_tags`; or a tag of the model is not part of an entity, although
+                the recipe says that all are.
         """
         if recipe.scheme == ENTITIES and "tags" in data.columns:
             _refuse_other_tags(classes_of(model.config), "the model")
@@ -156,15 +156,15 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     def predict(
         self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
     ) -> list[list[tuple[int, float]]]:
-        """Return the id of the most probable tag of each word, or `UNREAD`, and its probability."""
+        """Return the id of each word's most probable tag, and its probability; `UNREAD` for a word without tokens."""
         return predict_words(model, processor, encoded.inputs, batch_size)
 
     def measure(
         self, model: Any, processor: Any, encoded: Encoded, recipe: TokenClassificationRecipe
     ) -> dict[str, Any]:
-        """The measures, and how many words and sentences there are.
+        """Return the measures, and the numbers of words and sentences.
 
-        Words that are not read, because `max_length` cuts them, count as wrong: as a wrong tag, or as O.
+        Words that `max_length` cuts off count as a wrong tag or, for entities, as O.
         """
         ids, names = _ids_by_name(model.config), classes_of(model.config)
         predictions = [[tag for tag, _ in row] for row in self.predict(model, processor, encoded)]
@@ -179,10 +179,10 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     def predictions(
         self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
-        """The words of each row with their tags, None where no token of a word is read; or the row's entities.
+        """Return the words of each row with their tags, None for a word without tokens; or the row's entities.
 
         Args:
-            data: rows of `tokens`, or of `text`, in which blanks part the words.
+            data: rows of `tokens`, or of `text`, in which blanks separate the words.
         """
         sentences = data.columns.get("tokens") or [text.split() for text in data.texts("text")]
         texts = data.columns.get("text") or [" ".join(words) for words in sentences]
@@ -204,15 +204,15 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         return not fields["text"].strip()
 
     def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The words of a sentence as one text."""
+        """Return the words of a sentence as one text."""
         return {"text": " ".join(row["tokens"])}
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, folder: Path
     ) -> Path:
-        """Write `predictions.conll`: a word and its tag a line, an empty line after each sentence.
+        """Write `predictions.conll`: a word and its tag on each line, and an empty line after each sentence.
 
-        Words that are not read, because `max_length` cuts them, are O, or, where tags are no entities, have none: `_`.
+        Words that `max_length` cuts off get the tag O for entities, else `_` for no tag.
         """
         names, unread = classes_of(model.config), OUTSIDE if recipe.scheme == ENTITIES else _NO_TAG
         found = self.predict(model, processor, self.encode(model, processor, data, recipe))
@@ -224,7 +224,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         return folder / "predictions.conll"
 
     def describe(self, model: Any, recipe: TokenClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """Add the tags, and their scheme."""
+        """Describe the task; add the tags and their scheme."""
         return super().describe(model, recipe, data) | {"classes": classes_of(model.config), "scheme": recipe.scheme}
 
 
@@ -254,14 +254,14 @@ def _checked(rows: Rows) -> Rows:
 
 
 def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
-    """The tags of the data, in the order of their numbers or of the alphabet, by their names; those of a named task.
+    """Return the names of the data's tags, in the order of their numbers or of the alphabet, or those of a benchmark.
 
     >>> rows = Rows({"tokens": [["a", "cat"]], "tags": [["7", "0"]]}, [("train.jsonl", 1)])
     >>> tag_names(rows, TokenClassificationRecipe(label_names={7: "DET"}))
     ['0', 'DET']
 
     Raises:
-        ValueError: there is only one, or one is no part of an entity where the recipe says that all are.
+        ValueError: there is only one tag, or a tag is not part of an entity although the recipe says that all are.
     """
     tags = [tag for tags in data.columns["tags"] for tag in tags]
     names = names_of_labels(tags, recipe.label_names)
@@ -286,7 +286,7 @@ def _refuse_other_tags(names: Sequence[str], source: str) -> None:
 
 
 def is_entity_tag(name: str) -> bool:
-    """Whether a tag is one of those by which the CoNLL shared tasks mark entities.
+    """Return whether a tag marks a part of an entity in the CoNLL shared tasks' way, or is O.
 
     >>> [is_entity_tag(name) for name in ("O", "B-creative-work", "NOUN", "I-")]
     [True, True, False, False]
@@ -295,10 +295,10 @@ def is_entity_tag(name: str) -> bool:
 
 
 def read_tags(config: Any, data: Rows, recipe: TokenClassificationRecipe) -> list[list[str]]:
-    """The tags of each sentence, by the model's names for them.
+    """Return the tags of each sentence, by the model's names for them.
 
     Raises:
-        ValueError: a tag is none of the model's.
+        ValueError: a tag is not one of the model's.
     """
     ids = _ids_by_name(config)
     found = []
@@ -316,14 +316,14 @@ def read_tags(config: Any, data: Rows, recipe: TokenClassificationRecipe) -> lis
 
 
 def _ids_by_name(config: Any) -> dict[str, int]:
-    """The ids of a model's tags, by name; by number, too, where they have no names of their own."""
+    """Return the ids of a model's tags by name, and by number if they have no names of their own."""
     names = classes_of(config)
     numbers = {str(index): index for index in range(len(names))} if has_default_names(config) else {}
     return numbers | {name: index for index, name in enumerate(names)}
 
 
 def _names_of_checkpoint(names: list[str], recipe: TokenClassificationRecipe) -> list[str]:
-    """The tags of a checkpoint that is a tagger with all of these, else these."""
+    """Return the tags of a checkpoint that has all of `names`, else `names`."""
     own = checkpoint_classes(recipe, "ForTokenClassification")
     if set(names) <= set(own):
         return own
