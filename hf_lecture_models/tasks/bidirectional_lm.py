@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Language models of both directions (ELMo): each word predicted from those before it, and from those behind it.
+"""Language models of both directions (ELMo): each word is predicted from those before it, and from those after it.
 
-A text is `<S> words </S>`. One that is longer than a row is cut, and neighbouring rows share a word, so that each word
-is predicted once from the left and once from the right, but what stands in another row is not seen.
+A text is `<S> words </S>`. A text that is longer than a row is cut, and neighbouring rows share a word, so that each
+word is predicted once from the left and once from the right. A row does not see the words of other rows.
 """
 
 import math
@@ -57,7 +57,7 @@ class BidirectionalLMRecipe(TaskRecipe, TextsRecipe):
 
 
 class BidirectionalLM(Task[BidirectionalLMRecipe]):
-    """The task of predicting each word from both sides, one by one; its data are a list of texts.
+    """The task of predicting each word from its left and, separately, from its right; its data are a list of texts.
 
     >>> [measure.key for measure in BidirectionalLM().measures(BidirectionalLMRecipe())]
     ['perplexity', 'forward_perplexity', 'backward_perplexity']
@@ -71,11 +71,11 @@ class BidirectionalLM(Task[BidirectionalLMRecipe]):
     recipe_class = BidirectionalLMRecipe
 
     def is_for(self, model: Any) -> bool:
-        """Of all models for pre-training, those with the head of this task."""
+        """Return whether a model for pre-training has the head of this task."""
         return isinstance(model, BidirectionalLMHead)
 
     def measures(self, recipe: BidirectionalLMRecipe) -> tuple[Measure, ...]:
-        """Over the whole vocabulary, however the softmax was trained."""
+        """Return the perplexities over the whole vocabulary, also after training with a sampled softmax."""
         return (
             Measure("perplexity", "perplexity per word, both directions' geometric mean", lower_is_better=True),
             Measure("forward_perplexity", "perplexity per word, from the words before it", lower_is_better=True),
@@ -87,7 +87,7 @@ class BidirectionalLM(Task[BidirectionalLMRecipe]):
         return read_part_texts(recipe, part)
 
     def read_file(self, path: str, recipe: BidirectionalLMRecipe) -> list[str]:
-        """The texts of one file; one of no known kind holds a text in each line."""
+        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
         return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
 
     def processor(self, recipe: BidirectionalLMRecipe, data: Sequence[str]) -> Any:
@@ -95,7 +95,7 @@ class BidirectionalLM(Task[BidirectionalLMRecipe]):
         return tokenizer_for(recipe, data)
 
     def model(self, recipe: BidirectionalLMRecipe, processor: Any, data: Sequence[str]) -> Any:
-        """The model, of as many words as the tokenizer has; a checkpoint without a softmax gets a new one."""
+        """Return the model, which predicts the tokenizer's words; a checkpoint without a softmax gets a new one."""
         _refuse_other_tokenizer(processor)
         shape = {
             "num_words": len(processor.words),
@@ -106,7 +106,7 @@ class BidirectionalLM(Task[BidirectionalLMRecipe]):
         return load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)[0]
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: BidirectionalLMRecipe) -> Batches:
-        """Rows in a new order each epoch, each padded to the longest of its micro-batch."""
+        """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
         rows = self.encode(model, processor, data, recipe).inputs
         if model.needs_token_counts:
             counts = np.bincount(rows.numbers[rows.stream], minlength=model.config.num_words)
@@ -118,22 +118,22 @@ class BidirectionalLM(Task[BidirectionalLMRecipe]):
         return Encoded(data, NumberedRows(model, processor, data, recipe.sequence_length))
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: BidirectionalLMRecipe) -> dict[str, Any]:
-        """The perplexities, and what they depend on."""
+        """Return the perplexities, and the settings that they depend on."""
         return measure_directions(model, encoded.inputs)
 
 
 class NumberedRows:
-    """Texts as rows of words, each word by the number that it has among the different words of all texts.
+    """Texts as rows of words; a word is its number among the different words of all texts.
 
-    Called with numbers of rows it gives their batch, padded on the right.
+    Called with the numbers of rows, it returns their batch, padded on the right.
 
     Attributes:
-        characters: (different words, characters) int16, what the model reads of each.
-        numbers: (different words,) int64, what it predicts of each.
-        stream: (words,) int32, `<S> ... </S>` of every text one after the other.
+        characters: (different words, characters) int16, the model's input for each word.
+        numbers: (different words,) int64, the model's label for each word.
+        stream: (words,) int32, the words `<S> ... </S>` of all texts, one text after the other.
 
     Raises:
-        ValueError: there is no text, or the tokenizer does not belong to the model.
+        ValueError: the list of texts is empty, or the tokenizer does not belong to the model.
     """
 
     def __init__(self, model: Any, tokenizer: Any, texts: Iterable[str], sequence_length: int) -> None:
@@ -157,7 +157,7 @@ class NumberedRows:
         self.unknown = int(tokenizer.word_numbers([""])[0])
         self.stream = np.array([word for row in rows for word in row], dtype=np.int32)
         starts = np.cumsum([0, *map(len, rows[:-1])])
-        # A span of n words has the next one behind it, from which backwards it is read.
+        # A span of n words is followed by the word from which it is predicted backwards.
         self.starts, spans = text_spans(starts, len(self.stream), sequence_length - 1)
         self.lengths = spans + 1
 
@@ -165,7 +165,7 @@ class NumberedRows:
         return len(self.starts)
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The batch of some rows; -1 is a row in which nothing counts."""
+        """Return the batch of some rows; -1 is an empty row, which does not count."""
         lengths = np.where(rows < 0, 0, self.lengths[rows])
         steps = np.arange(max(2, lengths.max()))
         real = steps < lengths[:, None]
@@ -183,16 +183,16 @@ class NumberedRows:
 
 @torch.no_grad()
 def measure_directions(model: Any, rows: NumberedRows) -> dict[str, Any]:
-    """The perplexities of a model on rows.
+    """Measure the perplexities of a model on rows.
 
     Returns:
         `forward_perplexity` and `backward_perplexity`, exp of the mean -ln P(word) of each direction, and `perplexity`,
-        that of both together; `predictions`, how many there are in each; `unknown`, how many of the words that are
-        predicted from the left are none of the model's.
+        that of both together; `predictions`, the number of predictions in each direction; `unknown`, the number of
+        words predicted from the left that the model does not know.
     """
     sums, predictions, unknown = np.zeros(2), 0, 0
     with evaluation_mode(model):
-        # Rows of like length together.
+        # Rows of similar length come together.
         order = rows.lengths.argsort(kind="stable")
         for start in range(0, len(order), _EVALUATION_ROWS):
             batch = rows(order[start : start + _EVALUATION_ROWS])

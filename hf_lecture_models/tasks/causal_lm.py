@@ -189,7 +189,7 @@ def train_causal_lm(
             and the last weights are saved.
 
     Raises:
-        ValueError: there is no training text, or the tokenizer does not belong to the model; and as `train`.
+        ValueError: training texts are missing, or the tokenizer does not belong to the model; and as `train`.
     """
     return CausalLM().train(
         model, tokenizer, train_texts, validation_texts, recipe, output_dir=output_dir, resume=resume, quiet=quiet

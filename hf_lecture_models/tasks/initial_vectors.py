@@ -16,9 +16,9 @@ from hf_lecture_models.tasks.factories import load_tokenizer, tell
 
 
 def start_from_word_vectors(model: Any, tokenizer: Any, source: str) -> int:
-    """Give the words of a model the vectors of a word2vec file, or the input vectors of any model with the same words.
+    """Set the word vectors of a model from a word2vec file, or from the input vectors of any other model.
 
-    Words are the same by their spelling. Those that the source lacks, or has only zeros for, keep what they have.
+    Words are matched by their spelling. Words that the source lacks, or has only zeros for, keep their vectors.
 
     >>> import tempfile
     >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM, WordTokenizer
@@ -35,12 +35,12 @@ def start_from_word_vectors(model: Any, tokenizer: Any, source: str) -> int:
         source: a file (.bin: binary, else text; also .gz), a model's folder, or its name on the Hub.
 
     Returns:
-        How many words got a vector.
+        The number of words that got a vector.
 
     Raises:
         OSError: there is no such source.
-        ValueError: it is damaged, or its vectors are of another width, or of no word of the model; or the model has no
-            vectors of words.
+        ValueError: the source is damaged, its vectors have another width, it has no word of the model, or the model
+            has no word vectors.
     """
     table = model.get_input_embeddings()
     if not isinstance(table, nn.Embedding):
@@ -59,7 +59,7 @@ def start_from_word_vectors(model: Any, tokenizer: Any, source: str) -> int:
 
 
 def _vectors_of_width(other: Any, width: int, source: str) -> torch.Tensor:
-    """The input vectors of a model, if they are so wide."""
+    """Return the input vectors of a model if they have this width."""
     vectors = getattr(other.get_input_embeddings(), "weight", None)
     if not isinstance(vectors, torch.Tensor) or vectors.dim() != 2 or vectors.shape[1] != width:
         found = f"of width {vectors.shape[-1]}" if isinstance(vectors, torch.Tensor) else "none of words"
@@ -71,7 +71,7 @@ def _vectors_of_width(other: Any, width: int, source: str) -> torch.Tensor:
 
 
 def _read(source: str) -> tuple[Any, Any]:
-    """Model and tokenizer."""
+    """Read a model and its tokenizer."""
     if os.path.isfile(source):
         binary = source.endswith(BINARY_NAMES)
         return Word2VecModel.from_word2vec_format(source, binary=binary)

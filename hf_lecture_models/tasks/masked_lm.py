@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Masked language models: words predicted from both sides, and whether one segment of text follows another (BERT).
+"""Masked language models (BERT): they predict masked words, and whether one segment of text follows another.
 
-The loss is that of Devlin et al. 2018, the mean over masked tokens plus the mean over pairs. The training loop weighs
-each term by its own count (`trainer/loop.py`), so that both means are those of the whole step.
+The loss is that of Devlin et al. 2018, the mean over masked tokens plus the mean over pairs. The training loop weights
+each term by its own count (`trainer/loop.py`), so that both are means over the whole step.
 """
 
 import math
@@ -36,11 +36,11 @@ from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.batches import Batch, Batches
 
 MASKING_SEED = 0
-"""Of pairs and masks in every evaluation, whatever the recipe's seed, so that runs can be compared."""
+"""The seed of pairs and masks in every evaluation, so that runs with different seeds can be compared."""
 
-# Rows that are drawn together: part of what the seed means.
+# The number of rows whose masks are drawn together; another number gives other masks.
 _EVALUATION_ROWS = 64
-# Logits that are held at once.
+# The most logits in memory.
 _MOST_LOGITS = 2**26
 
 
@@ -68,17 +68,17 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
             raise ValueError(f"recipe: mask_probability must be above 0 and at most 1, not {self.mask_probability}")
 
     def effective_batch(self) -> str:
-        """Rows and tokens of one optimizer step, and how many of these are predicted."""
+        """Return the rows and tokens of one optimizer step, and how many of these are predicted."""
         tokens = self.batch_size * self.sequence_length
         predicted = f"{self.mask_probability:.0%} of them predicted"
         return f"{self.batch_size} rows x {self.sequence_length} = at most {tokens:,} tokens, {predicted}"
 
 
 class MaskedLM(Task[MaskedLMRecipe]):
-    """The task of predicting masked tokens and, with `next_sentence`, which pairs of segments stood together.
+    """The task of predicting masked tokens and, with `next_sentence`, whether two segments are neighbours in a text.
 
-    Its data are lists of texts, which the recipe's `documents` joins. With `next_sentence` its models are those of
-    `AutoModelForPreTraining`, without it those of `AutoModelForMaskedLM`.
+    Its data are lists of texts, which are joined by the recipe's `documents`. With `next_sentence` its models are those
+    of `AutoModelForPreTraining`, without it those of `AutoModelForMaskedLM`.
 
     >>> [measure.key for measure in MaskedLM().measures(MaskedLMRecipe())]
     ['masked_perplexity', 'masked_accuracy', 'next_sentence_accuracy']
@@ -93,16 +93,16 @@ class MaskedLM(Task[MaskedLMRecipe]):
     line_form = LineForm(usual=5)
 
     def auto_class_of(self, recipe: MaskedLMRecipe) -> Any:
-        """What loads models with a head for next sentences, or those without."""
+        """Return the Auto class of models with, or without, a head for next sentences."""
         return AutoModelForPreTraining if recipe.next_sentence else AutoModelForMaskedLM
 
     def is_for(self, model: Any) -> bool:
-        """Also models for pre-training that predict next sentences; others are pre-trained in other ways."""
+        """Return whether the model predicts masked tokens, also together with next sentences."""
         pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
         return super().is_for(model) or (pretrained and learns_next_sentences(model))
 
     def measures(self, recipe: MaskedLMRecipe) -> tuple[Measure, ...]:
-        """Of masked tokens, and of pairs where there are any."""
+        """Return the measures of masked tokens and, if there are pairs, of next sentences."""
         masked = (
             Measure("masked_perplexity", "perplexity per masked token", lower_is_better=True),
             Measure("masked_accuracy", "accuracy of masked tokens", lower_is_better=False),
@@ -115,7 +115,7 @@ class MaskedLM(Task[MaskedLMRecipe]):
         return read_part_texts(recipe, part)
 
     def read_file(self, path: str, recipe: MaskedLMRecipe) -> list[str]:
-        """The texts of one file; one of no known kind holds a text in each line."""
+        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
         return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
 
     def processor(self, recipe: MaskedLMRecipe, data: Sequence[str]) -> Any:
@@ -123,7 +123,7 @@ class MaskedLM(Task[MaskedLMRecipe]):
         return tokenizer_for(recipe, data)
 
     def model(self, recipe: MaskedLMRecipe, processor: Any, data: Sequence[str]) -> Any:
-        """The model; of a checkpoint without one of the heads, that head starts anew."""
+        """Return the model; a checkpoint without one of the heads gets a new one."""
         auto_class = self.auto_class_of(recipe)
         if not recipe.from_pretrained:
             return make_model(auto_class, recipe.model, processor, recipe.seed)
@@ -133,7 +133,7 @@ class MaskedLM(Task[MaskedLMRecipe]):
         return model
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Batches:
-        """Rows in a new order each epoch, masked anew."""
+        """Return batches of rows in a new order, and with new masks, each epoch."""
         if learns_next_sentences(model) != recipe.next_sentence:
             raise ValueError(
                 f"{type(model).__name__} "
@@ -145,18 +145,18 @@ class MaskedLM(Task[MaskedLMRecipe]):
         return MaskedBatches(texts, recipe.batch_size, recipe.seed)
 
     def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Encoded:
-        """Cut the documents into rows, from which words are masked; whether they are pairs, the model says."""
+        """Cut the documents into rows with masked words; the model determines whether rows are pairs."""
         recipe = _recipe_for(model, recipe)
         return Encoded(data, _masked_texts(model, processor, data, recipe, "validation or test"))
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MaskedLMRecipe) -> dict[str, Any]:
-        """The measures, on a masking that is always the same."""
+        """Return the measures, on masks that are always the same."""
         return measure_masked(model, encoded.inputs, recipe)
 
     def predictions(
         self, model: Any, processor: Any, data: Any, recipe: MaskedLMRecipe, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
-        """The most probable words for the first mask of each text, then for the next.
+        """Return the most probable words for the first mask of each text, then for the next.
 
         Raises:
             ValueError: a text has no mask, or is too long for the model.
@@ -165,18 +165,18 @@ class MaskedLM(Task[MaskedLMRecipe]):
         return fill_masks(model, processor, rows, options)
 
     def describe(self, model: Any, recipe: MaskedLMRecipe, data: Any = None) -> dict[str, Any]:
-        """Describe the task; whether there are pairs, the model says."""
+        """Describe the task; the model determines whether there are pairs."""
         return super().describe(model, _recipe_for(model, recipe), data)
 
 
 @torch.no_grad()
 def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> dict[str, Any]:
-    """The measures of a model on masked texts, and what they depend on.
+    """Measure a model on masked texts.
 
     Returns:
         `masked_perplexity`, exp of the mean -ln P(token) of masked tokens; `masked_accuracy`, the share of them whose
-        token is the most probable one; of pairs `next_sentence_accuracy`. `targets` and `pairs` count both;
-        `sequence_length`, `mask_probability` and `masking_seed` say what was masked.
+        token is the most probable one; for pairs `next_sentence_accuracy`. `targets` and `pairs` are the numbers of
+        both; `sequence_length`, `mask_probability` and `masking_seed` determine the masks.
     """
     generator = np.random.default_rng(MASKING_SEED)
     size = max(1, _MOST_LOGITS // (recipe.sequence_length * model.config.vocab_size))
@@ -242,7 +242,7 @@ def fill_masks(model: Any, tokenizer: Any, rows: Rows, options: PredictionOption
             for number, words in enumerate(masks if isinstance(masks[0], list) else [masks])
             for word in words
         ]
-        for masks in ([found] if len(texts) == 1 else found)  # the pipeline returns the one of one text as it is
+        for masks in ([found] if len(texts) == 1 else found)  # for a single text the pipeline returns no outer list
     ]
 
 

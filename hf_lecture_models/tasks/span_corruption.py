@@ -2,7 +2,7 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Pre-training as text to text: an encoder-decoder writes the spans that were left out of a text (T5).
 
-What is left out, and how, `batches/spans.py` says. Any encoder-decoder learns it, also one of transformers.
+`batches/spans.py` chooses the spans. The model is any encoder-decoder, also one of transformers.
 """
 
 import math
@@ -35,16 +35,16 @@ from hf_lecture_models.tokenization.templates import Template
 from hf_lecture_models.trainer.batches import Batches
 
 NOISE_SEED = 0
-"""Of the spans in every evaluation, whatever the recipe's seed, so that runs can be compared."""
+"""The seed of the spans in every evaluation, so that runs with different seeds can be compared."""
 
 _T5_TEMPLATE = Template("$A eos_token", "$A eos_token $B eos_token", {"eos_token": "</s>"}, type_ids=False)
-# Logits that are held at once.
+# The most logits in memory.
 _MOST_LOGITS = 2**26
 
 
 @dataclass(kw_only=True)
 class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
-    """The recipe of an encoder-decoder that writes spans which were left out."""
+    """The recipe of an encoder-decoder that writes the spans left out of a text."""
 
     documents: str = setting(
         "blank_lines", "; ".join(f"{name}: {rule}" for name, rule in RULES.items()), choices=tuple(RULES)
@@ -68,11 +68,11 @@ class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
 
     @property
     def noise(self) -> SpanNoise:
-        """How much is left out."""
+        """The share of tokens to leave out, and the mean length of spans."""
         return SpanNoise(self.noise_density, self.mean_span_length)
 
     def effective_batch(self) -> str:
-        """Rows and tokens of one optimizer step, and how many of a text are left out."""
+        """Return the rows and tokens of one optimizer step, and how many of a text are left out."""
         tokens = self.batch_size * self.sequence_length
         left_out = f"{self.noise_density:.0%} of each text left out"
         return f"{self.batch_size} rows x {self.sequence_length} = at most {tokens:,} source tokens, {left_out}"
@@ -81,7 +81,7 @@ class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
 class SpanCorruption(Task[SpanCorruptionRecipe]):
     """The task of writing the spans that were left out of a text.
 
-    Its data are lists of texts, which the recipe's `documents` joins.
+    Its data are lists of texts, which are joined by the recipe's `documents`.
 
     >>> [measure.key for measure in SpanCorruption().measures(SpanCorruptionRecipe())]
     ['span_perplexity', 'span_accuracy']
@@ -95,7 +95,7 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
     recipe_class = SpanCorruptionRecipe
 
     def measures(self, recipe: SpanCorruptionRecipe) -> tuple[Measure, ...]:
-        """Of the tokens left out, each given all before it; sentinels and ends of text are not counted."""
+        """Return the measures of the tokens left out, each given all before it, without sentinels and ends of text."""
         return (
             Measure("span_perplexity", "perplexity per token left out", lower_is_better=True),
             Measure("span_accuracy", "accuracy of tokens left out", lower_is_better=False),
@@ -106,16 +106,16 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
         return read_part_texts(recipe, part)
 
     def read_file(self, path: str, recipe: SpanCorruptionRecipe) -> list[str]:
-        """The texts of one file; one of no known kind holds a text in each line."""
+        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
         return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
 
     def processor(self, recipe: SpanCorruptionRecipe, data: Sequence[str]) -> Any:
-        """The tokenizer; a new one gets sentinels, and puts nothing but the end of text around a text."""
+        """Return the tokenizer; a new one gets sentinels, and adds only the end of text to a text."""
         if recipe.from_pretrained:
             return load_tokenizer(recipe.from_pretrained)
         tokenizer = new_tokenizer(recipe.tokenizer, list(data))
         if tokenizer.eos_token is None and "template" not in recipe.tokenizer:
-            tokenizer.set_template(_T5_TEMPLATE)  # in the place of BERT's, which word pieces have
+            tokenizer.set_template(_T5_TEMPLATE)  # in place of BERT's, the default of word pieces
         add_sentinels(tokenizer, recipe.sentinels)
         return tokenizer
 
@@ -128,25 +128,25 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
         return model
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> Batches:
-        """Texts in a new order each epoch, other spans left out.
+        """Return batches of texts in a new order, and with other spans left out, in each epoch.
 
         Raises:
-            ValueError: the tokenizer belongs to another model, `sequence_length` is too long for it; or as
+            ValueError: the tokenizer belongs to another model, or `sequence_length` is too long for the model; or as
                 `CorruptedTexts`.
         """
         texts = _corrupted_texts(model, processor, data, recipe, "training")
         return SpanBatches(texts, start_of(model), processor.pad_token_id, recipe.batch_size, recipe.seed)
 
     def forward_options(self, model: Any, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
-        """No cache in training, and no logits where the loss needs none."""
+        """Return options that turn off the cache, and logits that the loss does not need."""
         return {"use_cache": False} | ({"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {})
 
     def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> Encoded:
-        """Cut the documents into texts, from which spans are left out."""
+        """Cut the documents into texts, and leave spans out of them."""
         return Encoded(data, _corrupted_texts(model, processor, data, recipe, "validation or test"))
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
-        """The measures, on spans that are always the same."""
+        """Return the measures, on spans that are always the same."""
         return measure_spans(model, processor, encoded.inputs, recipe)
 
     def describe(self, model: Any, recipe: SpanCorruptionRecipe, data: Any = None) -> dict[str, Any]:
@@ -156,12 +156,12 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
 
 @torch.no_grad()
 def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
-    """The measures of a model on corrupted texts, and what they depend on.
+    """Measure a model on corrupted texts.
 
     Returns:
         `span_perplexity`, exp of the mean -ln P(token) of the tokens left out, each given the source and all before it
-        in the target; `span_accuracy`, the share of them whose token is the most probable one. `targets` counts them;
-        `sequence_length`, `noise_density`, `mean_span_length` and `noise_seed` say what was left out.
+        in the target; `span_accuracy`, the share of them that are the most probable token. `targets` is their number;
+        `sequence_length`, `noise_density`, `mean_span_length` and `noise_seed` determine the spans.
     """
     with evaluation_mode(model):
         special = np.concatenate((texts.sentinels, texts.before, texts.after, [NOT_COUNTED]))

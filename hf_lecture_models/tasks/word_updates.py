@@ -1,16 +1,16 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""word2vec's own way to train: hundreds of small updates a second, each of the rows that it read and no others.
+"""word2vec's own way to train: hundreds of small updates a second, each of only the rows that it read.
 
 An update takes the gradient of the model's loss (`models/word2vec/modeling_word2vec.py`), summed over the pairs of a
-few blocks. The products of all words of a block with all words of their windows are one matrix product, of which those
-outside of the windows are left out.
+few blocks. One matrix product computes the scores of all pairs of words in a block; those of words that are not in the
+same window are masked.
 
-Words of noise are drawn for an update, not for a pair: all pairs share m of them, and each counts k/m times, so that
-the expected gradient is that of k words for each pair (Zoph, Vaswani, May & Knight, NAACL 2016, share noise so). As in
-the model, a word of noise does not count for a pair that predicts this very word.
+Noise words are drawn once for an update and not for each pair: all pairs share m of them, and each counts k/m times, so
+that the expected gradient is that of k words for each pair (Zoph, Vaswani, May & Knight, NAACL 2016, share noise in
+this way). As in the model, a noise word does not count for a pair that predicts this very word.
 
-Each row w of a matrix is then changed by Adagrad (Duchi, Hazan & Singer, JMLR 2011) with one rate for the row, where
-g is the row's gradient of width d:
+Adagrad (Duchi, Hazan & Singer, JMLR 2011) then changes each row w of a matrix, with one rate for the row, where g is
+the row's gradient of width d:
 
     s_w ← s_w + |g|² / d,    row w ← row w - learning_rate · g / √s_w
 """
@@ -27,7 +27,7 @@ from hf_lecture_models.trainer.recipe import TrainingRecipe
 
 
 class RowAdagrad(torch.optim.Optimizer):
-    """Adagrad with one rate for each row of a matrix, of which an update names the rows that it changes.
+    """Adagrad with one rate for each row of a matrix; an update changes only the rows that it names.
 
     >>> weight = nn.Parameter(torch.zeros(4, 2))
     >>> optimizer = RowAdagrad([{"params": [weight]}], lr=0.5)
@@ -40,12 +40,12 @@ class RowAdagrad(torch.optim.Optimizer):
         super().__init__(groups, {"lr": lr})
         for group in self.param_groups:
             for parameter in group["params"]:
-                # A start above 0: no row's first step is that of a division of 0 by 0.
+                # Above 0, so that the first step of a row without a gradient does not divide 0 by 0.
                 self.state[parameter]["row_sums"] = torch.full((len(parameter),), 1e-12, device=parameter.device)
 
     @torch.no_grad()
     def update_rows(self, weight: nn.Parameter, rows: Tensor, gradients: Tensor) -> None:
-        """Change the rows by their gradients (rows, width); those of a row that is named twice are added up."""
+        """Change the rows by their gradients (rows, width); the gradients of a row that is named twice are added."""
         unique, place = torch.unique(rows, return_inverse=True)
         total = weight.new_zeros(len(unique), gradients.shape[1]).index_add_(0, place, gradients.to(weight.dtype))
         sums = self.state[weight]["row_sums"]
@@ -56,21 +56,21 @@ class RowAdagrad(torch.optim.Optimizer):
         weight.index_add_(0, unique, total.mul_(seen.rsqrt_().mul_(-self.param_groups[0]["lr"])[:, None]))
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """Refused: a step changes all rows."""
+        """Raise an error: a step would change all rows."""
         raise RuntimeError("RowAdagrad changes rows by update_rows, which tasks/word_updates.py calls")
 
 
 def make_row_adagrad(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> RowAdagrad:
-    """The optimizer of word vectors."""
+    """Return the optimizer of word vectors."""
     return RowAdagrad([{"params": group["params"]} for group in groups], recipe.learning_rate)
 
 
 class WordUpdates:
-    """Changes the weights by one step's blocks: what the training loop calls in place of a backward pass.
+    """The updates of a step, which the training loop calls in place of a backward pass.
 
     Args:
         model: a `Word2VecForPreTraining`.
-        blocks: in an update.
+        blocks: the number of blocks in an update.
     """
 
     def __init__(self, model: Any, blocks: int) -> None:
@@ -87,11 +87,11 @@ class WordUpdates:
         """Make the updates of a batch, one after the other.
 
         Returns:
-            The mean loss of a pair in the last update, a scalar: an update needs no loss, and that of each would take a
-            tenth of the time.
+            The mean loss of a pair in the last update, a scalar. Other updates compute no loss, which would take a
+            tenth of their time.
         """
         words, texts, sizes, noise = (batch.inputs[name] for name in ("words", "texts", "sizes", "noise"))
-        loss: Tensor | float = 0.0  # of a step without words
+        loss: Tensor | float = 0.0  # stays 0 in a step without words
         for number, drawn in enumerate(noise):
             rows = slice(number * self.blocks, (number + 1) * self.blocks)
             update = self.gradients(words[rows], texts[rows], sizes[rows], drawn, with_loss=number == len(noise) - 1)
@@ -103,13 +103,13 @@ class WordUpdates:
     def gradients(
         self, words: Tensor, texts: Tensor, sizes: Tensor, noise: Tensor, with_loss: bool = True
     ) -> "Gradients":
-        """The gradient of the summed loss of some blocks.
+        """Return the gradient of the summed loss of some blocks.
 
         Args:
-            words, texts: (blocks, middle + 2 window) ids and numbers of texts, -1 where there is no word.
-            sizes: (blocks, middle), the size of each window.
-            noise: (m,) ids.
-            with_loss: compute the loss too.
+            words, texts: (blocks, middle + 2 window), the ids of words and the numbers of their texts; -1: no word.
+            sizes: (blocks, middle), the size of each word's window.
+            noise: (m,), the ids of noise words.
+            with_loss: whether to compute the loss too.
         """
         middle = sizes.shape[1]
         margin = (words.shape[1] - middle) // 2
@@ -165,9 +165,9 @@ class WordUpdates:
         )
 
     def _targets(self, words: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Rows of the output matrix at which words (...) are chosen, (..., choices), and their signs; 0: no choice.
+        """Return the rows of the output matrix for words (...), as (..., choices), and their signs; 0 marks no choice.
 
-        Without signs all are 1.
+        Signs are None if all are 1.
         """
         if self.paths is None:
             return words[..., None], None
@@ -175,12 +175,12 @@ class WordUpdates:
         return nodes.clamp(min=0), torch.where(nodes < 0, 0, 1 - 2 * bits).float()
 
     def _noise(self, hidden: Tensor, pairs: Tensor, same: Tensor, noise: Tensor, with_loss: bool) -> "_NoiseGradients":
-        """The noise of all pairs.
+        """Return the gradients of the noise of all pairs.
 
         Args:
             hidden: (blocks, middle, width).
-            pairs: (blocks, middle), how many pairs each position predicts in.
-            same: (blocks, middle, m), how many of these predict the very word of noise.
+            pairs: (blocks, middle), the number of pairs in which each position predicts.
+            same: (blocks, middle, m), how many of these predict the noise word itself.
         """
         hidden = hidden.flatten(0, 1)
         if not len(noise):
@@ -193,9 +193,9 @@ class WordUpdates:
 
 @dataclass(frozen=True)
 class Gradients:
-    """The gradient of a summed loss by rows of the two matrices; a row may stand there several times."""
+    """The gradient of a summed loss by rows of the two matrices; a row may occur several times."""
 
-    loss: Tensor | float  # 0 where it was not asked for
+    loss: Tensor | float  # 0 if it was not computed
     pairs: float
     input_rows: Tensor
     input_gradients: Tensor
@@ -211,7 +211,7 @@ class _NoiseGradients:
 
 
 def window_mask(texts: Tensor, sizes: Tensor, inside: slice) -> Tensor:
-    """(blocks, middle, all) float, 1 where a word stands in the window of one in the middle.
+    """Return (blocks, middle, all) floats, 1 if a word is in the window of a middle word.
 
     >>> window_mask(torch.tensor([[-1, 0, 0, 0, 1]]), torch.tensor([[1, 2, 1]]), slice(1, 4)).int().tolist()
     [[[0, 0, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0]]]
@@ -225,7 +225,7 @@ def window_mask(texts: Tensor, sizes: Tensor, inside: slice) -> Tensor:
 
 
 def _rows(weight: Tensor, ids: Tensor) -> Tensor:
-    """weight[ids], several times as fast."""
+    """Return weight[ids], several times as fast as indexing."""
     return weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
 
 
@@ -236,10 +236,10 @@ def _same(words: Tensor, noise: Tensor) -> Tensor:
 def _logistic(
     scores: Tensor, weights: Tensor, signs: Tensor | int | None, with_loss: bool
 ) -> tuple[Tensor | float, Tensor]:
-    """Σ weight · -ln σ(sign · score), 0 unless it is asked for, and its gradient by the scores; signs None: 1."""
-    scores = scores.float()  # bfloat16's σ - 1 would be 0 of pairs that are nearly learnt
+    """Return Σ weight · -ln σ(sign · score), 0 unless `with_loss`, and its gradient by the scores; signs None: 1."""
+    scores = scores.float()  # in bfloat16, σ - 1 would be 0 for well learnt pairs
     right = (scores if signs is None else scores.mul_(signs)).sigmoid_()
-    # A third of the time of softplus(-score), and as exact up to scores of -69.
+    # This takes a third of the time of softplus(-score), and is as exact down to scores of -69.
     loss = -torch.dot(right.clamp(min=1e-30).log_().flatten(), weights.flatten()) if with_loss else 0.0
     factors = right.sub_(1).mul_(weights)
     return loss, factors if signs is None else factors.mul_(signs)

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Word vectors: words predicted from those around them, or the other way round (word2vec).
+"""Word vectors (word2vec): a word is predicted from those around it, or those around it from the word.
 
-Trained by hundreds of small updates a second (`tasks/word_updates.py`), under the loop's recipes, checkpoints and
-resume; measured by the model's own loss, with windows and noise drawn by a fixed seed.
+They are trained by hundreds of small updates a second (`tasks/word_updates.py`), with the recipes and checkpoints of
+the training loop, and measured by the model's own loss, with windows and noise drawn with a fixed seed.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from hf_lecture_models.tasks.word_updates import WordUpdates, make_row_adagrad
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.trainer.batches import Batches
 
-# Words of a row, and rows, that are measured at once: part of what is drawn.
+# The words of a row, and the rows, that are measured at once; other numbers give other windows and noise.
 _EVALUATION_WORDS, _EVALUATION_ROWS = 256, 16
 
 
@@ -63,7 +63,7 @@ class WordVectorsRecipe(TaskRecipe, TextsRecipe):
                 raise ValueError(f"recipe: word vectors are trained without {name}; leave it out")
 
     def effective_batch(self) -> str:
-        """The words of one update, and the updates of one step."""
+        """Return the words of one update, and the updates of one step."""
         words = self.batch_size * self.block_words
         return f"{self.batch_size} blocks x {self.block_words} = {words:,} words, {self.updates_per_step} times a step"
 
@@ -83,11 +83,11 @@ class WordVectors(Task[WordVectorsRecipe]):
     recipe_class = WordVectorsRecipe
 
     def is_for(self, model: Any) -> bool:
-        """Models for pre-training are trained in several ways; this is word2vec's."""
+        """Return whether the model is word2vec's."""
         return isinstance(model, Word2VecForPreTraining)
 
     def measures(self, recipe: WordVectorsRecipe) -> tuple[Measure, ...]:
-        """The loss of a pair; analogies and similarities of words are benchmarks of their own."""
+        """Return the loss of a pair; analogies and similarities of words are separate benchmarks."""
         return (Measure("pair_loss", "loss of a pair of words (nats)", lower_is_better=True),)
 
     def read(self, recipe: WordVectorsRecipe, part: str) -> list[str] | None:
@@ -95,7 +95,7 @@ class WordVectors(Task[WordVectorsRecipe]):
         return read_part_texts(recipe, part)
 
     def read_file(self, path: str, recipe: WordVectorsRecipe) -> list[str]:
-        """The texts of one file; one of no known kind holds a text in each line."""
+        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
         return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
 
     def processor(self, recipe: WordVectorsRecipe, data: Sequence[str]) -> Any:
@@ -103,10 +103,10 @@ class WordVectors(Task[WordVectorsRecipe]):
         return tokenizer_for(recipe, data)
 
     def model(self, recipe: WordVectorsRecipe, processor: Any, data: Sequence[str]) -> Any:
-        """The model, which knows how often each word occurs; that of a checkpoint keeps the counts it was trained with.
+        """Return the model with the counts of the words; a checkpoint's model keeps the counts of its training.
 
         Raises:
-            ValueError: the model is no word2vec; or as `make_model` and `load_checkpoint`.
+            ValueError: the model is not a word2vec model; or as `make_model` and `load_checkpoint`.
         """
         if recipe.from_pretrained:
             model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
@@ -126,7 +126,7 @@ class WordVectors(Task[WordVectorsRecipe]):
         return model
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: WordVectorsRecipe) -> Batches:
-        """The blocks of words."""
+        """Return batches of blocks of words."""
         check_tokenizer(model, processor)
         corpus, config = encode_corpus(processor, data), model.config
         line = WordLine.of(corpus.ids, corpus.lengths, config.special_ids)
@@ -144,20 +144,20 @@ class WordVectors(Task[WordVectorsRecipe]):
         return WordBlocks(line, keep, noise, options, recipe.seed)
 
     def training_options(self, model: Any, recipe: WordVectorsRecipe) -> dict[str, Any]:
-        """The model's own way to change its weights."""
+        """Return word2vec's own optimizer and updates."""
         return {"optimizer_factory": make_row_adagrad, "update": WordUpdates(model, recipe.batch_size)}
 
     def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: WordVectorsRecipe) -> Encoded:
         """Return the ids of the words, text after text.
 
         Raises:
-            ValueError: the tokenizer is not the model's.
+            ValueError: the tokenizer does not belong to the model.
         """
         check_tokenizer(model, processor)
         return Encoded(data, encode_corpus(processor, data))
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: WordVectorsRecipe) -> dict[str, Any]:
-        """`pair_loss`, the mean over `pairs`; no word is left out for being frequent.
+        """Return `pair_loss`, the mean over `pairs`; frequent words are not left out.
 
         Raises:
             ValueError: no text has two known words.
@@ -187,7 +187,7 @@ class WordVectors(Task[WordVectorsRecipe]):
 
 @torch.no_grad()
 def _summed_loss(model: Any, rows: Sequence[np.ndarray]) -> tuple[float, int]:
-    """The losses of some texts, longest last, added up, and the number of pairs."""
+    """Return the summed loss of some texts, which are sorted by length, and the number of pairs."""
     width = max(len(rows[-1]), 1)
     ids, real = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width), np.int64)
     for index, row in enumerate(rows):
