@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """A small grammar of French and English: pairs of sentences for a first run of translation, without any download.
 
-It has what makes translation more than a dictionary: agreement in gender and number, adjectives behind the noun
-(`la maison rouge`, `the red house`), articles that one language leaves out (`je suis étudiant`, `I am a student`),
-negation around the verb (`je ne vois pas`, `I do not see`), and one word for several (`tu`, `vous`: `you`).
+A dictionary alone cannot translate it: it has agreement in gender and number, adjectives after the noun (`la maison
+rouge`, `the red house`), articles that one language leaves out (`je suis étudiant`, `I am a student`), negation around
+the verb (`je ne vois pas`, `I do not see`), and two words with one translation (`tu`, `vous`: `you`).
 """
 
 import random
@@ -14,10 +14,10 @@ from itertools import product
 Pair = tuple[str, str]
 
 HELD_OUT = ("Je suis étudiant", "I am a student")
-"""Never among the pairs for training."""
+"""A pair that is never among the training pairs."""
 _HELD_OUT_PAIRS, _TRAINING_PAIRS = 200, 5000
 
-# Person: French, English, which forms of a verb, gender, whether plural.
+# For each person: French, English, the index of the verb form, gender, whether plural.
 _PERSONS = (
     ("je", "I", 0, "m", False),
     ("tu", "you", 1, "m", False),
@@ -40,7 +40,7 @@ _VERBS = (
     ),
 )
 _INTRANSITIVE = (("dort", "sleeps", "sleep"), ("tombe", "falls", "fall"), ("reste ici", "stays here", "stay here"))
-# Masculine and feminine; the plural has an s behind either.
+# Masculine and feminine; the plural appends an s.
 _PROFESSIONS = (
     ("étudiant", "étudiante", "student"),
     ("enseignant", "enseignante", "teacher"),
@@ -78,7 +78,7 @@ _IN_FRONT = (("petit", "petite", "small"), ("joli", "jolie", "pretty"))
 
 @cache
 def french_english_pairs(part: str) -> tuple[Pair, ...]:
-    """Pairs of sentences for "train", "validation" or "test", the same ones at each call; no pair is in two parts.
+    """Return the pairs of sentences for "train", "validation" or "test", always the same; no pair is in two parts.
 
     >>> sizes = [len(french_english_pairs(part)) for part in ("train", "validation", "test")]
     >>> sizes, HELD_OUT in french_english_pairs("train")
@@ -89,7 +89,7 @@ def french_english_pairs(part: str) -> tuple[Pair, ...]:
     attributes.remove(HELD_OUT)
     for pairs in (attributes, others):
         generator.shuffle(pairs)
-    # Of the few sentences with `to be` all but these are learned, of the many others a sample.
+    # The few sentences with `to be` are all learned, except these; of the many others a sample is learned.
     few, many = _HELD_OUT_PAIRS // 10, _HELD_OUT_PAIRS - _HELD_OUT_PAIRS // 10
     validation = [HELD_OUT, *attributes[: few - 1], *others[:many]]
     test = [*attributes[few - 1 : 2 * few - 1], *others[many : 2 * many]]
@@ -141,7 +141,7 @@ def _things() -> Iterator[Pair]:
 
 
 def _sentences(french: str, english: str) -> Iterator[Pair]:
-    """The sentence with a capital letter, without and with a full stop."""
+    """Yield the sentence with a capital letter, without and with a full stop."""
     french, english = french[0].upper() + french[1:], english[0].upper() + english[1:]
     yield french, english
     yield f"{french}.", f"{english}."
@@ -152,7 +152,7 @@ def _negated(verb: str) -> str:
 
 
 def _without_article(thing: str) -> str:
-    """`pas de chat`, `pas d'arbre`: what becomes of `un chat` and `un arbre` behind a negation."""
+    """Return the object after a negation, without its article: `un chat`, `pas de chat`; `un arbre`, `pas d'arbre`."""
     article, _, rest = thing.partition(" ")
     return _joined("d'" if _begins_with_vowel(rest) else "de", rest) if article in ("un", "une") else thing
 
@@ -162,7 +162,7 @@ def _not(negated: bool) -> str:
 
 
 def _elided(person: str, verb: str) -> str:
-    """`j'aime` in place of `je aime`."""
+    """Return a person and a verb, `j'aime` in place of `je aime`."""
     return f"j'{verb}" if person == "je" and _begins_with_vowel(verb) else f"{person} {verb}"
 
 

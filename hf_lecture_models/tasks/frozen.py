@@ -1,14 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Transfer of features: the head alone is trained, on what a frozen backbone says of each text once and for all.
+"""Transfer of features: only the head is trained, on the outputs of a frozen backbone, which are computed once.
 
-Weights of the backbone have no gradient and it stays in eval mode, so its outputs for a text are always the same. They
-are computed once, without padding, and kept in main memory, in the type in which they come: what an epoch costs is the
-head. Of the outputs, those are kept that the head reads: of BERT's classifier one vector of `hidden_size` numbers per
-text, of a tagger as many per token. Each of several processes keeps all of them.
+The weights of the backbone have no gradient and it stays in eval mode, so its outputs for a text are always the same.
+They are computed once, without padding, and kept in main memory in their own type, so that an epoch runs only the head.
+Only those outputs are kept that the head reads: for BERT's classifier a vector of `hidden_size` numbers per text, for
+a tagger one per token. Each of several processes keeps them all.
 
-A backbone with weights that its checkpoint does not hold (a pooler) trains those, and a head that reads states of
-padding (transformers' own for questions) would learn something else without them: for both, nothing is kept, and each
-step runs the frozen backbone.
+In two cases nothing is kept, and each step runs the frozen backbone: if the backbone has weights that its checkpoint
+lacks (a pooler), which are trained too, and if the head reads states of padding (as transformers' own for questions).
 """
 
 import hashlib
@@ -34,7 +33,7 @@ Row = dict[str, Tensor]
 
 
 def freeze_backbone(model: Any, new: Collection[str]) -> None:
-    """Take the gradient from the weights of the backbone, but for those that no checkpoint has brought.
+    """Turn off the gradient of the backbone's weights, except those that are not from the checkpoint.
 
     >>> from transformers import BertConfig, BertForSequenceClassification
     >>> shape = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
@@ -44,11 +43,11 @@ def freeze_backbone(model: Any, new: Collection[str]) -> None:
     ['bert.pooler.dense.bias', 'classifier.weight', 'classifier.bias']
 
     Args:
-        model: one of transformers with a head; the backbone is its `base_model`.
-        new: names of weights that start anew.
+        model: a model of transformers with a head; the backbone is its `base_model`.
+        new: the names of new weights, which the checkpoint does not hold.
 
     Raises:
-        ValueError: there is no weight outside the backbone.
+        ValueError: the model has no weights besides the backbone's.
     """
     backbone = model.base_model
     for name, weight in backbone.named_parameters():
@@ -59,16 +58,16 @@ def freeze_backbone(model: Any, new: Collection[str]) -> None:
 
 @contextmanager
 def frozen_backbone(model: Any, batches: Batches, mixed_precision: str = "no") -> Iterator[None]:
-    """Within the block the frozen backbone of `model` stays in eval mode, and reads each text once if it can.
+    """A context in which the frozen backbone of `model` stays in eval mode, and reads each text once if possible.
 
-    What it says of the texts in `batches` is computed when the first of them are asked for, always in the same order,
-    so that a resumed run gets the same bits.
+    The features of all texts in `batches` are computed when the first batch is read, always in the same order, so that
+    a resumed run gets the same bits.
 
     Args:
-        mixed_precision: of the training, "no" or "bf16".
+        mixed_precision: the precision of training, "no" or "bf16".
 
     Raises:
-        ValueError: the launcher asks to shard the model, or the batches are no rows in a new order each epoch.
+        ValueError: the launcher asks to shard the model, or the batches do not repeat their rows in each epoch.
     """
     if not isinstance(batches, ShuffledBatches):
         raise ValueError(f"freeze_backbone needs rows that come again, not {type(batches).__name__}")
@@ -76,11 +75,11 @@ def frozen_backbone(model: Any, batches: Batches, mixed_precision: str = "no") -
         raise ValueError("freeze_backbone trains the head alone, which needs no sharding; unset ACCELERATE_USE_FSDP")
     backbone, collate = model.base_model, batches.collate
     backbone.eval()
-    backbone.train = lambda mode=True: backbone  # the loop puts the whole model into the mode of training
+    backbone.train = lambda mode=True: backbone  # the loop calls train() on the whole model
     trained = [name for name, weight in backbone.named_parameters() if weight.requires_grad]
 
     def collate_first(rows: np.ndarray) -> Batch:
-        """The model is on its device now."""
+        """Compute the features before the first batch, when the model is on its device."""
         batches.collate = collate
         if not trained:
             _read_all(model, batches, mixed_precision)
@@ -98,10 +97,10 @@ def frozen_backbone(model: Any, batches: Batches, mixed_precision: str = "no") -
 
 
 def _read_all(model: Any, batches: ShuffledBatches, mixed_precision: str) -> None:
-    """Put the memory of a `_Reader` in the place of the backbone, and fill it with the texts of the batches."""
+    """Replace the backbone's `forward` by a `_Reader`, and fill its memory with the texts of the batches."""
     reader = _Reader(model.base_model)
     device = model.device
-    # Without its cache: a weight that is cast where no gradient is wanted would have none in the step that follows.
+    # Without autocast's cache: a weight that was cast without gradients would have no gradient in the next step.
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=mixed_precision == "bf16", cache_enabled=False)
     with evaluation_mode(model), autocast:
         if reader.find_what_is_read(model, _inputs(next(batches.in_order(_COMPUTED_TOGETHER)), device)):
@@ -119,9 +118,9 @@ def _inputs(batch: Batch, device: torch.device) -> dict[str, Tensor]:
 
 
 class _Reader:
-    """The `forward` of a frozen backbone that remembers what it returned for each text, whatever it was padded to.
+    """The `forward` of a frozen backbone that remembers its outputs for each text, without padding.
 
-    Outputs that are no tensors of numbers, such as caches, are left out.
+    Outputs that are not tensors, such as caches, are left out.
     """
 
     def __init__(self, backbone: nn.Module) -> None:
@@ -134,11 +133,11 @@ class _Reader:
 
     @property
     def num_bytes(self) -> int:
-        """What the features take."""
+        """The memory of the features."""
         return sum(value.nbytes for row in self.features.values() for value in row.values())
 
     def find_what_is_read(self, model: Any, inputs: dict[str, Tensor]) -> bool:
-        """Look which outputs the loss depends on; False where it depends on states of padding."""
+        """Find the outputs that the loss depends on; return False if it depends on states of padding."""
         found: list[tuple[Tensor | None, dict[str, Tensor]]] = []
 
         def read_apart(*args: Any, **kwargs: Any) -> Any:
@@ -164,7 +163,7 @@ class _Reader:
         return not reads_padding
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The outputs, those of padding zeros; an output that the loss does not depend on is all zeros."""
+        """Return the outputs, with zeros for padding and for outputs that the loss does not depend on."""
         arguments = self._arguments(args, kwargs)
         tensors = {name: value for name, value in arguments.items() if isinstance(value, Tensor)}
         others = {name: value for name, value in arguments.items() if name not in tensors}
@@ -188,7 +187,7 @@ class _Reader:
 
     @torch.no_grad()
     def _compute(self, missing: dict[bytes, Row], others: dict[str, Any]) -> None:
-        """Add the features of texts; those of equal length go through the backbone together, so that none is padded."""
+        """Add the features of texts; a batch has texts of equal length, so that none is padded."""
         by_length: dict[int, list[bytes]] = defaultdict(list)
         for key, row in missing.items():
             by_length[len(next(iter(row.values())))].append(key)
@@ -204,7 +203,7 @@ class _Reader:
                     self.features[key] = {name: tensors[name][index] for name in tensors if name in self.used}
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a call by their names."""
+        """Return the arguments of a call by name."""
         found = self.signature.bind(*args, **kwargs).arguments
         for name, parameter in self.signature.parameters.items():
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
@@ -217,7 +216,7 @@ def _tensors(outputs: Any) -> dict[str, Tensor]:
 
 
 def _real_spans(mask: Tensor | None, batch: int, seq: int) -> list[slice]:
-    """Where the real tokens of each row are: from the first to the last that is not masked."""
+    """Return the span of each row's real tokens, from the first to the last that is not masked."""
     if mask is None:
         return [slice(0, seq)] * batch
     real = mask.cpu().bool()
@@ -226,7 +225,7 @@ def _real_spans(mask: Tensor | None, batch: int, seq: int) -> list[slice]:
 
 
 def _key(row: Row) -> bytes:
-    """A checksum of a text as the backbone gets it."""
+    """Return a checksum of a text's inputs."""
     digest = hashlib.blake2b(digest_size=16)
     for name, value in row.items():
         digest.update(f"{name} {tuple(value.shape)} ".encode())
@@ -235,9 +234,9 @@ def _key(row: Row) -> bytes:
 
 
 def _padded(rows: Sequence[Tensor], spans: Sequence[slice], seq: int) -> Tensor:
-    """(batch, width), or (batch, seq, width) with the states of each row in their places.
+    """Return the rows' features as (batch, width), or as (batch, seq, width) with each row's states in its span.
 
-    States of patches are as many for each image, and no part of `seq`.
+    All images have the same number of patches, whatever `seq` is.
     """
     if rows[0].dim() == 1 or len(rows[0]) != spans[0].stop - spans[0].start:
         return torch.stack(list(rows))

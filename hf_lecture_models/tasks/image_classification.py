@@ -1,6 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Images to one of several classes."""
+"""The classification of images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class ImageClassificationRecipe(HeadRecipe, ImagesRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_tokenizer(self)
-        # YAML reads a name that looks like a number as one.
+        # YAML reads a name such as 7 as a number.
         self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
         if self.freeze_backbone and (self.crop_padding or self.flip):
             raise ValueError("recipe: freeze_backbone reads each image once; leave out crop_padding and flip")
@@ -67,7 +67,7 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     line_form = LineForm("paths of images", {"image": str})
 
     def measures(self, recipe: ImageClassificationRecipe) -> tuple[Measure, ...]:
-        """The share of right classes."""
+        """Return the accuracy."""
         return (Measure("accuracy", "accuracy", lower_is_better=False),)
 
     def read(self, recipe: ImageClassificationRecipe, part: str) -> Rows | None:
@@ -79,10 +79,10 @@ class ImageClassification(Task[ImageClassificationRecipe]):
         return image_processor_for(recipe)
 
     def model(self, recipe: ImageClassificationRecipe, processor: Any, data: Rows) -> Any:
-        """The classifier, with the classes of the data.
+        """Return the classifier, with the classes of the data.
 
-        A checkpoint that is a classifier of these classes already keeps its order of them; where it has as many others,
-        it is refused, since nothing says which one becomes which.
+        A checkpoint that already classifies these classes keeps its order of them. A checkpoint with as many other
+        classes is refused, because they cannot be matched.
         """
         names = in_the_order_of_checkpoint(class_names(data, recipe.label_names), recipe, _HEAD)
         return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
@@ -94,10 +94,10 @@ class ImageClassification(Task[ImageClassificationRecipe]):
         return ImageBatches(collate, Augmentation(recipe.crop_padding, recipe.flip), recipe.batch_size, recipe.seed)
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> Encoded:
-        """Decode and resize the images: (images, channels, height, width), bytes; labels become the model's ids.
+        """Decode and resize the images to (images, channels, height, width) bytes; convert labels to the model's ids.
 
         Raises:
-            ValueError: an image cannot be read, or a label is none of the model's classes.
+            ValueError: an image cannot be read, or a label is not one of the model's classes.
         """
         pixels = pixels_for(model, processor, data)
         labels = label_ids(model.config, data, recipe) if "label" in data.columns else None
@@ -115,7 +115,7 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     def measure(
         self, model: Any, processor: Any, encoded: Encoded, recipe: ImageClassificationRecipe
     ) -> dict[str, Any]:
-        """The measures, also those of each class, and the number of images."""
+        """Return the measures, also those of each class, and the number of images."""
         predictions = self.predict(model, processor, encoded).argmax(1).tolist()
         by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
         return {
@@ -144,15 +144,15 @@ class ImageClassification(Task[ImageClassificationRecipe]):
         return folder / "predictions.tsv"
 
     def read_line(self, text: str) -> dict[str, Any]:
-        """The path of a file."""
+        """Return the path of an image as a field."""
         return {"image": text.strip()}
 
     def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The path of an image; of one that is in the table itself, nothing."""
+        """Return the path of an image; nothing for an image that the table itself holds."""
         return {"image": row["image"] if isinstance(row["image"], str) else ""}
 
     def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """The path."""
+        """Return the path of the image."""
         return str(fields["image"])
 
     def fingerprint(self, recipe: ImageClassificationRecipe, part: str, data: Any) -> str:

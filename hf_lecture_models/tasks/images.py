@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What the tasks on images share: their image processor, and their images as bytes."""
+"""The image processor, and the images as bytes, of all tasks on images."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from hf_lecture_models.io.locations import check_location
 
 
 def make_image_processor(image_size: int, num_channels: int) -> Any:
-    """The processor of new models: images of 1 or 3 channels, resized and brought to between -1 and 1.
+    """Return the processor of new models: it resizes images of 1 or 3 channels and scales pixels to -1 to 1.
 
     >>> list(make_image_processor(28, 1).image_mean)
     [0.5]
 
     Raises:
-        ValueError: another number of channels.
+        ValueError: `num_channels` is another number.
         ImportError: Pillow is not installed.
     """
     try:
@@ -37,7 +37,7 @@ def make_image_processor(image_size: int, num_channels: int) -> Any:
 
 
 def image_processor_for(recipe: Any) -> Any:
-    """That of the checkpoint which the recipe starts from, or a new one for its model.
+    """Return the image processor of the recipe's checkpoint, or a new one for its model.
 
     Raises:
         OSError: the checkpoint has none.
@@ -50,17 +50,17 @@ def image_processor_for(recipe: Any) -> Any:
     if "model_type" in sizes:
         try:
             default = AutoConfig.for_model(sizes["model_type"])
-        except ValueError:  # of which `make_model` says more
+        except ValueError:  # `make_model` raises it with a better message
             default = None
         sizes = {name: getattr(default, name, None) for name in ("image_size", "num_channels")} | sizes
     return make_image_processor(sizes.get("image_size") or 224, sizes.get("num_channels") or 3)
 
 
 def pixels_for(model: Any, processor: Any, data: Rows) -> Tensor:
-    """The images as the model reads them, before they are normalized: (images, channels, height, width), bytes.
+    """Return the images before normalization: (images, channels, height, width), bytes.
 
     Raises:
-        ValueError: an image is damaged, or the processor makes images of another size than the model reads.
+        ValueError: an image is damaged, or the processor's images have another size than the model's.
         OSError: a file is missing.
     """
     pixels = load_pixels(data, processor, getattr(model.config, "num_channels", 3))
@@ -74,6 +74,6 @@ def pixels_for(model: Any, processor: Any, data: Rows) -> Tensor:
 
 
 def refuse_tokenizer(recipe: Any) -> None:
-    """Raise a ValueError where a recipe of images describes a tokenizer."""
+    """Raise a ValueError if a recipe of images describes a tokenizer."""
     if recipe.tokenizer:
         raise ValueError("recipe: images have no tokenizer; leave tokenizer out")

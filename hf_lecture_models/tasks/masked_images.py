@@ -1,6 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
-"""Masked images: the pixels of masked patches (SimMIM), or their mean color (the Vision Transformer's own paper)."""
+"""Masked images: a model predicts the pixels of masked patches (SimMIM), or their mean color (as the ViT paper)."""
 
 import math
 import sys
@@ -25,15 +25,15 @@ from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.trainer.batches import Batches
 
 MASKING_SEED = 0
-"""Of masks in every evaluation, whatever the recipe's seed, so that runs can be compared."""
+"""The seed of masks in every evaluation, so that runs with different seeds can be compared."""
 
-# Images that are drawn together: part of what the seed means.
+# The number of images whose masks are drawn together; another number gives other masks.
 _EVALUATION_IMAGES = 256
 
 
 @dataclass(kw_only=True)
 class MaskedImagesRecipe(TaskRecipe, ImagesRecipe):
-    """The recipe of a model of masked images."""
+    """The recipe of a model that predicts masked patches."""
 
     target: str = setting(
         PIXELS,
@@ -56,10 +56,9 @@ class MaskedImagesRecipe(TaskRecipe, ImagesRecipe):
 
 
 class MaskedImagesTask(Task[MaskedImagesRecipe]):
-    """The task of predicting masked patches; its data are `Rows`, and classes in them are not read.
+    """The task of predicting masked patches; its data are `Rows`, whose classes are not read.
 
-    Its models are those of `AutoModelForMaskedImageModeling`, which predict pixels, or, for mean colors, those of
-    `AutoModelForPreTraining`.
+    Models of `AutoModelForMaskedImageModeling` predict pixels, those of `AutoModelForPreTraining` mean colors.
 
     >>> [measure.key for measure in MaskedImagesTask().measures(MaskedImagesRecipe(target="mean_color"))]
     ['masked_perplexity', 'masked_accuracy']
@@ -73,16 +72,16 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
     recipe_class = MaskedImagesRecipe
 
     def auto_class_of(self, recipe: MaskedImagesRecipe) -> Any:
-        """What loads models that predict pixels, or mean colors."""
+        """Return the Auto class of models that predict pixels, or mean colors."""
         return AutoModelForMaskedImageModeling if recipe.target == PIXELS else AutoModelForPreTraining
 
     def is_for(self, model: Any) -> bool:
-        """Also models for pre-training that predict colors."""
+        """Return whether the model predicts pixels or mean colors."""
         pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
         return super().is_for(model) or (pretrained and hasattr(model, "color_head"))
 
     def measures(self, recipe: MaskedImagesRecipe) -> tuple[Measure, ...]:
-        """Of pixels, their mean distance, where black and white are 2 apart; of colors, as of masked words."""
+        """Return the mean absolute pixel error (black and white differ by 2), or perplexity and accuracy of colors."""
         if recipe.target == PIXELS:
             return (Measure("masked_distance", "mean distance of masked pixels", lower_is_better=True),)
         return (
@@ -99,7 +98,7 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
         return image_processor_for(recipe)
 
     def model(self, recipe: MaskedImagesRecipe, processor: Any, data: Rows) -> Any:
-        """The model; of a checkpoint without the head, the head and the mask start anew."""
+        """Return the model; a checkpoint without the head gets a new head and a new mask vector."""
         auto_class = self.auto_class_of(recipe)
         if not recipe.from_pretrained:
             model = make_model(auto_class, recipe.model, None, recipe.seed)
@@ -114,17 +113,17 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
         return model
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> Batches:
-        """Images in a new order each epoch, masked anew."""
+        """Return batches of images in a new order, and with new masks, each epoch."""
         images = self.encode(model, processor, data, recipe).inputs
         augmentation = Augmentation(recipe.crop_padding, recipe.flip)
         return MaskedImageBatches(images, augmentation, recipe.batch_size, recipe.seed)
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> Encoded:
-        """Decode and resize the images, from which patches are masked; the model determines what is predicted."""
+        """Decode and resize the images; the model determines whether pixels or mean colors are predicted."""
         return Encoded(data, _masked_images(model, processor, data, _recipe_for(model, recipe)))
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MaskedImagesRecipe) -> dict[str, Any]:
-        """The measures, on masks that are always the same."""
+        """Return the measures, on masks that are always the same."""
         return measure_masked_images(model, encoded.inputs)
 
     def fingerprint(self, recipe: MaskedImagesRecipe, part: str, data: Any) -> str:
@@ -132,18 +131,19 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
         return fingerprint_images(data)
 
     def describe(self, model: Any, recipe: MaskedImagesRecipe, data: Any = None) -> dict[str, Any]:
-        """Describe the task, for which the Hub has no name; the model determines what is predicted."""
+        """Describe the task, for which the Hub has no name."""
         return super().describe(model, _recipe_for(model, recipe), data) | {"pipeline_tag": None}
 
 
 @torch.no_grad()
 def measure_masked_images(model: Any, images: MaskedImages) -> dict[str, Any]:
-    """The measures of a model on masked images, and what they depend on.
+    """Measure a model on masked images.
 
     Returns:
-        Of pixels `masked_distance`, the mean |prediction - pixel|, normalized, over masked patches. Of mean colors
-        `masked_perplexity`, exp of the mean -ln P(color), and `masked_accuracy`, the share of patches whose color is
-        the most probable one. `patches` counts them; `mask_probability` and `masking_seed` say what was masked.
+        For pixels `masked_distance`, the mean |prediction - pixel| of normalized pixels over masked patches. For mean
+        colors `masked_perplexity`, exp of the mean -ln P(color), and `masked_accuracy`, the share of patches whose
+        color is the most probable one. `patches` is their number; `mask_probability` and `masking_seed` determine
+        the masks.
     """
     generator = np.random.default_rng(MASKING_SEED)
     with evaluation_mode(model):

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Predictions of saved models, by the code and the settings with which they were measured.
+"""Predictions of saved models, with the same code and settings as their measures.
 
-`hf_lecture_models.predict` and `hf-lecture predict` call it.
+`hf_lecture_models.predict` and `hf-lecture predict` use them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ def predict(
     max_length: int | None = None,
     batch_size: int = 64,
 ) -> list[list[Result]]:
-    """Predict texts or rows with a model's head, as it was measured: classes, tags, masked words, choices, answers.
+    """Predict classes, tags, masked words, choices or answers for texts or rows, with the settings of the measures.
 
     >>> from hf_lecture_models import BagOfWordsConfig, BagOfWordsForSequenceClassification, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["a fine film", "a dull film"], progress=False)
@@ -42,7 +42,7 @@ def predict(
     [['label', 'score'], ['label', 'score']]
 
     Args:
-        model: of the lectures or of transformers, as `load_model` gives it.
+        model: a model of the lectures or of transformers, for example from `load_model`.
         processor: its tokenizer or image processor.
         inputs: texts (sentences, texts with masks, paths of images), or mappings of a row's columns: `text` and
             `text_pair`, `question` and `context`, `context` and `choices`.
@@ -52,10 +52,10 @@ def predict(
         batch_size: rows that go through the model together.
 
     Returns:
-        For each row its predictions, the best one first: objects with `label`, `score`, and others of the task.
+        The predictions of each row, best first: dicts with `label`, `score` and further keys of the task.
 
     Raises:
-        ValueError: the model has no such head, or a row cannot be read; the message names it.
+        ValueError: the model has no such head, or a row cannot be read; the message names the row.
     """
     predictor = Predictor(model, processor, PredictionOptions(top_k, aggregate, batch_size, max_length))
     rows = [predictor.task.read_line(one) if isinstance(one, str) else dict(one) for one in inputs]
@@ -77,13 +77,13 @@ class Predictor:
     """A saved model that predicts rows and tables.
 
     Args:
-        model: one with a head of classes, tags, masked words, choices or answers.
+        model: a model with a head for classes, tags, masked words, choices or answers.
         processor: its tokenizer or image processor.
-        name: the model's folder, where it has one; its records say how tables are to be read.
-        options: of `Task.predictions`; `max_length` replaces the length that was saved with the model.
+        options: the options of `Task.predictions`; `max_length` replaces the length that was saved with the model.
+        name: the model's folder, if it has one; its records say how tables are read.
 
     Raises:
-        ValueError: the model has another head, or an option is not for it.
+        ValueError: the model has another head, or an option does not apply to it.
     """
 
     def __init__(self, model: Any, processor: Any, options: PredictionOptions, name: str = "") -> None:
@@ -101,11 +101,11 @@ class Predictor:
             raise ValueError(f"{kind} reads no tokens: leave --max-length out")
 
     def predict(self, rows: Sequence[Mapping[str, Any]], sources: Rows | None = None) -> list[list[Result]]:
-        """Predict rows; return the predictions of each, of blank rows none.
+        """Predict rows; return the predictions of each row, none for blank rows.
 
         Args:
-            rows: mappings of the task's columns, some of which only some rows may have.
-            sources: the files and lines of the rows, by which messages name them.
+            rows: mappings of the task's columns; rows need not have the same columns.
+            sources: the files and lines of the rows for messages.
 
         Raises:
             ValueError: a row cannot be read; the message names it.
@@ -113,7 +113,7 @@ class Predictor:
         found: list[list[Result]] = [[] for _ in rows]
         sources = sources or Rows({}, [("inputs", 1)] * len(rows), [[number] for number in range(1, len(rows) + 1)])
         filled = {index: tuple(row) for index, row in enumerate(rows) if not self.task.is_blank(row)}
-        for columns in dict.fromkeys(filled.values()):  # a pair of texts is encoded unlike a text
+        for columns in dict.fromkeys(filled.values()):  # pairs and single texts are encoded separately
             chosen = [index for index, own in filled.items() if own == columns]
             data = Rows(
                 {name: [rows[index][name] for index in chosen] for name in columns},
@@ -127,13 +127,13 @@ class Predictor:
     def predict_table(
         self, file: str, fields: Mapping[str, Any]
     ) -> tuple[Sequence[Mapping[str, Any]], list[list[Result]]]:
-        """Read a table as the model's training and measures did, and return its rows with their predictions.
+        """Read a table in the same way as the model's training did, and return its rows with their predictions.
 
         Args:
-            fields: how it is read, as fields of the recipe by their dotted names, such as "columns.text".
+            fields: fields of the recipe that say how the table is read, by their dotted names, such as "columns.text".
 
         Raises:
-            ValueError, OSError: as reading the data of the task.
+            ValueError, OSError: as `Task.read`.
         """
         recipe = replace(self.recipe(self._facts()), predict_files=[file], predict_split="", dataset_name="")
         recipe = load_recipe(None, vars(recipe) | dict(fields), recipe_class=type(recipe))
@@ -142,7 +142,7 @@ class Predictor:
         return rows, self._predict(rows, recipe) if len(rows) else []
 
     def recipe(self, facts: Mapping[str, Any]) -> Any:
-        """The recipe of the task, with the settings that were saved with the model."""
+        """Return the recipe of the task, with the settings that were saved with the model."""
         recipe = self.task.recipe_of({"task": task_file_of(self.model.config), **facts})
         if self.options.max_length is not None and hasattr(recipe, "max_length"):
             recipe = replace(recipe, max_length=self.options.max_length)
@@ -156,7 +156,7 @@ class Predictor:
 
 
 def _with_mask_head(model: Any, name: str) -> Any:
-    """The model as one of masked words, where it was trained on next sentences too."""
+    """Return the model with only the head for masked words, if it has one for next sentences too."""
     if not learns_next_sentences(model) or not name:
         return model
     return AutoModelForMaskedLM.from_pretrained(name, local_files_only=check_location(name)).to(model.device)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The tasks by name, and which one a saved model is for."""
+"""The tasks by name, and the task of a saved model."""
 
 import os
 from collections.abc import Mapping
@@ -47,14 +47,14 @@ TASK_OF_BENCHMARK: dict[str, Task[Any]] = {name: TASKS[benchmark.task] for name,
 
 
 def task_of(model: Any) -> Task[Any]:
-    """Return the task that models of this class are for.
+    """Return the task of a model.
 
     >>> from hf_lecture_models import FeedForwardConfig, FeedForwardForCausalLM
     >>> task_of(FeedForwardForCausalLM(FeedForwardConfig(vocab_size=9, hidden_size=2))).name
     'causal_lm'
 
     Raises:
-        ValueError: there is no such task.
+        ValueError: the model is for none of the tasks.
     """
     for task in TASKS.values():
         if task.is_for(model):
@@ -63,18 +63,18 @@ def task_of(model: Any) -> Task[Any]:
 
 
 def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Measure a model on a file, as its task does.
+    """Measure a model on a file with its task's measures.
 
     Args:
-        facts: of the model, from `hub.facts.facts_of`; their recipe says how it was trained, and what the file calls
-            its columns.
+        facts: the facts of the model from `hub.facts.facts_of`; their recipe says how it was trained, and gives the
+            names of the file's columns.
 
     Returns:
-        The facts "task", "results" and "data", to lay over the others.
+        The facts "task", "results" and "data", which replace those in `facts`.
 
     Raises:
-        ValueError: the file does not hold such data.
-        OSError: it cannot be read.
+        ValueError: the file does not hold data of the task.
+        OSError: the file cannot be read.
     """
     trained_for = TASKS.get((facts.get("task") or {}).get("name", ""))
     task = trained_for if trained_for is not None and trained_for.is_for(model) else task_of(model)
@@ -88,5 +88,5 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
 
 
 def _data_of(file: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of the data that the file is a part of; its name alone, where they name files too."""
+    """Return the facts of the data, with the file as their split if they have splits, or else as their name."""
     return {**data, "split": file} if "split" in data else {**data, "name": file}

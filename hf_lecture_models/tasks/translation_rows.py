@@ -16,7 +16,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import tell
 from hf_lecture_models.tokenization.corpus import read_texts
 
-# Names that columns of translations often have, and codes of languages: fr, en_US, zho.
+# Matches usual names of columns of translations, and codes of languages: fr, en_US, zho.
 _COLUMN_NAME = re.compile(r"source|target|src|tgt|trg|[a-z]{2,3}([-_][A-Za-z]{2,4})?", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_][\w-]*")
 _LINES_LOOKED_AT = 100
@@ -24,7 +24,7 @@ _LINES_LOOKED_AT = 100
 
 @dataclass(kw_only=True)
 class PairsRecipe(RowsRecipe):
-    """A recipe of a task on rows of `source` and `target`; line-aligned `.txt` files go in pairs."""
+    """A recipe of a task on rows of `source` and `target`; line-aligned `.txt` files are named in pairs."""
 
     train_files: list[str] = setting(
         [],
@@ -36,21 +36,21 @@ class PairsRecipe(RowsRecipe):
     )
 
     def column_aliases(self, column: str) -> Sequence[str]:
-        """What files may call a column; a `.txt` file of sources has the column `text`."""
+        """Return the names that a column may have in files; a `.txt` file of sources has the column `text`."""
         named = super().column_aliases(column)
         return ("source", "text") if column == "source" and column not in self.columns else named
 
     def header(self) -> Sequence[str]:
-        """The columns of a `.tsv` file without their names, as `paste SOURCE TARGET` writes it."""
+        """Return the columns of a `.tsv` file without a line of names, such as `paste SOURCE TARGET` writes."""
         return [self.column_aliases(column)[0] for column in ("source", "target")]
 
 
 def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
-    """The pairs of a part, or for "predict" the sources; None where the recipe names none but for training.
+    """Read the pairs of a part, or the sources for "predict"; None if the recipe names none.
 
     Raises:
-        ValueError: as `read_rows`; or files are not aligned, or one has no partner, or a row lacks a side, or a `.tsv`
-            file begins with names of columns that nothing says which side they are of.
+        ValueError: as `read_rows`; or files are not aligned, a file has no partner, a row lacks a side, or a `.tsv`
+            file begins with names of columns that are not known as source and target.
         OSError: as `read_rows`.
     """
     files = getattr(recipe, f"{part}_files")
@@ -72,10 +72,10 @@ def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
 
 
 def _refuse_other_header(name: str, recipe: PairsRecipe) -> None:
-    """Raise ValueError where the first line of a `.tsv` file names its columns otherwise than the recipe does.
+    """Raise a ValueError if the first line of a `.tsv` file has other names of columns than the recipe.
 
-    It would be read as a pair. It is taken for names where both sides are codes of languages or such, or are single
-    words while most lines below are sentences.
+    Otherwise it would be read as a pair. A line is considered names if both sides are usual names of columns or codes
+    of languages, or single words above lines that are mostly sentences.
     """
     if file_suffix(name) != ".tsv":
         return
@@ -115,16 +115,16 @@ def _read_aligned(files: Sequence[str]) -> Rows:
 
 
 def find_blank(rows: Rows) -> list[int]:
-    """The rows with a side of white space alone, or of nothing."""
+    """Return the rows with a side that is empty or white space."""
     sides = zip(*rows.columns.values(), strict=True)
     return [index for index, texts in enumerate(sides) if not all(map(str.strip, texts))]
 
 
 def refuse_blanks(rows: Rows) -> Rows:
-    """The rows; of data to measure none may be left out.
+    """Return the rows if none has a blank side.
 
     Raises:
-        ValueError: a side is blank.
+        ValueError: a side is blank; rows to measure or to translate cannot be left out.
     """
     if blank := find_blank(rows):
         raise ValueError(f"{rows.where(blank[0])} has an empty side: {rows[blank[0]]}; leave it out of both languages")
@@ -132,10 +132,10 @@ def refuse_blanks(rows: Rows) -> Rows:
 
 
 def keep_rows(rows: Rows, kept: Sequence[int], reason: str) -> Rows:
-    """Some of the rows, in their order; how many are left out, and why, is told.
+    """Return the kept rows, in their order, and log how many are left out and why.
 
     Raises:
-        ValueError: none is left.
+        ValueError: no row is left.
     """
     if len(kept) == len(rows):
         return rows
