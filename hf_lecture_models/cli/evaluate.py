@@ -32,8 +32,7 @@ def run(
 
     Args:
         task: a key of `TASK_OF_BENCHMARK` or of `TASKS`.
-        files: the data; [] for those of a benchmark on the Hub.
-        split: the split of a benchmark on the Hub; None: the validation split.
+        files, split: the data: files, or a benchmark's split on the Hub, by default the validation split.
         max_length: the most tokens of an input; None: the setting that was saved with the model.
         fields: fields of the recipe that describe the data, by their dotted names, such as "label_names.1".
         store: write the settings that follow from the measures into the model's folder, if it has none of them.
