@@ -267,6 +267,12 @@ def add_template(tokenizer: Any, name: str) -> bool:
     if hasattr(tokenizer, "set_template"):
         tokenizer.set_template(name)
         return True
+    _add_to_backend(tokenizer, name)
+    return True
+
+
+def _add_to_backend(tokenizer: Any, name: str) -> None:
+    """Give a template, and the special tokens that it needs, to a tokenizer of transformers' own."""
     if not hasattr(tokenizer, "backend_tokenizer"):
         raise ValueError(
             f"{type(tokenizer).__name__} is no tokenizer of the Rust library, and can have no template {name}"
@@ -276,7 +282,6 @@ def add_template(tokenizer: Any, name: str) -> bool:
     tokenizer.add_tokens(sorted(special_tokens_of(written)), special_tokens=True)
     tokenizer._set_model_specific_special_tokens(spellings)
     tokenizer.backend_tokenizer.post_processor = make_post_processor(written, tokenizer.backend_tokenizer)
-    return True
 
 
 def adopt_special_tokens(model: Any, tokenizer: Any, seed: int) -> None:

@@ -290,7 +290,7 @@ def make_encoder_decoder(recipe: Any, processor: Any) -> Any:
 
 def new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:
     """Return a new tokenizer for either side, without a start token: the model adds the decoder's."""
-    tokenizer = make_tokenizer(without_sampling(options), texts)
+    tokenizer = make_tokenizer(without_sampling(options) if "sampling" in options else options, texts)
     if getattr(tokenizer, "template", None) is None:
         tokenizer.add_bos_token, tokenizer.add_eos_token = False, True
     tokenizer.padding_side = "right"
