@@ -44,6 +44,7 @@ def run(
     """
     _check(name, files, split, store)
     found = _task(task)
+    _check_output(output, found, task)
     model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
     if not found.is_for(model):
         raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
@@ -61,10 +62,15 @@ def run(
         _store(found, name, measured, found.describe(model, recipe, data))
 
 
+def _check_output(output: Path | None, task: Task[Any], name: str) -> None:
+    if output is not None and task.name not in ("text_classification", "image_classification"):
+        raise ValueError(f"--output draws a confusion matrix, and {name} measures no classes: leave it out")
+
+
 def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:
     """Draw the confusion matrix of measures that have classes."""
     if "classes" not in measured:
-        raise ValueError(f"--output draws a confusion matrix, and {measured['task']} measures no classes: leave it out")
+        raise ValueError("--output draws a confusion matrix of classes, and these labels are numbers: leave it out")
     save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
 
 

@@ -9,7 +9,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hf_lecture_models.io.messages import tell
+from hf_lecture_models.io.messages import log_once
 from hf_lecture_models.tokenization.corpus import MAX_LINE_BYTES, read_texts
 
 TABLE_SUFFIXES = (".tsv", ".csv")
@@ -97,7 +97,7 @@ class TextTable:
                     f"{_FIXES[self.suffix]}"
                 )
         if skipped:
-            tell(
+            log_once(
                 f"{self.name}: {_counted(len(skipped), 'row')} of another width than the header's {width} columns, as "
                 f"this benchmark's file is known to have, left out; the first in line {skipped[0]}"
             )

@@ -5,7 +5,7 @@ import os
 import sys
 
 
-def tell(message: str) -> None:
+def log_once(message: str) -> None:
     """Print a line to standard error, once where several processes run."""
     if os.environ.get("RANK", "0") == "0":
         print(message, file=sys.stderr)

@@ -65,11 +65,14 @@ def load_recipe(
     """
     values = {} if path is None else _read_yaml(Path(path))
     fields = {field.name: field for field in dataclasses.fields(recipe_class)}
+    kinds = typing.get_type_hints(recipe_class) if overrides else {}
     for name, value in (overrides or {}).items():
         mapping = name.partition(".")[0]
         if mapping != name and mapping in fields:
             values.setdefault(mapping, _beneath_overrides(fields[mapping], {**values, **(overrides or {})}))
-        _override(values, name, value)
+        # A mapping of texts or numbers holds no mapping: `label_names.U.S.` is the label "U.S.".
+        is_flat = typing.get_args(kinds.get(mapping)) in ((str, str), (str, float))
+        _override(values, name.split(".", 1 if is_flat else -1), value)
     names = list(fields)
     for name in values:
         if name not in names:
@@ -165,12 +168,12 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
     return field.default if factory is dataclasses.MISSING else factory()
 
 
-def _override(values: dict[str, Any], name: str, value: Any) -> None:
-    *parents, last = name.split(".")
+def _override(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    *parents, last = path
     for parent in parents:
         inner = values.setdefault(parent, {})
         if not isinstance(inner, dict):
-            raise ValueError(f"recipe: {name} reaches into {parent}, which is {inner!r} and no mapping")
+            raise ValueError(f"recipe: {'.'.join(path)} reaches into {parent}, which is {inner!r} and no mapping")
         values = inner
     values[last] = value
 

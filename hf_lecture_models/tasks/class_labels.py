@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.labels import classes_of, has_default_names, names_of_labels, tell_of_found_classes
+from hf_lecture_models.tasks.labels import classes_of, has_default_names, log_found_classes, names_of_labels
 
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
 UNLABELLED = "rows without labels are for --predict_files, or --predict_split"
@@ -66,7 +66,7 @@ def class_names(data: Rows, label_names: Mapping[str, str]) -> list[str]:
     names = names_of_labels(labels, label_names)
     if len(names) < 2:
         raise ValueError(f"{data.sources[0][0]}: all labels are {names[0]!r}; there is nothing to learn")
-    tell_of_found_classes(labels, names, label_names, data.sources[0][0])
+    log_found_classes(labels, names, label_names, data.sources[0][0])
     return names
 
 

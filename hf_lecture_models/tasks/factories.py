@@ -17,7 +17,7 @@ from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.compat import VERY_LARGE_INTEGER, StrictDataclassError
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
-from hf_lecture_models.io.messages import tell
+from hf_lecture_models.io.messages import log_once
 from hf_lecture_models.io.recipe import coerced
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
@@ -245,7 +245,7 @@ def templated_tokenizer(auto_class: Any, recipe: Any, texts: Iterable[str]) -> A
     template = template_to_add(auto_class, recipe)
     if template is not None and add_template(tokenizer, template) and recipe.from_pretrained:
         special = tokenizer(" ", " ").tokens()
-        tell(f"the tokenizer gets the template {template!r}, a pair is {' '.join(special)}; new tokens start anew")
+        log_once(f"the tokenizer gets the template {template!r}, a pair is {' '.join(special)}; new tokens start anew")
     return tokenizer
 
 

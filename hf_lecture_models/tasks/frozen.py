@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.batches.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.factories import tell
+from hf_lecture_models.tasks.factories import log_once
 from hf_lecture_models.trainer.batches import Batch, Batches
 
 _READ_TOGETHER = 256
@@ -86,7 +86,9 @@ def frozen_backbone(model: Any, batches: Batches, mixed_precision: str = "no") -
         return collate(rows)
 
     if trained:
-        tell(f"the backbone's new weights are trained too, so it reads every text in every epoch: {', '.join(trained)}")
+        log_once(
+            f"the backbone's new weights are trained too, so it reads every text in every epoch: {', '.join(trained)}"
+        )
     batches.collate = collate_first
     try:
         yield
@@ -108,9 +110,9 @@ def _read_all(model: Any, batches: ShuffledBatches, mixed_precision: str) -> Non
             for batch in batches.in_order(_READ_TOGETHER):
                 with torch.no_grad():
                     model(**_inputs(batch, device))
-            tell(f"features of {len(reader.features):,} texts take {reader.num_bytes / 2**20:,.1f} MiB of memory")
+            log_once(f"features of {len(reader.features):,} texts take {reader.num_bytes / 2**20:,.1f} MiB of memory")
         else:
-            tell(f"{type(model).__name__} reads states of padding, so the backbone reads every text in every epoch")
+            log_once(f"{type(model).__name__} reads states of padding, so the backbone reads every text in every epoch")
 
 
 def _inputs(batch: Batch, device: torch.device) -> dict[str, Tensor]:

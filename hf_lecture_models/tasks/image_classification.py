@@ -22,7 +22,13 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.class_labels import SINGLE_LABEL, class_names, label_ids
 from hf_lecture_models.tasks.factories import SMALL_VIT
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
-from hf_lecture_models.tasks.labels import class_fields, classes_of, in_the_order_of_checkpoint, make_head
+from hf_lecture_models.tasks.labels import (
+    class_fields,
+    classes_of,
+    in_the_order_of_checkpoint,
+    make_head,
+    named_by_text,
+)
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.metrics.by_class import measures_by_class
 from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
@@ -49,8 +55,7 @@ class ImageClassificationRecipe(HeadRecipe, ImagesRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_tokenizer(self)
-        # YAML reads a name such as 7 as a number.
-        self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
+        self.label_names = {label: str(name) for label, name in named_by_text("label_names", self.label_names).items()}
         if self.freeze_backbone and (self.crop_padding or self.flip):
             raise ValueError("recipe: freeze_backbone reads each image once; leave out crop_padding and flip")
 

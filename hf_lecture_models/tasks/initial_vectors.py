@@ -12,7 +12,7 @@ from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.models.word2vec import Word2VecModel
 from hf_lecture_models.models.word2vec.conversion_word2vec import BINARY_NAMES
-from hf_lecture_models.tasks.factories import load_tokenizer, tell
+from hf_lecture_models.tasks.factories import load_tokenizer, log_once
 
 
 def start_from_word_vectors(model: Any, tokenizer: Any, source: str) -> int:
@@ -54,7 +54,7 @@ def start_from_word_vectors(model: Any, tokenizer: Any, source: str) -> int:
     own, their = torch.tensor(known).T
     with torch.no_grad():
         table.weight[own] = vectors[their].to(table.weight)
-    tell(f"{len(known):,} of {len(ours):,} tokens start with the vectors of {source}")
+    log_once(f"{len(known):,} of {len(ours):,} tokens start with the vectors of {source}")
     return len(known)
 
 

@@ -10,11 +10,26 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from hf_lecture_models.tasks.factories import adopt_special_tokens, load_checkpoint, make_model, tell
+from hf_lecture_models.tasks.factories import adopt_special_tokens, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.frozen import freeze_backbone
 from hf_lecture_models.tasks.task import HeadRecipe
 
 _CLASSES_SHOWN = 30
+
+
+def named_by_text(field: str, mapping: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a recipe's mapping with its keys as texts: YAML reads a name such as 7 as a number.
+
+    >>> named_by_text("label_names", {7: "seven"})
+    {'7': 'seven'}
+
+    Raises:
+        ValueError: YAML has read a name such as `no` as true or false.
+    """
+    for name in mapping:
+        if isinstance(name, bool):
+            raise ValueError(f'recipe: {field} has the name {name}; put a name such as "no" or "yes" into quotes')
+    return {str(name): value for name, value in mapping.items()}
 
 
 def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> list[str]:
@@ -29,7 +44,7 @@ def names_of_labels(labels: Iterable[str], label_names: Mapping[str, str]) -> li
     return list(dict.fromkeys(label_names.get(label, label) for label in ordered))
 
 
-def tell_of_found_classes(labels: Iterable[str], names: Sequence[str], label_names: Mapping[str, str], of: str) -> None:
+def log_found_classes(labels: Iterable[str], names: Sequence[str], label_names: Mapping[str, str], of: str) -> None:
     """Log which classes were found and how often, and which of them may be spellings of the same class.
 
     Args:
@@ -40,12 +55,12 @@ def tell_of_found_classes(labels: Iterable[str], names: Sequence[str], label_nam
     found = Counter(label_names.get(label, label) for label in labels)
     shown = ", ".join(f"{name} ({found[name]:,})" for name in names[:_CLASSES_SHOWN])
     more = f" and {len(names) - _CLASSES_SHOWN:,} more" if len(names) > _CLASSES_SHOWN else ""
-    tell(f"{len(names):,} classes in {of}: {shown}{more}")
+    log_once(f"{len(names):,} classes in {of}: {shown}{more}")
     first: dict[str, str] = {}
     for name in names:
         other = first.setdefault(" ".join(unicodedata.normalize("NFKC", name).casefold().split()), name)
         if other != name:
-            tell(
+            log_once(
                 f"warning: {other!r} and {name!r} are two classes, but differ in blanks or small letters alone; "
                 f"if one class is meant, label_names: {{{name!r}: {other!r}}} in the recipe makes one of them"
             )
@@ -92,20 +107,20 @@ def _load_with_head(auto_class: Any, recipe: Any, tokenizer: Any, fields: Mappin
     changes = {} if "model_type" in recipe.model else recipe.model
     model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed, **changes, **fields)
     if new:
-        tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
-    has_new_tokens = tokenizer is not None and _take_up(model, tokenizer, recipe.seed)
+        log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+    has_new_tokens = tokenizer is not None and _adopt(model, tokenizer, recipe.seed)
     if isinstance(recipe, HeadRecipe) and recipe.freeze_backbone:
         freeze_backbone(model, new)
         if has_new_tokens:
-            tell("the word vectors of the new tokens are random, and freeze_backbone leaves them so")
+            log_once("the word vectors of the new tokens are random, and freeze_backbone leaves them so")
         if getattr(model.config, "auxiliary_lm_weight", 0):
-            tell(
+            log_once(
                 "auxiliary_lm_weight trains nothing of a frozen backbone; --model.auxiliary_lm_weight 0 saves its time"
             )
     return model
 
 
-def _take_up(model: Any, tokenizer: Any, seed: int) -> bool:
+def _adopt(model: Any, tokenizer: Any, seed: int) -> bool:
     """Give a checkpoint's model the ids of its tokenizer, and return whether some tokens are new to it."""
     known_tokens = model.config.vocab_size
     if getattr(model, "text_template", None):
@@ -124,7 +139,7 @@ def in_the_order_of_checkpoint(names: list[str], recipe: Any, head: str) -> list
     Raises:
         ValueError: the checkpoint has as many other classes, which cannot be matched.
     """
-    tell_of_other_classes(recipe, head, names)
+    log_other_classes(recipe, head, names)
     own = checkpoint_classes(recipe, head)
     if len(own) != len(names):
         return names
@@ -146,7 +161,7 @@ def checkpoint_classes(recipe: Any, head: str) -> list[str]:
     return [] if config is None or has_default_names(config) else classes_of(config)
 
 
-def tell_of_other_classes(recipe: Any, head: str, names: Sequence[str]) -> None:
+def log_other_classes(recipe: Any, head: str, names: Sequence[str]) -> None:
     """Log how a checkpoint's head changes if its classes have no names, or another number than those of the data.
 
     Args:
@@ -156,12 +171,12 @@ def tell_of_other_classes(recipe: Any, head: str, names: Sequence[str]) -> None:
     config = _config_with_head(recipe, head)
     if config is not None and config.num_labels != len(names):
         classes = f"{recipe.from_pretrained} tells apart {config.num_labels} classes, the data {len(names)}"
-        tell(f"{classes}: its head starts anew")
+        log_once(f"{classes}: its head starts anew")
     elif config is not None:
-        tell_of_default_names(config, recipe.from_pretrained, names)
+        log_default_names(config, recipe.from_pretrained, names)
 
 
-def tell_of_default_names(config: Any, source: str, names: Sequence[str]) -> None:
+def log_default_names(config: Any, source: str, names: Sequence[str]) -> None:
     """Log the names that are taken for a model's numbered classes, if they are as many.
 
     Args:
@@ -170,7 +185,7 @@ def tell_of_default_names(config: Any, source: str, names: Sequence[str]) -> Non
     if has_default_names(config) and config.num_labels == len(names):
         order = ", ".join(f"{config.id2label[index]} for {name}" for index, name in enumerate(names))
         fix = "id2label in its config.json may name them otherwise"
-        tell(f"the classes of {source} have no names and are taken in order, {order}; {fix}")
+        log_once(f"the classes of {source} have no names and are taken in order, {order}; {fix}")
 
 
 def _config_with_head(recipe: Any, head: str) -> Any:

@@ -18,7 +18,7 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 from hf_lecture_models.data.reading import names_part
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.io.messages import tell
+from hf_lecture_models.io.messages import log_once
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides, switches_of
 from hf_lecture_models.io.signals import signals_as_exceptions
 from hf_lecture_models.io.task_file import read_task_file
@@ -244,7 +244,7 @@ def closing_line(task: Task[Any], outcome: Outcome) -> str:
 def _note_default(model: Any) -> None:
     """Log which model is trained where the recipe names none."""
     number = sum(parameter.numel() for parameter in model.parameters())
-    tell(
+    log_once(
         f"the recipe names no model: a new {type(model).__name__} of {number:,} parameters is trained; --model.FIELD "
         "VALUE changes a field of it, --from_pretrained FOLDER trains another one further"
     )

@@ -19,7 +19,7 @@ from hf_lecture_models.data.images import ImagesRecipe, fingerprint_images, read
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.factories import SMALL_VIT, load_checkpoint, make_model, tell
+from hf_lecture_models.tasks.factories import SMALL_VIT, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.trainer.batches import Batches
@@ -105,7 +105,7 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
         else:
             model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
             if new:
-                tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+                log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
         if recipe.target == MEAN_COLOR and not hasattr(model, "color_head"):
             raise ValueError(
                 f"{type(model).__name__} predicts no mean colors; set target pixels, or name another model"

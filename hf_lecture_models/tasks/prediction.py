@@ -55,8 +55,11 @@ def predict(
         The predictions of each row, best first: dicts with `label`, `score` and further keys of the task.
 
     Raises:
+        TypeError: `inputs` is not a list of texts and mappings.
         ValueError: the model has no such head, or a row cannot be read; the message names the row.
     """
+    if isinstance(inputs, str) or not all(isinstance(one, str | Mapping) for one in inputs):
+        raise TypeError("expected a list of texts or of mappings of columns; write [text] for one text")
     predictor = Predictor(model, processor, PredictionOptions(top_k, aggregate, batch_size, max_length))
     rows = [predictor.task.read_line(one) if isinstance(one, str) else dict(one) for one in inputs]
     _check_rows(predictor, rows)

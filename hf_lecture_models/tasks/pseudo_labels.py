@@ -14,7 +14,7 @@ import torch
 from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.class_labels import ids_by_name, read_labels
-from hf_lecture_models.tasks.factories import load_checkpoint, load_tokenizer, tell
+from hf_lecture_models.tasks.factories import load_checkpoint, load_tokenizer, log_once
 from hf_lecture_models.tasks.labels import classes_of
 
 
@@ -62,7 +62,7 @@ def teacher_labels(task: Any, rows: Rows, unlabelled: Rows, recipe: Any) -> list
     found = task.predict(teacher, tokenizer, encoded).argmax(1).tolist()
     counts = Counter(classes_of(teacher.config)[index] for index in found)
     said = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
-    tell(f"{recipe.pseudo_labels} labels the {len(found):,} texts of {unlabelled.sources[0][0]}: {said}")
+    log_once(f"{recipe.pseudo_labels} labels the {len(found):,} texts of {unlabelled.sources[0][0]}: {said}")
     return [labels[index] for index in found]
 
 

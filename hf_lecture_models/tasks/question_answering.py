@@ -37,7 +37,7 @@ from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.factories import SMALL_BERT, tell, templated_tokenizer
+from hf_lecture_models.tasks.factories import SMALL_BERT, log_once, templated_tokenizer
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute_all
@@ -161,7 +161,9 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         if unread == len(cut) and not has_unanswerable(data):
             raise ValueError("no answer fits into a window; raise max_length, or check the tokenizer")
         if unread:
-            tell(f"{unread:,} of {len(cut):,} questions are learned as if without an answer: it fits into no window")
+            log_once(
+                f"{unread:,} of {len(cut):,} questions are learned as if without an answer: it fits into no window"
+            )
         collate = WindowCollator(windows, tokens, input_names(model), processor)
         return ShuffledBatches(len(windows), collate, recipe.batch_size, recipe.seed)
 

@@ -32,15 +32,16 @@ from hf_lecture_models.tasks.class_labels import (
     label_ids,
     read_labels,
 )
-from hf_lecture_models.tasks.factories import tell, templated_tokenizer
+from hf_lecture_models.tasks.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
     class_fields,
     classes_of,
     in_the_order_of_checkpoint,
+    log_default_names,
     make_head,
+    named_by_text,
     names_of_labels,
-    tell_of_default_names,
 )
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.metrics.by_class import measures_by_class
@@ -98,9 +99,8 @@ class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # YAML reads a name such as 7 as a number.
-        self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
-        self.class_weights = {str(name): weight for name, weight in self.class_weights.items()}
+        self.label_names = {label: str(name) for label, name in named_by_text("label_names", self.label_names).items()}
+        self.class_weights = named_by_text("class_weights", self.class_weights)
         if self.benchmark is not None:
             self.label_names = {**self.benchmark.classes, **self.label_names}
             self.problem_type = self.problem_type if self.benchmark.classes else REGRESSION
@@ -196,7 +196,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
         if "text_pair" in data.columns and not _parts_pairs(processor):
             fix = "give it a template" if recipe.from_pretrained else "--tokenizer.template pair parts them"
-            tell(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
+            log_once(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         encoded = self.encode(model, processor, data, recipe)
         weights = _weights_of_classes(model.config, recipe.class_weights) if recipe.class_weights else None
         collate = ExampleCollator(encoded.inputs, encoded.labels, processor, weights)
@@ -216,7 +216,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         """Encode data, and measure a model on them; log how a model's unnamed classes are matched."""
         if recipe.problem_type == SINGLE_LABEL:
             names = names_of_labels(recipe.label_names, recipe.label_names)
-            tell_of_default_names(model.config, model.config.name_or_path or "the model", names)
+            log_default_names(model.config, model.config.name_or_path or "the model", names)
         return super().evaluate(model, processor, data, recipe)
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TextClassificationRecipe) -> dict[str, Any]:
@@ -328,7 +328,7 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | No
         _check_pairs(tokenizer, data)
     encoded = encode_inputs(model, tokenizer, data, texts, pairs, max_length)
     if cut := count_cut(encoded):
-        tell(f"{data.sources[0][0]}: {cut:,} of {len(data):,} rows are longer than max_length and are cut")
+        log_once(f"{data.sources[0][0]}: {cut:,} of {len(data):,} rows are longer than max_length and are cut")
     return model_inputs(model, encoded)
 
 

@@ -17,15 +17,16 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.entities import locate_entities
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.factories import tell, templated_tokenizer
+from hf_lecture_models.tasks.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.labels import (
     checkpoint_classes,
     class_fields,
     classes_of,
     has_default_names,
+    log_found_classes,
     make_head,
+    named_by_text,
     names_of_labels,
-    tell_of_found_classes,
 )
 from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.tagged_sentences import (
@@ -73,8 +74,7 @@ class TokenClassificationRecipe(HeadRecipe, BenchmarkRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # YAML reads a name such as 7 as a number.
-        self.label_names = {str(label): str(name) for label, name in self.label_names.items()}
+        self.label_names = {label: str(name) for label, name in named_by_text("label_names", self.label_names).items()}
         if self.benchmark is not None:
             self.scheme, self.label_names = self.benchmark.scheme, {**self.benchmark.classes, **self.label_names}
 
@@ -132,7 +132,9 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         if unread == words:
             raise ValueError(f"max_length {recipe.max_length} leaves no word of any sentence")
         if unread:
-            tell(f"{unread:,} of {words:,} words are not learned: max_length cuts them, or no token stands for them")
+            log_once(
+                f"{unread:,} of {words:,} words are not learned: max_length cuts them, or no token stands for them"
+            )
         ids = _ids_by_name(model.config)
         labels = [
             token_labels(sentence, own, ids, are_entities=recipe.scheme == ENTITIES)
@@ -267,11 +269,11 @@ def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
     names = names_of_labels(tags, recipe.label_names)
     if len(names) < 2:
         raise ValueError(f"{data.sources[0][0]}: all tags are {names[0]!r}; there is nothing to learn")
-    tell_of_found_classes(tags, names, recipe.label_names, data.sources[0][0])
+    log_found_classes(tags, names, recipe.label_names, data.sources[0][0])
     if recipe.scheme == ENTITIES:
         _refuse_other_tags(names, data.sources[0][0])
     elif all(map(is_entity_tag, names)):
-        tell(f"all tags are parts of entities; --scheme {ENTITIES} measures entities in place of words")
+        log_once(f"all tags are parts of entities; --scheme {ENTITIES} measures entities in place of words")
     is_known = recipe.benchmark is not None and recipe.benchmark.classes
     return list(dict.fromkeys(recipe.label_names.values())) if is_known else names
 

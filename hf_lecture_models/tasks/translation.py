@@ -33,9 +33,9 @@ from hf_lecture_models.tasks.factories import (
     field_names,
     load_checkpoint,
     load_tokenizer,
+    log_once,
     make_model,
     make_tokenizer,
-    tell,
     without_sampling,
 )
 from hf_lecture_models.tasks.french_english import french_english_pairs
@@ -278,7 +278,7 @@ def make_encoder_decoder(recipe: Any, processor: Any) -> Any:
     if recipe.from_pretrained:
         model, new = load_checkpoint(AutoModelForSeq2SeqLM, recipe.from_pretrained, recipe.seed)
         if new:
-            tell(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+            log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
     else:
         fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
         model = make_model(AutoModelForSeq2SeqLM, fields, processor, recipe.seed)

@@ -13,7 +13,7 @@ from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.tables import file_suffix, read_tab_separated
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.factories import tell
+from hf_lecture_models.tasks.factories import log_once
 from hf_lecture_models.tokenization.corpus import read_texts
 
 # Matches usual names of columns of translations, and codes of languages: fr, en_US, zho.
@@ -142,6 +142,6 @@ def keep_rows(rows: Rows, kept: Sequence[int], reason: str) -> Rows:
     first = min(set(range(len(rows))) - set(kept))
     if not kept:
         raise ValueError(f"all {len(rows):,} pairs are left out: {reason}, {rows.where(first)} the first")
-    tell(f"{len(rows) - len(kept):,} of {len(rows):,} pairs are left out: {reason}, {rows.where(first)} the first")
+    log_once(f"{len(rows) - len(kept):,} of {len(rows):,} pairs are left out: {reason}, {rows.where(first)} the first")
     columns = {name: [values[index] for index in kept] for name, values in rows.columns.items()}
     return Rows(columns, [(f"the pairs that are kept of {', '.join(name for name, _ in rows.sources)}", len(kept))])

@@ -17,7 +17,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bert
 
 from hf_lecture_models import RecurrentConfig, RecurrentForSequenceClassification
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.class_labels import class_names, label_ids
+from hf_lecture_models.tasks.metrics.by_class import measures_by_class
 from hf_lecture_models.tasks.text_classification import ExampleCollator, TextClassification, TextClassificationRecipe
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer
@@ -477,6 +479,7 @@ def test_rows_of_heavier_classes_count_more(tmp_path: Path, folder: Path) -> Non
         ({"class_weights": {"0": -1.0}}, "class_weights.0 must be a number of at least 0, not -1.0"),
         ({"class_weights": {"0": "much"}}, "class_weights.0 must be a number of at least 0, not 'much'"),
         ({"class_weights": {"0": 2.0}, "problem_type": "regression"}, "class_weights are for classes"),
+        ({"class_weights": {False: 2.0}}, 'put a name such as "no" or "yes" into quotes'),
     ],
 )
 def test_weights_that_cannot_be(fields: dict[str, Any], message: str) -> None:
@@ -489,3 +492,19 @@ def test_weights_name_classes(folder: Path) -> None:
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     with pytest.raises(ValueError, match="class_weights.fine names none of the classes"):
         TASK.batches(model, small_tokenizer(), TASK.read(chosen, "train"), chosen)
+
+
+def test_names_with_dots_are_names() -> None:
+    overrides = {"class_weights.U.S. news": 2.0, "label_names.a.b": "c.d", "model.hidden_sizes": [3]}
+    chosen = load_recipe(None, overrides, recipe_class=TextClassificationRecipe)
+    assert (chosen.class_weights, chosen.label_names) == ({"U.S. news": 2.0}, {"a.b": "c.d"})
+    assert chosen.model["hidden_sizes"] == [3]
+
+
+def test_figures_of_classes_where_nothing_is_right_or_names_are_equal() -> None:
+    found = measures_by_class([1, 1, 0], [0, 0, 1], ["a", "b"])
+    assert (found["macro_f1"], str(found["classes"]["a"]["examples"])) == (0.0, "2")
+    found = measures_by_class([0, 1, 2], [0, 1, 1], ["x", "x", "y"])
+    assert list(found["classes"]) == ["x (0)", "x (1)", "y (2)"]
+    assert found["classes"]["x (1)"]["predicted"] == {"x (0)": 0, "x (1)": 1, "y (2)": 1}
+    assert found["macro_f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)

@@ -28,14 +28,14 @@ def measures_by_class(predictions: Sequence[Any], references: Sequence[Any], nam
     except ImportError as error:
         raise ImportError("measures need scikit-learn: pip install 'hf-lecture-models[train]'") from error
     right = [int(reference) for reference in references]
-    pairs = Counter(zip(right, predictions, strict=True))
-    figures = precision_recall_fscore_support(right, predictions, labels=range(len(names)), zero_division=0)
-    keys = ("precision", "recall", "f1", "examples")
-    classes: dict[str, dict[str, Any]] = {
-        name: dict(zip(keys, own, strict=True))
-        for name, own in zip(names, zip(*(column.tolist() for column in figures), strict=True), strict=True)
-    }
-    for index, own in enumerate(classes.values()):
-        own["predicted"] = {name: pairs[index, other] for other, name in enumerate(names)}
-    f1 = [own["f1"] for index, own in enumerate(classes.values()) if index in {*right, *predictions}]
-    return {"macro_f1": sum(f1) / max(1, len(f1)), "classes": classes}
+    figures = precision_recall_fscore_support(right, predictions, labels=range(len(names)), zero_division=0)[:3]
+    counts, pairs, occurring = Counter(right), Counter(zip(right, predictions, strict=True)), {*right, *predictions}
+    if len(set(names)) < len(names):
+        names = [f"{name} ({index})" for index, name in enumerate(names)]
+    classes: dict[str, dict[str, Any]] = {}
+    for index, (name, *own) in enumerate(zip(names, *(column.tolist() for column in figures), strict=True)):
+        predicted = {other: pairs[index, place] for place, other in enumerate(names)}
+        classes[name] = dict(zip(("precision", "recall", "f1"), own, strict=True))
+        classes[name] |= {"examples": counts[index], "predicted": predicted}
+    f1 = [figures[2][index] for index in sorted(occurring)]
+    return {"macro_f1": float(sum(f1) / max(1, len(f1))), "classes": classes}
