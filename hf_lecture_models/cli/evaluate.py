@@ -43,8 +43,7 @@ def run(
         OSError: the model or the data cannot be read.
     """
     _check(name, files, split, store)
-    found = _task(task)
-    _check_output(output, found, task)
+    found = _task(task, output)
     model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
     if not found.is_for(model):
         raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
@@ -60,11 +59,6 @@ def run(
         _draw(measured, output, ", ".join(files) or split or "validation", f"{name}, {type(model).__name__}")
     if store:
         _store(found, name, measured, found.describe(model, recipe, data))
-
-
-def _check_output(output: Path | None, task: Task[Any], name: str) -> None:
-    if output is not None and task.name not in ("text_classification", "image_classification"):
-        raise ValueError(f"--output draws a confusion matrix, and {name} measures no classes: leave it out")
 
 
 def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:
@@ -102,12 +96,14 @@ def _store(task: Task[Any], folder: str, measured: Mapping[str, Any], descriptio
     print(said, file=sys.stderr)
 
 
-def _task(name: str) -> Task[Any]:
+def _task(name: str, output: Path | None) -> Task[Any]:
     known = TASK_OF_BENCHMARK | TASKS
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(f"there is no task {name}{hint} There are {', '.join(known)}")
+    if output is not None and known[name].name not in ("text_classification", "image_classification"):
+        raise ValueError(f"--output draws a confusion matrix, and {name} measures no classes: leave it out")
     return known[name]
 
 
