@@ -80,6 +80,8 @@ STANDS_FOR = [
     (r"(translate|see alignment) MODEL", r"\1 translator"),
     (r"see segmentation MODEL", "see segmentation bpe"),
     (r"evaluate MODEL TASK", "evaluate lstm causal_lm CORPUS.txt"),
+    (r"evaluate OUT text_classification", "evaluate classifier text_classification"),
+    (r"neighbours MODEL man king woman", "neighbours lstm cat dog horse"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
@@ -269,7 +271,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lstm": RecurrentForCausalLM(
             RecurrentConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, **ids)
         ),
-        "classifier": BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=len(tokenizer), num_labels=2)),
+        "classifier": BagOfWordsForSequenceClassification(
+            BagOfWordsConfig(vocab_size=len(tokenizer), id2label={0: "bad", 1: "good"})
+        ),
         "gpt2": GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2, **ids)),
     }
     for name, model in models.items():
@@ -283,6 +287,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pair = {"sentence_good": texts[0], "sentence_bad": texts[1], "UID": "x", "field": "syntax"}
     rated = [{"sentence": text, "label3": number % 3 - 1} for number, text in enumerate(texts)]
     tsv = "sentence\tlabel\n" + "".join(f"{text}\t{number % 2}\n" for number, text in enumerate(texts))
+    reviews = "text,label\n" + "".join(f"{text},{('bad', 'good')[number % 2]}\n" for number, text in enumerate(texts))
     corpus = "\n".join(texts) + "\n"
     articles = f" = Ann = \n\n{corpus}\n = Bob = \n\n{corpus}"
     files = {
@@ -295,6 +300,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "embed.py": "import transformers; transformers.AutoModel.from_pretrained('lstm'); print('embedded')",
         "pairs/x.jsonl": json.dumps(pair | {"linguistics_term": "order"}) + "\n",
         "rows/train.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts[:8]),
+        "reviews.csv": reviews,
+        "more.csv": reviews,
         "T.tsv": tsv,
         "V.tsv": tsv,
         **{f"data/wikitext-2/{part}.txt": articles for part in ("train", "valid", "test")},

@@ -20,6 +20,7 @@ from hf_lecture_models.evaluation.classes import best_classes, class_scores
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.class_labels import SINGLE_LABEL, class_names, label_ids
+from hf_lecture_models.tasks.class_measures import measures_by_class
 from hf_lecture_models.tasks.factories import SMALL_VIT
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.labels import (
@@ -30,7 +31,6 @@ from hf_lecture_models.tasks.labels import (
     named_by_text,
 )
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.metrics.by_class import measures_by_class
 from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.trainer.batches import Batches
 

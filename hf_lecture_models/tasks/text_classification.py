@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.class_labels import (
     label_ids,
     read_labels,
 )
+from hf_lecture_models.tasks.class_measures import measures_by_class
 from hf_lecture_models.tasks.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.labels import (
@@ -44,7 +45,6 @@ from hf_lecture_models.tasks.labels import (
     names_of_labels,
 )
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.metrics.by_class import measures_by_class
 from hf_lecture_models.tasks.pseudo_labels import with_pseudo_labels
 from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.tokenization.templates import require_template

@@ -339,7 +339,7 @@ def test_nguyens_attention_takes_no_prefixes() -> None:
     prefixes = peft.PrefixTuningConfig(task_type="SEQ_2_SEQ_LM", num_virtual_tokens=4)
     adapted = peft.get_peft_model(LectureTransformerForConditionalGeneration(config), prefixes)
     ids = torch.tensor([[3, 4, 5]])
-    with pytest.raises(ValueError, match=r"of 2 attentions; .* there are 4, .* prefix tuning \(peft\) writes one"):
+    with pytest.raises(ValueError, match=r"of 2 attentions; the model has 4, .* prefix tuning \(peft\) writes one"):
         adapted(input_ids=ids, attention_mask=torch.ones_like(ids), labels=ids)
 
 

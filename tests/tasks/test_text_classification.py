@@ -19,7 +19,7 @@ from hf_lecture_models import RecurrentConfig, RecurrentForSequenceClassificatio
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.class_labels import class_names, label_ids
-from hf_lecture_models.tasks.metrics.by_class import measures_by_class
+from hf_lecture_models.tasks.class_measures import measures_by_class
 from hf_lecture_models.tasks.text_classification import ExampleCollator, TextClassification, TextClassificationRecipe
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer
