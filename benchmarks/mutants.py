@@ -118,18 +118,8 @@ def reach(store: Path, wanted: list[str], selected: str) -> None:
             part.unlink(missing_ok=True)
             places_of = {"MUTANTS_WATCH": str(Path(folder, "watch.json")), "MUTANTS_STORE": str(part)}
             environment = _environment(root, **places_of, PYTHONPATH=f"{folder}{os.pathsep}{root}")
-            command = [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-p",
-                "sitecustomize",
-                "-p",
-                "no:cacheprovider",
-                "-m",
-                selected,
-            ]
+            options = ["-q", "-n", "0", "-p", "sitecustomize", "-p", "no:cacheprovider", "-m", selected]
+            command = [sys.executable, "-m", "pytest", *options]
             status = subprocess.run([*command, piece], cwd=root, env=environment, stdout=subprocess.DEVNULL).returncode
             entries = _entries(part)
             seconds = round(time.monotonic() - began, 1)
@@ -182,7 +172,8 @@ def try_out(mutant: Mutant, tests: list[tuple[float, str]], root: Path, limit: f
     before, listed, began = place.path.read_bytes(), root.parent / "tests.txt", time.monotonic()
     listed.write_text("\n".join(chosen), encoding="utf-8")
     place.path.write_text(mutated(mutant, place), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-m", "slow or not slow", f"@{listed}"]
+    options = ["-qx", "-n", "0", "-p", "no:cacheprovider", "-m", "slow or not slow"]
+    command = [sys.executable, "-m", "pytest", *options, f"@{listed}"]
     try:
         process = subprocess.Popen(
             command, cwd=root, env=_environment(root), text=True, start_new_session=True,

@@ -72,6 +72,13 @@ def _looks_at(cls: type[ModelTests], names: tuple[str, ...]) -> set[Any]:
     return {(package, getattr(cls, name, None) or getattr(cls.model_class, name)) for name in names}
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number of processes of a run: none beside this one where files or single tests are named."""
+    if any("::" in argument or argument.endswith(".py") for argument in config.args):
+        return 0
+    return min(4, len(os.sched_getaffinity(0)))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A check marked `once_per_model` is slow for all test classes of a model class but the first.

@@ -42,8 +42,8 @@ CONTEXT.set_forkserver_preload(
         "transformers.generation",
         "transformers.pipelines",
         "hf_lecture_models.comparison.quickstart",
-        "hf_lecture_models.tasks.glue",
         "hf_lecture_models.tasks.main",
+        "hf_lecture_models.tasks.text_classification",
     ]
 )
 
