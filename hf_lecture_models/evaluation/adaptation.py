@@ -27,15 +27,13 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.evaluation.cache import ContinuousCache, Predictions, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import AdaptedCopy, DynamicEvaluation, Weights, learning
-from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.evaluation.scoring import (
     ContextLimit,
     TextScore,
     checked,
-    join_rows,
+    encode_stream,
     score_rows,
     split_stream,
-    stream_rows,
 )
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 
@@ -99,11 +97,10 @@ def score_adapted(
         ValueError: as `score_stream`; or the model lacks what an adaptation needs (hidden states, weights that can
             learn, probabilities), or the state is of another adaptation.
     """
-    encoded = encode_texts(tokenizer, texts)
-    rows = stream_rows(tokenizer, encoded)
+    encoded, stream, predicted = encode_stream(tokenizer, texts)
     check_tokenizer(model, tokenizer)
-    log_probs, state = adapt_stream(model, *join_rows(rows), adaptation, state, progress)
-    return split_stream(encoded, rows, log_probs), state
+    log_probs, state = adapt_stream(model, stream, predicted, adaptation, state, progress)
+    return split_stream(encoded, stream, log_probs), state
 
 
 def adapt_stream(

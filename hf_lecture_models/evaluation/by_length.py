@@ -32,10 +32,11 @@ def predict_by_length(
         predict: runs the model on a batch of rows, and returns one prediction for each.
         length: returns the length of a row.
     """
-    order = sorted(range(len(rows)), key=lambda row: length(rows[row]))
-    found: dict[int, Prediction] = {}
+    order = sorted(range(len(rows)), key=list(map(length, rows)).__getitem__)
+    found: list[Any] = [None] * len(rows)
     with evaluation_mode(model):
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
-            found |= zip(batch, predict([rows[row] for row in batch]), strict=True)
-    return [found[row] for row in range(len(rows))]
+            for place, prediction in zip(batch, predict([rows[place] for place in batch]), strict=True):
+                found[place] = prediction
+    return found

@@ -33,8 +33,7 @@ from tqdm.auto import tqdm
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
-from hf_lecture_models.evaluation.encoding import encode_texts
-from hf_lecture_models.evaluation.scoring import join_rows, stream_rows
+from hf_lecture_models.evaluation.scoring import encode_stream
 
 Weights = Mapping[str, Tensor]
 
@@ -199,7 +198,7 @@ def gradient_rms(
         ValueError: as `AdaptedCopy`, or there are fewer than two tokens.
     """
     check_tokenizer(model, tokenizer)
-    stream, predicted = join_rows(stream_rows(tokenizer, encode_texts(tokenizer, texts)))
+    _, stream, predicted = encode_stream(tokenizer, texts)
     length = min(length, input_limit(model) or length, len(stream) - 1)
     if length < 1:
         raise ValueError("the training texts have fewer than two tokens, so there are no gradients of them")

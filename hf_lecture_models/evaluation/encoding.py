@@ -34,11 +34,6 @@ class EncodedText:
     """False if a closed vocabulary cannot encode the text, so that its probability is 0."""
 
     @property
-    def bytes(self) -> int:
-        """The length in UTF-8, and one for the end of the text."""
-        return len(self.text.encode()) + 1
-
-    @property
     def oov_spelling_bits(self) -> int:
         """The bits that spell the unknown (out-of-vocabulary) words: 8 per byte, and one end byte for each word."""
         return sum(8 * (len(word.encode()) + 1) for word in self.unknown_words)
@@ -94,6 +89,24 @@ def start_token_id(tokenizer: Any) -> int:
             "text has no probability, and none can be continued. Set them and save the tokenizer again"
         )
     return start
+
+
+def end_ids(tokenizer: Any, probability: str = "terminated") -> list[int]:
+    """Return the tokens that end a text: `</s>`, or none for the probability of a prefix.
+
+    >>> end_ids(WordTokenizer.from_words(["a"])), end_ids(WordTokenizer.from_words(["a"]), "prefix")
+    ([3], [])
+
+    Raises:
+        ValueError: `probability` is unknown, or the tokenizer has no end of text.
+    """
+    if probability not in ("terminated", "prefix"):
+        raise ValueError(f"probability is {probability!r}; it must be one of 'terminated', 'prefix'")
+    if probability == "prefix":
+        return []
+    if tokenizer.eos_token_id is None:
+        raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
+    return [tokenizer.eos_token_id]
 
 
 def unknown_tokens(tokenizer: Any) -> dict[int, str]:

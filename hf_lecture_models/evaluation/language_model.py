@@ -15,7 +15,7 @@ from typing import Any
 from hf_lecture_models.evaluation.adaptation import describe, score_adapted
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.marginal import MarginalScore, check_segmentations, score_marginal
-from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, check_batch_size, score_stream, score_texts
+from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 
 # Texts scored together: enough to sort by length, few enough to hold.
 _CHUNK = 4096
@@ -69,9 +69,10 @@ class PerplexityAccumulator:
         # A text that could not be encoded has its words for tokens: only vocabularies of words are closed.
         self.tokens += len(score.ids) if text.possible else text.words + 1
         self.words += text.words + 1
-        self.bytes += text.bytes
-        self.unknown += len(text.unknown_words)
-        self.oov_spelling_bits += text.oov_spelling_bits
+        self.bytes += len(text.text.encode()) + 1  # UTF-8, and the end of the text
+        if text.unknown_words:
+            self.unknown += len(text.unknown_words)
+            self.oov_spelling_bits += text.oov_spelling_bits
         self.nats -= score.log_prob
         if isinstance(score, MarginalScore):
             self.methods.add(score.method)
@@ -181,7 +182,6 @@ def _scorer(segmentations: str, stream: bool, adaptation: Any) -> Callable[..., 
 def _score_adapted(
     model: Any, tokenizer: Any, texts: Sequence[str], adaptation: Any, batch_size: int, progress: bool
 ) -> list[TextScore]:
-    check_batch_size(batch_size)
     return score_adapted(model, tokenizer, texts, adaptation, progress=progress)[0]
 
 

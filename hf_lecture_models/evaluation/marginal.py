@@ -27,15 +27,8 @@ from tqdm.auto import tqdm
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.scoring import score_from_logits
-from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, start_token_id
-from hf_lecture_models.evaluation.scoring import (
-    PROBABILITIES,
-    ContextLimit,
-    TextScore,
-    checked,
-    rows_at_once,
-    score_rows,
-)
+from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
+from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, checked, rows_at_once, score_rows
 from hf_lecture_models.tokenization.lattices import Lattices
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 
@@ -117,10 +110,10 @@ def score_marginal(
         TypeError: the tokenizer has no segmentations to sum over.
         ValueError: as `score_texts`; or the model's order is so high that a text has too many n-grams of pieces.
     """
-    _check(tokenizer, probability, batch_size, samples)
+    _check(tokenizer, batch_size, samples)
+    end = next(iter(end_ids(tokenizer, probability)), None)
     encoded = encode_texts(tokenizer, texts)
     check_tokenizer(model, tokenizer)
-    end = tokenizer.eos_token_id if probability == "terminated" else None
     with evaluation_mode(model), torch.no_grad():
         if order := getattr(model.config, "order", None):
             sums, method = _sums(model, tokenizer, texts, max(1, order - 1), end, progress), EXACT
@@ -129,17 +122,13 @@ def score_marginal(
     return [_score(one, value, end, method) for one, value in zip(encoded, sums, strict=True)]
 
 
-def _check(tokenizer: Any, probability: str, batch_size: int, samples: int) -> None:
-    if probability not in PROBABILITIES:
-        raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
+def _check(tokenizer: Any, batch_size: int, samples: int) -> None:
     if not isinstance(tokenizer, UnigramTokenizer):
         raise TypeError(
             f"segmentations are summed over the pieces of a UnigramTokenizer, not {type(tokenizer).__name__}"
         )
     if min(batch_size, samples) < 1:
         raise ValueError(f"batch_size and samples must be at least 1, not {batch_size} and {samples}")
-    if probability == "terminated" and tokenizer.eos_token_id is None:
-        raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
 
 
 def _score(encoded: EncodedText, value: float, end: int | None, method: str) -> MarginalScore:

@@ -21,9 +21,7 @@ from tqdm.auto import tqdm
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.scoring import score_from_logits
-from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, start_token_id
-
-PROBABILITIES = ("terminated", "prefix")
+from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 
 # At most so many logits are computed at once (float32: 64 MB, and as much again in the softmax).
 _MAX_LOGITS = 2**24
@@ -155,11 +153,9 @@ def score_texts(
     Raises:
         ValueError: `probability` is unknown, the tokenizer belongs to another model, or the model gives NaN.
     """
-    if probability not in PROBABILITIES:
-        raise ValueError(f"probability is {probability!r}; it must be one of {', '.join(map(repr, PROBABILITIES))}")
-    check_batch_size(batch_size)
     encoded = encode_texts(tokenizer, texts)
-    rows = _rows(tokenizer, encoded, probability == "terminated")
+    start, end = start_token_id(tokenizer), end_ids(tokenizer, probability)
+    rows = [np.array([start, *one.ids.tolist(), *end], np.int64) if one.possible else None for one in encoded]
     check_tokenizer(model, tokenizer)
     # Equal rows go through the model once: rounding must not separate equal probabilities.
     distinct = {row.tobytes(): row for row in rows if row is not None}
@@ -186,11 +182,9 @@ def score_stream(
     >>> [len(score.ids) for score in score_stream(model, tokenizer, ["the cat sat", "sat"])]
     [4, 2]
     """
-    check_batch_size(batch_size)
-    encoded = encode_texts(tokenizer, texts)
-    rows = stream_rows(tokenizer, encoded)
+    encoded, stream, _ = encode_stream(tokenizer, texts)
     check_tokenizer(model, tokenizer)
-    stream, limit = join_rows(rows)[0], ContextLimit.of(model)
+    limit = ContextLimit.of(model)
     with evaluation_mode(model), torch.no_grad():
         if not len(stream):
             log_probs = np.zeros(0)
@@ -198,63 +192,50 @@ def score_stream(
             log_probs = score_with_state(model, stream, limit.longest, progress)
         else:
             log_probs = score_rows(model, [stream], limit, batch_size, progress)[0]
-    return split_stream(encoded, rows, np.concatenate([[0.0], log_probs]))
+    return split_stream(encoded, stream, np.concatenate([[0.0], log_probs]))
 
 
-def stream_rows(tokenizer: Any, encoded: Sequence[EncodedText]) -> list[np.ndarray]:
-    """Return the ids (tokens + 2,) of each text that can be encoded, with `<s>` and `</s>`.
+def encode_stream(tokenizer: Any, texts: Sequence[str]) -> tuple[list[EncodedText], np.ndarray, np.ndarray]:
+    """Encode texts, and join them in one stream, `<s> ... </s> <s> ... </s>`, without those that cannot be encoded.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> tokenizer = WordTokenizer.from_words(["the", "cat"])
-    >>> [row.tolist() for row in stream_rows(tokenizer, encode_texts(tokenizer, ["the cat", ""]))]
-    [[3, 1, 2, 4], [3, 4]]
+    >>> _, stream, predicted = encode_stream(tokenizer, ["the cat", ""])
+    >>> stream.tolist(), predicted.tolist()
+    ([3, 1, 2, 4, 3, 4], [False, True, True, True, False, True])
+
+    Returns:
+        The encoded texts; the stream (tokens,) int64; and (tokens,) bool, False for the first token of each text.
 
     Raises:
         ValueError: the tokenizer has no end of text.
     """
-    return [row for row in _rows(tokenizer, encoded, terminated=True) if row is not None]
+    encoded = encode_texts(tokenizer, texts)
+    start, end = start_token_id(tokenizer), end_ids(tokenizer)
+    stream: list[int] = []
+    predicted: list[bool] = []
+    for text in encoded:
+        if text.possible:
+            stream += [start, *text.ids.tolist(), *end]
+            predicted += [False, *[True] * (len(text.ids) + 1)]
+    return encoded, np.array(stream, np.int64), np.array(predicted, bool)
 
 
-def join_rows(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Join rows in one stream, (tokens,) int64; also return (tokens,) bool, False for the first token of each row.
-
-    >>> join_rows([np.array([3, 1, 4]), np.array([3, 4])])[1].tolist()
-    [False, True, True, False, True]
-    """
-    stream = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
-    predicted = np.ones(len(stream), dtype=bool)
-    predicted[np.cumsum([0, *map(len, rows)])[:-1]] = False
-    return stream, predicted
-
-
-def split_stream(encoded: Sequence[EncodedText], rows: Sequence[np.ndarray], log_probs: np.ndarray) -> list[TextScore]:
-    """Split the `log_probs` of a stream, with those of each row's first token, into the scores of its texts.
+def split_stream(encoded: Sequence[EncodedText], stream: np.ndarray, log_probs: np.ndarray) -> list[TextScore]:
+    """Split the (tokens,) `log_probs` of a stream into the scores of its texts.
 
     >>> encoded = EncodedText("a", np.array([1]), words=1)
-    >>> split_stream([encoded], [np.array([3, 1, 4])], np.array([0.0, -0.5, -0.25]))[0].log_prob
+    >>> split_stream([encoded], np.array([3, 1, 4]), np.array([0.0, -0.5, -0.25]))[0].log_prob
     -0.75
     """
-    ends = np.cumsum(list(map(len, rows)))
-    pieces = iter([(row[1:], log_probs[end - len(row) + 1 : end]) for row, end in zip(rows, ends, strict=True)])
-    return [TextScore(one, *next(pieces)) if one.possible else _impossible_score(one) for one in encoded]
-
-
-def check_batch_size(batch_size: int) -> None:
-    """Raise a ValueError if the batch size is below 1.
-
-    >>> check_batch_size(64)
-    """
-    if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
-
-
-def _rows(tokenizer: Any, encoded: Sequence[EncodedText], terminated: bool) -> list[np.ndarray | None]:
-    """Return the ids of each text with its special tokens; None for a text that cannot be encoded."""
-    start, end = start_token_id(tokenizer), tokenizer.eos_token_id
-    if terminated and end is None:
-        raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
-    ends = [end] if terminated else []
-    return [np.array([start, *one.ids.tolist(), *ends], np.int64) if one.possible else None for one in encoded]
+    scores, end = [], 0
+    for text in encoded:
+        if not text.possible:
+            scores.append(_impossible_score(text))
+            continue
+        first, end = end + 1, end + len(text.ids) + 2
+        scores.append(TextScore(text, stream[first:end], log_probs[first:end]))
+    return scores
 
 
 def _impossible_score(encoded: EncodedText) -> TextScore:
@@ -275,6 +256,8 @@ def score_rows(
     >>> [len(scores) for scores in score_rows(model, rows, ContextLimit.of(model), 2, progress=False)]
     [2, 1]
     """
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
     neighbours = _shared_beginnings(rows)

@@ -107,8 +107,8 @@ def translate_encoded(
     2
     """
     target = target_tokenizer_of(model, tokenizer)
-    order = sorted(range(len(rows)), key=lambda row: (-len(rows[row]), row))
-    found: list[list[Translation]] = [[] for _ in rows]
+    order = sorted(range(len(rows)), key=list(map(len, rows)).__getitem__, reverse=True)
+    found: list[Any] = [None] * len(rows)
     with evaluation_mode(model):
         for first in range(0, len(order), batch_size):
             places = order[first : first + batch_size]
@@ -216,8 +216,8 @@ def longest_side(model: Any, tokenizer: Any) -> int:
     >>> longest_side(SimpleNamespace(longest_input=64), SimpleNamespace(model_max_length=512))
     64
     """
-    limits = (input_limit(model), getattr(tokenizer, "model_max_length", None))
-    return int(min((limit for limit in limits if limit is not None and limit > 0), default=2**62))
+    limits = (input_limit(model), getattr(tokenizer, "model_max_length", None), 2**62)
+    return int(min(limit for limit in limits if limit is not None and limit > 0))
 
 
 def start_of(model: Any) -> int:
@@ -241,20 +241,21 @@ def start_of(model: Any) -> int:
 def _translate_batch(
     model: Any, tokenizer: Any, target_tokenizer: Any, rows: list[list[int]], most: int | None, options: dict[str, Any]
 ) -> list[list[Translation]]:
-    inputs = {name: ids.to(model.device) for name, ids in pad_rows(rows, tokenizer.pad_token_id).items()}
-    longest = longest_side(model, target_tokenizer)
-    limits = [min(longest - 1, _LENGTH_FACTOR * len(row) + _LENGTH_OFFSET if most is None else most) for row in rows]
-    own = torch.tensor(limits, device=model.device) + 1  # with the token that the decoder starts from
+    ids, mask = pad_rows(rows, tokenizer.pad_token_id)
+    lengths = _LENGTH_FACTOR * mask.sum(1) + _LENGTH_OFFSET if most is None else torch.full((len(rows),), most)
+    limits = lengths.clamp(max=longest_side(model, target_tokenizer) - 1)
     beams = options.get("num_beams", model.generation_config.num_beams) or 1
     # The limit that the model's own settings use: transformers warns where both are given.
-    by_length = model.generation_config.max_new_tokens is None
-    most_tokens = {"max_length": max(limits) + 1} if by_length else {"max_new_tokens": max(limits)}
+    by_length, longest = model.generation_config.max_new_tokens is None, int(limits.max())
+    most_tokens = {"max_length": longest + 1} if by_length else {"max_new_tokens": longest}
     output = model.generate(
-        **inputs,
+        input_ids=ids.to(model.device),
+        attention_mask=mask.to(model.device),
         **options,
         output_scores=beams > 1,
         **most_tokens,
-        stopping_criteria=StoppingCriteriaList([_RowLimits(own)]),
+        # One more: the token that the decoder starts from.
+        stopping_criteria=StoppingCriteriaList([_RowLimits(limits.to(model.device) + 1)]),
         return_dict_in_generate=True,
     )
     scores = getattr(output, "sequences_scores", None)
@@ -263,11 +264,13 @@ def _translate_batch(
     stops = set(ends if isinstance(ends, list) else [ends])
     written = [_until(ids, stops, target_tokenizer.pad_token_id) for ids in output.sequences[:, 1:].tolist()]
     texts = target_tokenizer.batch_decode(written, skip_special_tokens=True)
-    found = [
-        Translation(texts[i].strip(), rows[i // count], written[i], None if scores is None else float(scores[i]))
-        for i in range(len(written))
-    ]
-    return [found[first : first + count] for first in range(0, len(found), count)]
+    found: list[list[Translation]] = []
+    for i, text in enumerate(texts):
+        if i % count == 0:
+            found.append([])
+        score = None if scores is None else float(scores[i])
+        found[-1].append(Translation(text.strip(), rows[i // count], written[i], score))
+    return found
 
 
 def _until(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
@@ -280,14 +283,17 @@ def _until(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
     return ids
 
 
-def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> dict[str, Tensor]:
-    """Join rows of ids in a batch, padded on the right, with its mask.
+def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
+    """Return a batch of ids (rows, seq), padded on the right, and its mask.
 
-    >>> pad_rows([[5, 6], [7]], pad=0)["input_ids"]
-    tensor([[5, 6],
-            [7, 0]])
+    >>> pad_rows([[5, 6], [7]], pad=0)
+    (tensor([[5, 6],
+            [7, 0]]), tensor([[1, 1],
+            [1, 0]]))
     """
-    width = max(map(len, rows))
-    ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
-    return {"input_ids": ids, "attention_mask": mask}
+    ids = torch.full((len(rows), max(map(len, rows))), pad)
+    mask = torch.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)] = torch.tensor(row)
+        mask[place, : len(row)] = 1
+    return ids, mask

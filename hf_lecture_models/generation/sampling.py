@@ -21,7 +21,7 @@ from transformers import GenerationConfig
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
-from hf_lecture_models.evaluation.encoding import start_token_id
+from hf_lecture_models.evaluation.encoding import end_ids, start_token_id
 from hf_lecture_models.evaluation.scoring import ContextLimit
 
 # Tokens whose probabilities are summed first.
@@ -66,8 +66,7 @@ def sample_texts(
     for name, value in (("tokens", tokens), ("rows", rows), ("longest", longest)):
         if value < 1:
             raise ValueError(f"{name} is {value}; it must be at least 1")
-    if tokenizer.eos_token_id is None:
-        raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
+    end_ids(tokenizer)  # an error if texts cannot end
     check_tokenizer(model, tokenizer)
     draw = _streams if ContextLimit.of(model).carries_state else _apart
     with evaluation_mode(model), tqdm(total=tokens, unit="token", unit_scale=True, disable=not progress) as bar:
