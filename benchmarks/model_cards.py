@@ -20,7 +20,7 @@ import yaml
 from transformers.utils import logging
 
 from benchmarks.common import ROOT, check_trained_on_committed_code
-from hf_lecture_models.analysis.learning_curve import save_learning_curve
+from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.files import staged_file

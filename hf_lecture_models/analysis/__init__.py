@@ -11,6 +11,7 @@ from hf_lecture_models.analysis.attention_maps import (
 )
 from hf_lecture_models.analysis.backpropagation_through_time import BackpropagatedLoss, backpropagate_through_time
 from hf_lecture_models.analysis.comparison_chart import save_comparison
+from hf_lecture_models.analysis.figures import save_learning_curve, save_table
 from hf_lecture_models.analysis.gradient_flow import (
     GradientFlow,
     input_jacobians,
@@ -19,7 +20,6 @@ from hf_lecture_models.analysis.gradient_flow import (
     step_jacobians,
     untrained,
 )
-from hf_lecture_models.analysis.learning_curve import save_learning_curve, save_table
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import Neighbour, WordNeighbours, nearest_neighbours, neighbour_table
 from hf_lecture_models.analysis.segmentation import (

@@ -11,8 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.analysis.figures import figure
-from hf_lecture_models.analysis.learning_curve import save_table
+from hf_lecture_models.analysis.figures import figure, save_table
 from hf_lecture_models.analysis.neighbours import WordNeighbours, embedding_table, neighbour_rows, shown
 
 _FONT_SIZE = 8

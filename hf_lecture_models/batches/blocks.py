@@ -85,9 +85,13 @@ class StreamBatches:
     """
 
     def __init__(self, stream: np.ndarray, batch_size: int, sequence_length: int, bos_id: int) -> None:
-        self.stream, self.batch_size, self.sequence_length, self.bos_id = stream, batch_size, sequence_length, bos_id
-        self.columns = -(-(len(stream) - 1) // batch_size)
-        self.steps_per_epoch = -(-self.columns // sequence_length)
+        self.sequence_length, self.bos_id = sequence_length, bos_id
+        columns = -(-(len(stream) - 1) // batch_size)
+        self.steps_per_epoch = -(-columns // sequence_length)
+        # Two (batch_size, columns). The last stream is filled up with inputs that have no label.
+        filled = np.full((2, batch_size * columns), bos_id, dtype=stream.dtype)
+        filled[0, : len(stream) - 1], filled[1, : len(stream) - 1] = stream[:-1], stream[1:]
+        self.inputs, self.following = torch.from_numpy(filled.reshape(2, batch_size, columns))
         self.epoch = self.position = 0
         self.set_shard(RowShard(batch_size))
 
@@ -95,35 +99,26 @@ class StreamBatches:
         """Take the share of one process."""
         self.shard = shard
         self.carried: list[RecurrentCache | None] = [None] * len(shard.micro_batches)
-        # The last stream is filled up with inputs that have no label.
-        filled = np.full(self.batch_size * self.columns, self.bos_id, dtype=self.stream.dtype)
-        filled[: len(self.stream) - 1] = self.stream[:-1]
-        following = np.full_like(filled, self.bos_id)
-        following[: len(self.stream) - 1] = self.stream[1:]
-        shape = (self.batch_size, self.columns)
-        self.inputs = [torch.from_numpy(filled.reshape(shape)[part]) for part in shard.micro_batches]
-        self.following = [torch.from_numpy(following.reshape(shape)[part]) for part in shard.micro_batches]
 
     def next_step(self) -> list[Batch]:
         """Return the micro-batches of this process in the next optimizer step, on its device."""
         if self.position == self.steps_per_epoch:
             self.epoch, self.position = self.epoch + 1, 0
             self.carried = [None] * len(self.carried)
-        start = self.position * self.sequence_length
+        segment = slice(self.position * self.sequence_length, (self.position + 1) * self.sequence_length)
         self.position += 1
-        return [self._segment(index, start) for index in range(len(self.carried))]
-
-    def _segment(self, index: int, start: int) -> Batch:
-        segment = slice(start, start + self.sequence_length)
-        labels = self.following[index][:, segment].long()
-        counted = labels != self.bos_id
-        inputs = {
-            "input_ids": self.inputs[index][:, segment].long().to(self.shard.device),
-            **make_labels(labels.masked_fill(~counted, NOT_COUNTED).to(self.shard.device)),
-            "past_key_values": self.carried[index],
-            "use_cache": True,
-        }
-        return Batch(inputs, int(counted.sum()))
+        step = []
+        for rows, state in zip(self.shard.micro_batches, self.carried, strict=True):
+            labels = self.following[rows, segment].long()
+            counted = labels != self.bos_id
+            inputs = {
+                "input_ids": self.inputs[rows, segment].long().to(self.shard.device),
+                **make_labels(labels.masked_fill(~counted, NOT_COUNTED).to(self.shard.device)),
+                "past_key_values": state,
+                "use_cache": True,
+            }
+            step.append(Batch(inputs, int(counted.sum())))
+        return step
 
     def on_step_outputs(self, index: int, outputs: Any) -> None:
         """Carry the state to the next segment, cut off from the gradient."""

@@ -1,8 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Signals as exceptions, so that programs remove unfinished files on the way out."""
+"""Signals as exceptions, so that programs remove unfinished files on the way out; or noted, so that a loop can save."""
 
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,32 @@ def signals_as_exceptions() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def received_signals() -> Iterator[list[str]]:
+    """Within the block the first SIGINT or SIGTERM is only noted, so that a loop can save; the second one kills.
+
+    Yields the names of the signals that came. Outside the main thread, where Python sets no handlers, none is noted.
+    """
+    received: list[str] = []
+    previous: dict[int, Any] = {}
+
+    def restore() -> None:
+        while previous:
+            signal.signal(*previous.popitem())
+
+    def note(number: int, _: Any) -> None:
+        received.append(signal.Signals(number).name)
+        restore()
+
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                previous[number] = signal.signal(number, note)
+        yield received
+    finally:
+        restore()
 
 
 def raise_signal(name: str) -> None:

@@ -46,7 +46,10 @@ def write_checkpoint(folder: Path, step: int, model: nn.Module, state: dict[str,
         save_model(model, str(stage / "model.safetensors"))
         save_file(tensors, stage / "state.safetensors")
         (stage / "state.json").write_text(json.dumps(tree), encoding="utf-8")
-        marker = {"step": step, "files": {file.name: _fingerprint(file) for file in sorted(stage.iterdir())}}
+        files = {}
+        for file in sorted(stage.iterdir()):
+            files[file.name] = _fingerprint(file)
+        marker = {"step": step, "files": files}
         (stage / MARKER).write_text(json.dumps(marker, indent=2), encoding="utf-8")
     for old in _step_folders(folder)[:-keep]:
         _discard(old)
@@ -147,7 +150,7 @@ def random_state() -> dict[str, Any]:
     kind, keys, position, has_gauss, cached = np.random.get_state()
     return {
         "python": random.getstate(),
-        "numpy": [kind, [int(key) for key in keys], int(position), int(has_gauss), float(cached)],
+        "numpy": [kind, np.asarray(keys).tolist(), position, has_gauss, cached],
         "torch": torch.get_rng_state(),
         "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
     }
@@ -165,7 +168,7 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def _step_folders(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("step-*") if path.is_dir())
+    return sorted(folder.glob("step-*/"))
 
 
 def _discard(path: Path) -> None:

@@ -16,7 +16,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -24,21 +24,36 @@ from typing import Any
 
 import torch
 import yaml
-from accelerate.utils import broadcast_object_list, gather_object, set_seed
+from accelerate import Accelerator
+from accelerate.utils import (
+    DistributedType,
+    GradientAccumulationPlugin,
+    broadcast_object_list,
+    gather_object,
+    parse_flag_from_env,
+    set_seed,
+)
 from torch import nn
 from transformers.utils.logging import is_progress_bar_enabled
 
 from hf_lecture_models.io.files import staged_file, staged_folder
 from hf_lecture_models.io.locks import run_lock
+from hf_lecture_models.io.signals import received_signals
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
-from hf_lecture_models.trainer.processes import all_reduce_sum, is_sharded, make_accelerator, signal_in, stop_signals
+from hf_lecture_models.trainer.processes import LAUNCHER_VARIABLES, all_reduce_sum, check_launcher, check_processes
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.reporting import Progress, Reporter, silent_saving
 from hf_lecture_models.trainer.resuming import go_back, read_newest
-from hf_lecture_models.trainer.sharding import copy_to_shard, gather_optimizer_state, gather_weights, shard_model
-from hf_lecture_models.trainer.tracking import start_tracker
+from hf_lecture_models.trainer.sharding import (
+    copy_to_shard,
+    gather_optimizer_state,
+    gather_weights,
+    shard_model,
+    sharding_plugin,
+)
+from hf_lecture_models.trainer.tracking import check_tracker, start_tracker
 
 ParameterGroups = Callable[[nn.Module, TrainingRecipe], list[dict[str, Any]]]
 OptimizerFactory = Callable[[list[dict[str, Any]], TrainingRecipe], torch.optim.Optimizer]
@@ -124,14 +139,41 @@ def train(
     if not os.fspath(output_dir):
         raise ValueError("output_dir is empty; name a folder")
     folder = Path(output_dir).absolute()
-    accelerator = make_accelerator(recipe, folder)
-    with ExitStack() as stack:
-        stack.enter_context(run_lock(folder) if accelerator.is_main_process else nullcontext())
-        steps = _total_steps(recipe, batches)
-        reporter = stack.enter_context(closing(Reporter(accelerator, folder, steps, quiet, items_name)))
-        run = _Run(model, batches, recipe, evaluation, save_with, update, forward_options, fingerprints, reporter)
-        run.prepare(groups, optimizer_factory, resume)
-        return run.run()
+    accelerator = _make_accelerator(recipe, folder)
+    with run_lock(folder) if accelerator.is_main_process else nullcontext():
+        steps, per_epoch = _total_steps(recipe, batches), batches.steps_per_epoch
+        metric = "loss" if evaluation is None else evaluation.metric
+        with closing(Reporter(accelerator, folder, recipe, steps, per_epoch, metric, items_name, quiet)) as reporter:
+            run = _Run(model, batches, recipe, evaluation, save_with, update, forward_options, fingerprints, reporter)
+            run.prepare(groups, optimizer_factory, resume)
+            return run.run()
+
+
+def _make_accelerator(recipe: TrainingRecipe, folder: Path) -> Accelerator:
+    """Return the accelerator of a run, on exactly the processes that were asked for.
+
+    Raises:
+        ImportError: the recipe names a tracker that is not installed.
+        ValueError: another number of processes runs than was requested, or the launcher asks for something that the
+            loop does not support or the recipe contradicts.
+    """
+    is_launched = not LAUNCHER_VARIABLES.isdisjoint(os.environ)
+    if is_launched:
+        check_launcher(recipe)
+    if recipe.report_to != "none":
+        check_tracker(recipe.report_to)
+    accelerator = Accelerator(
+        # The loop casts by itself: accelerate's wrapper also copies all outputs, logits included, to float32.
+        mixed_precision="no",
+        # Spelled out, because otherwise an environment variable would divide the loss a second time.
+        gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
+        log_with=None if recipe.report_to == "none" else recipe.report_to,
+        project_dir=folder / "runs",
+        fsdp_plugin=sharding_plugin([]) if parse_flag_from_env("ACCELERATE_USE_FSDP") else None,
+    )
+    if is_launched or recipe.num_processes or accelerator.distributed_type != DistributedType.NO:
+        check_processes(accelerator, recipe)
+    return accelerator
 
 
 def _total_steps(recipe: TrainingRecipe, batches: Batches) -> int:
@@ -156,32 +198,27 @@ class _Run:
     fingerprints: Mapping[str, str]
     reporter: Reporter
 
-    def __post_init__(self) -> None:
-        self.accelerator, self.folder = self.reporter.accelerator, self.reporter.output_dir
-        self.total_steps = self.reporter.total_steps
-        self.schedule = Schedule(self.recipe, self.total_steps)
-        self.progress = Progress()
-        self.metric = "loss" if self.evaluation is None else self.evaluation.metric
-        self.sharded = is_sharded(self.accelerator)
-
     def prepare(self, groups: ParameterGroups, optimizer_factory: OptimizerFactory, resume: bool) -> None:
         """Place model and optimizer on their devices; with `resume`, go back to the newest checkpoint."""
-        accelerator, recipe = self.accelerator, self.recipe
+        recipe, reporter = self.recipe, self.reporter
+        self.folder, self.total_steps = reporter.folder, reporter.total_steps
+        self.accelerator = accelerator = reporter.accelerator
         if accelerator.is_main_process:
             saved.remove_stale(self.folder)
             if not resume and saved.holds_run(self.folder):
                 raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
         # Before the model is spread over the processes, so that each takes its part of the saved weights.
-        given = (accelerator, self.folder, self.plain_model, recipe, self.fingerprints, self.reporter)
-        state = read_newest(*given) if resume else None
+        state = read_newest(self.plain_model, recipe, self.fingerprints, reporter) if resume else None
         places = (accelerator.process_index, accelerator.num_processes, accelerator.device)
         self.batches.set_shard(RowShard(recipe.batch_size, recipe.accumulation_steps, *places))
         # Sharded, the plain model stays whole beside the one that learns: it is what is measured and saved.
+        self.sharded = accelerator.distributed_type == DistributedType.FSDP
         model = copy_to_shard(self.plain_model) if self.sharded else self.plain_model
         optimizer = optimizer_factory(groups(model, recipe), recipe)
         # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
         spread = shard_model(accelerator, model, optimizer) if self.sharded else accelerator.prepare(model, optimizer)
         self.model, self.optimizer = spread
+        self.schedule, self.progress = Schedule(recipe, self.total_steps), Progress()
         set_seed(recipe.seed + accelerator.process_index)
         if state is not None:
             self.progress = go_back(state, accelerator.process_index, self.optimizer, self.schedule, self.batches)
@@ -190,63 +227,51 @@ class _Run:
                 stage.write_text(yaml.safe_dump(recipe.to_dict(), sort_keys=False, allow_unicode=True), "utf-8")
         if recipe.report_to != "none":
             look = start_tracker(accelerator, recipe.report_to, recipe.to_dict(), self.folder, self.progress.step)
-            self.reporter.note(f"tracked by {recipe.report_to}: {look}")
+            reporter.note(f"tracked by {recipe.report_to}: {look}")
 
     def run(self) -> TrainingResult:
         """Train to the end of the plan, or until patience or a signal ends it; return the result."""
-        self._note_plan()
         progress = self.progress
-        with _flushed_denormals(self.accelerator.device), stop_signals() as signals:
-            self._make_steps(signals)
-            if self.evaluation is None and progress.step == self.total_steps:
-                self._save_model()
-            self._write_facts()
-            self.reporter.draw(progress)
-            self.accelerator.wait_for_everyone()
-            # A signal that came after the last step stopped nothing here, but the caller must know of it.
-            progress.stopped = signal_in(signals) or progress.stopped
-        counts = (progress.step, progress.seconds, progress.items, progress.items_per_second)
-        return TrainingResult(
-            self.folder, *counts, self.metric, progress.best_metric, progress.stopped, progress.history
-        )
-
-    def _make_steps(self, signals: Mapping[str, int]) -> None:
-        """Step, and after the steps that the recipe names record, measure and save."""
-        progress, recipe = self.progress, self.recipe
-        self.model.train()
-        self.clock = time.perf_counter() - progress.seconds
-        while progress.step < self.total_steps and not progress.stopped:
-            progress.stopped = self._step(signals)
-            last = progress.step == self.total_steps
-            if last or progress.step % recipe.log_every == 0:
-                self._record_loss()
-            period = recipe.evaluate_every or self.batches.steps_per_epoch
-            due = last or (period > 0 and progress.step % period == 0)
-            save = last or (progress.step % recipe.save_every == 0 if recipe.save_every else due)
-            if self.sharded and (due or save or progress.stopped):
-                gather_weights(self.accelerator, self.model, self.plain_model)
-            if due and self.evaluation is not None:
-                self._evaluate(self.evaluation)
-            if save or progress.stopped:
-                self._save_checkpoint()
-
-    def _note_plan(self) -> None:
         trained = sum(p.numel() for p in self.plain_model.parameters() if p.requires_grad)
         self.reporter.note(
             f"training {trained:,} parameters on {self.accelerator.device} in "
             f"{self.accelerator.num_processes} process(es){', sharded' if self.sharded else ''}, steps "
-            f"{self.progress.step} to {self.total_steps}, effective batch {self.recipe.effective_batch()}"
+            f"{progress.step} to {self.total_steps}, effective batch {self.recipe.effective_batch()}"
         )
+        with _flushed_denormals(self.accelerator.device), received_signals() as self.signals:
+            self.clock = time.perf_counter() - progress.seconds
+            self.model.train()
+            while progress.step < self.total_steps and not progress.stopped:
+                self._step()
+                self._report_and_save()
+            if self.evaluation is None and progress.step == self.total_steps:
+                self._save_model()
+            self.reporter.write_facts(progress)
+            self.reporter.draw(progress)
+            self.accelerator.wait_for_everyone()
+            if self.signals:
+                # One that came after the last step stopped nothing here, but the caller must know of it.
+                progress.stopped = self.signals[0]
+        counts = (progress.step, progress.seconds, progress.items, progress.items_per_second)
+        best = (self.reporter.metric, progress.best_metric)
+        return TrainingResult(self.folder, *counts, *best, progress.stopped, progress.history)
 
-    def _step(self, signals: Mapping[str, int]) -> str:
-        """Make one optimizer step; return the name of a signal that came meanwhile in any process, or ""."""
+    def _step(self) -> None:
+        """Make one optimizer step, and count it."""
         progress = self.progress
         begin, cpu_begin = time.perf_counter(), time.process_time()
         micro_batches = self.batches.next_step()
-        items, others = self._count(micro_batches)
+        items, others = 0, 0  # in the whole step: the items of the loss, and those of its second term
+        for batch in micro_batches:
+            items += batch.num_items
+            others += 0 if batch.second_term is None else batch.second_term.num_items
+        if self.accelerator.num_processes > 1:
+            items, others = map(int, all_reduce_sum(self.accelerator, items, others))
         self.schedule.apply(self.optimizer, progress.step)
-        learn = self._learn if self.update is None else self._update
-        loss, received = learn(micro_batches, items, others, signals)
+        if self.update is None:
+            loss = self._learn(micro_batches, items, others)
+        else:
+            loss = self._learn_by(self.update, micro_batches, items)
         progress.step += 1
         progress.items += items
         progress.interval_loss += loss * items
@@ -254,53 +279,47 @@ class _Run:
         progress.step_seconds += time.perf_counter() - begin
         progress.step_cpu_seconds += time.process_time() - cpu_begin
         self.reporter.advance(progress, loss)
-        return received
 
-    def _count(self, micro_batches: Sequence[Batch]) -> tuple[int, int]:
-        """Count the items of the whole step in all processes, and those of the loss's second term."""
-        items = others = 0
-        for batch in micro_batches:
-            items += batch.num_items
-            others += 0 if batch.second_term is None else batch.second_term.num_items
-        items, others = map(int, all_reduce_sum(self.accelerator, items, others))
-        return items, others
-
-    def _learn(
-        self, micro_batches: Sequence[Batch], items: int, others: int, signals: Mapping[str, int]
-    ) -> tuple[float, str]:
-        """Change the weights by the step's gradient; return the loss, and the name of a signal that came, or ""."""
+    def _learn(self, micro_batches: Sequence[Batch], items: int, others: int) -> float:
+        """Change the weights by the gradient of the mean loss over the items of the step; return that loss."""
         accelerator = self.accelerator
         loss = torch.zeros((), device=accelerator.device)
         for index, batch in enumerate(micro_batches):
             is_last = index == len(micro_batches) - 1
             with nullcontext() if is_last else accelerator.no_sync(self.model):
-                loss += self._backward(index, batch, items, others)
+                part = self._loss(index, batch, items, others)
+                # Both ways to add up gradients, whole and sharded, take the mean over processes where the sum is meant.
+                accelerator.backward(part * accelerator.num_processes)
+            loss += part.detach()
         norm = clip_gradients(self.model, self.recipe.clip_norm)
-        loss_value, norm_sum, *counts = all_reduce_sum(accelerator, loss.item(), norm.item(), *signals.values())
+        sums = [loss.item(), norm.item(), "SIGINT" in self.signals, "SIGTERM" in self.signals]
+        if accelerator.num_processes > 1:
+            sums = all_reduce_sum(accelerator, *sums)
+        loss_value, norm_value, interrupted, terminated = sums
         # Before the step, so that the weights stay the last good ones.
-        if not (math.isfinite(loss_value) and math.isfinite(norm_sum)):
-            raise self._divergence(loss_value, norm_sum / accelerator.num_processes)
+        if not (math.isfinite(loss_value) and math.isfinite(norm_value)):
+            raise self._divergence(loss_value, norm_value / accelerator.num_processes)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return loss_value, signal_in(dict(zip(signals, counts, strict=True)))
+        self.progress.stopped = "SIGINT" if interrupted else "SIGTERM" if terminated else ""
+        return loss_value
 
-    def _backward(self, index: int, batch: Batch, items: int, others: int) -> torch.Tensor:
-        """Add one micro-batch's part of the gradient; return its part of the loss of a step of so many items."""
+    def _loss(self, index: int, batch: Batch, items: int, others: int) -> torch.Tensor:
+        """Return one micro-batch's part of the loss of a step of so many items."""
         with torch.autocast(self.accelerator.device.type, torch.bfloat16, self.recipe.mixed_precision == "bf16"):
             outputs = self.model(**batch.inputs, **self.forward_options)
             mean = batch.loss_of(outputs)
         self.batches.on_step_outputs(index, outputs)
         if mean is None:
             raise ValueError(f"{type(self.plain_model).__name__} gives no loss for {', '.join(batch.inputs)}")
-        weight = batch.num_items / items if items else 0.0
-        # A batch without items is not left out: the other processes wait for this one's gradient.
-        loss = mean * weight if batch.num_items else zero_loss(mean, outputs)
-        if batch.num_items and batch.second_term is not None:
+        if batch.num_items == 0:
+            # It is not left out: the other processes wait for this one's gradient.
+            return zero_loss(mean, outputs)
+        loss = mean * (batch.num_items / items)
+        if batch.second_term is not None:
             second = batch.second_term
-            loss = loss + second.of(outputs) * (second.num_items / others - weight)
-        # Both ways to add up gradients, whole and sharded, take the mean over processes where the sum is meant.
-        self.accelerator.backward(loss * self.accelerator.num_processes)
-        return loss.detach()
+            loss = loss + second.of(outputs) * (second.num_items / others - batch.num_items / items)
+        return loss
 
     def _divergence(self, loss: float, norm: float) -> FloatingPointError:
         return FloatingPointError(
@@ -309,46 +328,55 @@ class _Run:
             "Lower learning_rate or clip_norm, or add warmup_steps"
         )
 
-    def _update(
-        self, micro_batches: Sequence[Batch], items: int, others: int, signals: Mapping[str, int]
-    ) -> tuple[float, str]:
-        """Do what `_learn` does in the model's own way; the weights have changed where this raises."""
-        assert self.update is not None
+    def _learn_by(self, update: Update, micro_batches: Sequence[Batch], items: int) -> float:
+        """Change the weights in the model's own way; return the mean loss over the items of the step."""
         optimizer = self.optimizer.optimizer  # accelerate's wrapper has none of its methods but `step`
         with torch.autocast(self.accelerator.device.type, torch.bfloat16, self.recipe.mixed_precision == "bf16"):
-            losses = [float(self.update(optimizer, batch)) * batch.num_items for batch in micro_batches]
+            losses = [float(update(optimizer, batch)) * batch.num_items for batch in micro_batches]
         loss = sum(losses) / max(items, 1)
         if not math.isfinite(loss):
             raise FloatingPointError(
                 f"step {self.progress.step + 1}: the loss is {loss}; these weights are not kept, earlier checkpoints "
                 f"are in {self.folder / 'checkpoints'}. Lower learning_rate"
             )
-        return loss, signal_in(signals)
+        self.progress.stopped = self.signals[0] if self.signals else ""
+        return loss
 
-    def _record_loss(self) -> None:
-        """Add the mean loss since the last call to the history."""
-        progress, rate = self.progress, float(self.optimizer.param_groups[0]["lr"])
-        mean = progress.interval_loss / max(1, progress.interval_items)
-        progress.interval_loss, progress.interval_items = 0.0, 0
-        row = {"step": progress.step, "epoch": self._epoch(), "loss": mean, "learning_rate": rate}
-        self.reporter.record(progress, row)
-
-    def _epoch(self) -> float:
-        per_epoch = self.batches.steps_per_epoch
-        return round(self.progress.step / per_epoch, 4) if per_epoch else 0.0
+    def _report_and_save(self) -> None:
+        """After the steps that the recipe names, record the loss, measure and save."""
+        progress, recipe = self.progress, self.recipe
+        last = progress.step == self.total_steps
+        period = recipe.evaluate_every or self.batches.steps_per_epoch
+        due = last or (period > 0 and progress.step % period == 0)
+        save = last or (progress.step % recipe.save_every == 0 if recipe.save_every else due)
+        if last or progress.step % recipe.log_every == 0:
+            rate = float(self.optimizer.param_groups[0]["lr"])
+            mean = progress.interval_loss / max(1, progress.interval_items)
+            self.reporter.record(progress, {"loss": mean, "learning_rate": rate})
+            progress.interval_loss, progress.interval_items = 0.0, 0
+        if self.sharded and (due or save or progress.stopped):
+            gather_weights(self.accelerator, self.model, self.plain_model)
+        if due and self.evaluation is not None:
+            self._evaluate(self.evaluation)
+        if save or progress.stopped:
+            self._save_checkpoint()
 
     def _evaluate(self, evaluation: Evaluation) -> None:
         """Measure, keep the best model, and lower the plateau or run out of patience if this is not it."""
-        progress, measures, epoch = self.progress, self._measures(evaluation), self._epoch()
+        progress, measures = self.progress, self._measures(evaluation)
         value = measures.get(evaluation.metric)
-        if not isinstance(value, int | float) or not math.isfinite(value):
-            raise self._unusable(value, measures)
-        numbers = {f"validation_{name}": number for name, number in measures.items() if _is_number(number)}
-        self.reporter.record(progress, {"step": progress.step, "epoch": epoch, **numbers})
+        if not isinstance(value, int | float):
+            raise ValueError(f"the evaluation returned no number {evaluation.metric!r}, only {', '.join(measures)}")
+        if not math.isfinite(value):
+            raise FloatingPointError(
+                f"step {progress.step}: validation {evaluation.metric} is {value}; these weights are not kept. "
+                "Lower learning_rate, or look for what the model cannot predict in the validation data"
+            )
+        row = self.reporter.record(progress, measures, prefix="validation_")
         better = evaluation.improves(value, progress.best_metric)
         self.schedule.reductions += not better
         self.reporter.note(
-            f"step {progress.step}, epoch {epoch:.2f}: validation {evaluation.metric} {value:.4g}"
+            f"step {progress.step}, epoch {row['epoch']:.2f}: validation {evaluation.metric} {value:.4g}"
             f"{' (best)' if better else ''}, {progress.items_per_second:,.0f} {self.reporter.items_name}/s"
         )
         if better:
@@ -358,17 +386,9 @@ class _Run:
             if progress.evaluations_without_gain == self.recipe.early_stopping_patience:
                 progress.stopped = progress.stopped or "early stopping"
         # Written before the model: a model without these facts is not the result of a run.
-        self._write_facts()
+        self.reporter.write_facts(progress)
         if better:
             self._save_model()
-
-    def _unusable(self, value: Any, measures: Mapping[str, Any]) -> Exception:
-        if not isinstance(value, int | float):
-            return ValueError(f"the evaluation returned no number {self.metric!r}, only {', '.join(measures)}")
-        return FloatingPointError(
-            f"step {self.progress.step}: validation {self.metric} is {value}; these weights are not kept. "
-            "Lower learning_rate, or look for what the model cannot predict in the validation data"
-        )
 
     def _measures(self, evaluation: Evaluation) -> dict[str, Any]:
         """Measure in the main process, in float32 at any training precision; return the measures in all processes."""
@@ -382,9 +402,6 @@ class _Run:
             self.model.train()
         return broadcast_object_list(measured)[0]
 
-    def _write_facts(self) -> None:
-        self.reporter.write_facts(self.progress, self.recipe.to_dict(), self.metric)
-
     def _save_model(self) -> None:
         saved.refuse_non_finite(self.plain_model)
         if self.accelerator.is_main_process:
@@ -393,8 +410,9 @@ class _Run:
                     part.save_pretrained(stage)
 
     def _save_checkpoint(self) -> None:
-        self.progress.seconds = time.perf_counter() - self.clock
-        self.progress.checkpoint = self.progress.step
+        progress = self.progress
+        progress.seconds = time.perf_counter() - self.clock
+        progress.checkpoint = progress.step
         own = {"batches": self.batches.state_dict(), "random": saved.random_state()}
         optimizer = self.optimizer.state_dict()
         if self.sharded:
@@ -405,27 +423,13 @@ class _Run:
             "fingerprints": dict(self.fingerprints),
             "optimizer": optimizer,
             "reductions": self.schedule.reductions,
-            "progress": asdict(self.progress),
+            "progress": asdict(progress),
         }
         if self.accelerator.is_main_process:
             folder = self.folder / "checkpoints"
-            saved.write_checkpoint(folder, self.progress.step, self.plain_model, state, self.recipe.keep_checkpoints)
-        self._write_facts()
+            saved.write_checkpoint(folder, progress.step, self.plain_model, state, self.recipe.keep_checkpoints)
+        self.reporter.write_facts(progress)
         self.accelerator.wait_for_everyone()
-
-    def _result(self) -> TrainingResult:
-        progress = self.progress
-        return TrainingResult(
-            folder=self.folder,
-            step=progress.step,
-            seconds=progress.seconds,
-            items=progress.items,
-            items_per_second=progress.items_per_second,
-            metric_name=self.metric,
-            best_metric=progress.best_metric,
-            stopped=progress.stopped,
-            history=progress.history,
-        )
 
 
 def zero_loss(mean: torch.Tensor, outputs: Any) -> torch.Tensor:
@@ -445,10 +449,6 @@ def zero_loss(mean: torch.Tensor, outputs: Any) -> torch.Tensor:
     tensors = [value for value in vars(outputs).values() if isinstance(value, torch.Tensor) and value.requires_grad]
     others = [tensor for tensor in tensors if tensor is not mean]
     return torch.stack([(tensor.nan_to_num() * 0).sum() for tensor in others or tensors]).sum()
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 """The update rule, its learning rate at every step, and clipping."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,14 +14,19 @@ from hf_lecture_models.trainer.recipe import TrainingRecipe
 
 def parameter_groups(model: nn.Module, recipe: TrainingRecipe) -> list[dict[str, Any]]:
     """Return the trainable parameters in two groups: matrices are decayed, vectors (biases, norms) are not."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if not parameters:
+    matrices: list[nn.Parameter] = []
+    vectors: list[nn.Parameter] = []
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            (matrices if parameter.ndim >= 2 else vectors).append(parameter)
+    groups: list[dict[str, Any]] = []
+    if matrices:
+        groups.append({"params": matrices, "weight_decay": recipe.weight_decay})
+    if vectors:
+        groups.append({"params": vectors, "weight_decay": 0.0})
+    if not groups:
         raise ValueError(f"{type(model).__name__} has no trainable parameter; count models are fitted, not trained")
-    groups = [
-        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": recipe.weight_decay},
-        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    return [group for group in groups if group["params"]]
+    return groups
 
 
 def make_optimizer(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> torch.optim.Optimizer:
@@ -32,6 +38,7 @@ def make_optimizer(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> torc
     return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=betas, eps=recipe.adam_epsilon, fused=True)
 
 
+@dataclass
 class Schedule:
     """The learning rate as a function of the optimizer step: warm-up, then as the recipe's `schedule` says.
 
@@ -42,10 +49,9 @@ class Schedule:
     Only `plateau` has a state: how often the rate was lowered.
     """
 
-    def __init__(self, recipe: TrainingRecipe, total_steps: int) -> None:
-        self.recipe = recipe
-        self.total_steps = total_steps
-        self.reductions = 0  # evaluations that brought no improvement
+    recipe: TrainingRecipe
+    total_steps: int
+    reductions: int = 0  # evaluations that brought no improvement
 
     def factor(self, step: int) -> float:
         """Return the factor of the peak learning rate at `step`, counted from 0.
@@ -66,12 +72,11 @@ class Schedule:
         final = self.recipe.final_learning_rate
         return final + (1.0 - final) * remaining
 
-    def apply(self, optimizer: torch.optim.Optimizer, step: int) -> float:
-        """Set every group's rate for `step`, and return the first group's; groups keep their ratios."""
+    def apply(self, optimizer: torch.optim.Optimizer, step: int) -> None:
+        """Set every group's rate for `step`; groups keep their ratios."""
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
             group["lr"] = group["initial_lr"] * self.factor(step)
-        return float(optimizer.param_groups[0]["lr"])
 
 
 def clip_gradients(model: nn.Module, clip_norm: float | None) -> torch.Tensor:
@@ -87,11 +92,11 @@ def clip_gradients(model: nn.Module, clip_norm: float | None) -> torch.Tensor:
     Raises:
         ValueError: no parameter has a gradient.
     """
-    parameters = [parameter for parameter in model.parameters() if parameter.grad is not None]
-    if not parameters:
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    if not gradients:
         # FSDP adds up gradients when the backward pass reaches an output tensor, which it finds only in these types.
         raise ValueError("no weight has a gradient; to be sharded, a model must return a tuple, dict or ModelOutput")
-    norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+    norm = torch.nn.utils.get_total_norm(gradients)
     if clip_norm is not None:
-        torch.nn.utils.clip_grads_with_norm_(parameters, clip_norm, norm)
+        torch.nn.utils.clip_grads_with_norm_(model.parameters(), clip_norm, norm)
     return norm.full_tensor() if isinstance(norm, DTensor) else norm

@@ -3,20 +3,22 @@
 
 import importlib.util
 import json
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from accelerate.utils import DistributedType
 from tqdm import tqdm
 from transformers.utils import logging as transformers_logging
 
-from hf_lecture_models.analysis.learning_curve import save_learning_curve
+from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.hub.facts import environment
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.trainer.processes import is_sharded
+from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.tracking import finish_trackers
 
 
@@ -53,20 +55,30 @@ def silent_saving() -> Iterator[None]:
         transformers_logging.enable_progress_bar()
 
 
+@dataclass
 class Reporter:
     """The reports of the main process; the other processes are silent.
 
     Args:
-        quiet: show no bar and no lines; tracker and files are written nevertheless.
+        steps_per_epoch: 0: not known.
+        metric: the name of the number that decides which weights are the best.
         items_name: the items that the loss is a mean over ("tokens").
+        quiet: show no bar and no lines; tracker and files are written nevertheless.
     """
 
-    def __init__(self, accelerator: Any, output_dir: Path, total_steps: int, quiet: bool, items_name: str) -> None:
-        self.accelerator, self.output_dir, self.items_name = accelerator, output_dir, items_name
-        self.total_steps = total_steps
-        self.quiet = quiet or not accelerator.is_main_process
+    accelerator: Any
+    folder: Path
+    recipe: TrainingRecipe
+    total_steps: int
+    steps_per_epoch: int
+    metric: str
+    items_name: str
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        self.quiet = self.quiet or not self.accelerator.is_main_process
         silent = self.quiet or not sys.stderr.isatty()
-        self.bar = tqdm(total=total_steps, disable=silent, unit="step", dynamic_ncols=True)
+        self.bar = tqdm(total=self.total_steps, disable=silent, unit="step", dynamic_ncols=True)
 
     def note(self, line: str) -> None:
         """Print a line, unless the run is quiet."""
@@ -80,31 +92,41 @@ class Reporter:
             self.bar.set_postfix_str(f"loss {loss:.3f}, {speed}", refresh=False)
             self.bar.update(progress.step - self.bar.n)
 
-    def record(self, progress: Progress, row: dict[str, Any]) -> None:
-        """Add a row of numbers to the history and send it to the tracker."""
+    def record(self, progress: Progress, numbers: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+        """Add the finite numbers to the history as a row, send it to the tracker, and return it."""
+        epoch = round(progress.step / self.steps_per_epoch, 4) if self.steps_per_epoch else 0.0
+        row: dict[str, Any] = {"step": progress.step, "epoch": epoch}
+        for name, number in numbers.items():
+            if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
+                row[prefix + name] = number
         progress.history.append(row)
-        values = {name: value for name, value in row.items() if name != "step"}
-        speed = {f"{self.items_name}_per_second": progress.items_per_second}  # not in the history: no two runs agree
-        self.accelerator.log(values | speed if "loss" in row else values, step=row["step"])
+        if self.accelerator.trackers:
+            # The speed is not in the history, where no two runs would agree.
+            speed = {f"{self.items_name}_per_second": progress.items_per_second} if "loss" in row else {}
+            values = {name: value for name, value in row.items() if name != "step"}
+            self.accelerator.log(values | speed, step=progress.step)
+        return row
 
-    def write_facts(self, progress: Progress, recipe: dict[str, Any], metric: str) -> None:
+    def write_facts(self, progress: Progress) -> None:
         """Write `training.json` in the main process: how the run went, for programs."""
         if not self.accelerator.is_main_process:
             return
-        facts = {key: value for key, value in asdict(progress).items() if not key.startswith("interval")}
-        facts |= {f"{self.items_name}_per_second": progress.items_per_second, "metric": metric, "recipe": recipe}
-        facts |= {"num_processes": self.accelerator.num_processes, "sharded": is_sharded(self.accelerator)}
+        facts = asdict(progress)
+        del facts["interval_loss"], facts["interval_items"]
+        facts[f"{self.items_name}_per_second"] = progress.items_per_second
+        facts |= {"metric": self.metric, "recipe": self.recipe.to_dict()}
+        facts["num_processes"] = self.accelerator.num_processes
+        facts["sharded"] = self.accelerator.distributed_type == DistributedType.FSDP
         facts |= {"device": self.accelerator.device.type, "environment": environment()}
-        facts |= {"finished": progress.step == self.total_steps or progress.stopped == "early stopping"}
-        with staged_file(self.output_dir / "training.json") as stage:
+        facts["finished"] = progress.step == self.total_steps or progress.stopped == "early stopping"
+        with staged_file(self.folder / "training.json") as stage:
             # The history holds finite numbers alone, so this is JSON that every program can read.
             stage.write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def draw(self, progress: Progress) -> None:
         """Draw `learning_curve.png` in the main process, if matplotlib is installed."""
-        has_losses = any("loss" in row for row in progress.history)
-        if has_losses and self.accelerator.is_main_process and importlib.util.find_spec("matplotlib"):
-            save_learning_curve(progress.history, self.output_dir / "learning_curve.png")
+        if progress.history and self.accelerator.is_main_process and importlib.util.find_spec("matplotlib"):
+            save_learning_curve(progress.history, self.folder / "learning_curve.png")
 
     def close(self) -> None:
         """Close the bar and the tracker; the processes stay connected."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
@@ -19,18 +18,14 @@ from hf_lecture_models.trainer.reporting import Progress, Reporter
 
 
 def read_newest(
-    accelerator: Accelerator,
-    folder: Path,
-    model: nn.Module,
-    recipe: TrainingRecipe,
-    fingerprints: Mapping[str, str],
-    reporter: Reporter,
+    model: nn.Module, recipe: TrainingRecipe, fingerprints: Mapping[str, str], reporter: Reporter
 ) -> dict[str, Any] | None:
     """Load the weights of the newest complete checkpoint into `model`, and return its state; None: there is none yet.
 
     Raises:
         ValueError: checkpoints are lost or damaged; recipe, data or the number of processes differ.
     """
+    accelerator, folder = reporter.accelerator, reporter.folder
     found: list[Any] = [None]
     if accelerator.is_main_process:
         found = [latest_checkpoint(folder / "checkpoints")]

@@ -24,7 +24,7 @@ TRACKERS = ("tensorboard", "trackio", "wandb")
 PROJECT = "hf-lecture-models"
 
 
-def refuse_missing_tracker(name: str) -> None:
+def check_tracker(name: str) -> None:
     """Raise an ImportError that names the extra to install if the tracker's package is missing."""
     if name in TRACKERS and find_spec(name) is None:
         raise ImportError(f"report_to {name} needs {name}: pip install 'hf-lecture-models[trackers]'")

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from hf_lecture_models.analysis.comparison_chart import save_comparison
-from hf_lecture_models.analysis.learning_curve import save_learning_curve, save_table
+from hf_lecture_models.analysis.figures import save_learning_curve, save_table
 
 pytest.importorskip("matplotlib")
 HISTORY = [
