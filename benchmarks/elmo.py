@@ -56,7 +56,7 @@ def train_tagger(elmo: str, data: str, way: str, seed: int, epochs: int) -> dict
         clip_norm=1.0,
         **FILES[data],
     )
-    rows = task.training_data(recipe)
+    rows = task.read(recipe, "train")
     tokenizer = task.processor(recipe, rows)
     model = task.model(recipe, tokenizer, rows)
     if way == "without":

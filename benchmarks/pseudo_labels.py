@@ -36,7 +36,7 @@ def student(seed: int, teacher: str | None) -> tuple[float, int]:
     if teacher is not None:
         changes |= {"pseudo_labels": teacher, "unlabelled_files": [UNLABELLED]}
     task, recipe = TextClassification(), load_recipe(RECIPE, changes, recipe_class=TextClassificationRecipe)
-    data = task.training_data(recipe)
+    data = task.read(recipe, "train")
     tokenizer = task.processor(recipe, data)
     model = task.model(recipe, tokenizer, data)
     with tempfile.TemporaryDirectory() as folder:

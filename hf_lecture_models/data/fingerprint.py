@@ -3,6 +3,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -18,7 +19,7 @@ def fingerprint_data(data: Rows | Iterable[str] | None) -> str:
         return "none"
     if not isinstance(data, Rows):
         return fingerprint(data)
-    return fingerprint(chain(data.columns, *(column_values(data, name) for name in data.columns)))
+    return fingerprint(chain(data.columns, *map(partial(column_values, data), data.columns)))
 
 
 def column_values(data: Rows, name: str) -> list[Any]:

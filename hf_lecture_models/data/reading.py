@@ -6,7 +6,8 @@ task's columns to values: `{"text": "a fine film", "label": 1}`. The recipe's `c
 file or data set. The rows of "predict" have no labels, or hidden ones, as GLUE's test rows have: they are not read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from hf_lecture_models.data.conll import CONLL_SUFFIXES, ConllTable
@@ -48,13 +49,17 @@ def read_rows(
     if not tables:
         return None
     labels = () if part == "predict" else labels
+    columns: dict[str, list[Any]] = {name: [] for name in (*required, *labels)}
+    for name in optional:
+        if any(table.has(name) for table in tables):
+            columns[name] = []
+    sources, lines = [], []
     for table in tables:
-        table.require(labels, "; rows without labels are for --predict_files")
-    required = (*required, *labels)
-    chosen = [*required, *(column for column in optional if any(table.has(column) for table in tables))]
-    columns = {name: [value for table in tables for value in table.read(name)] for name in chosen}
-    lines = [line for table in tables for line in table.lines]
-    return Rows(columns, [(table.source, table.length) for table in tables], lines if any(lines) else ())
+        sources.append((table.source, table.length))
+        lines += table.lines
+        for name, values in columns.items():
+            values += table.read(name, is_label=name in labels)
+    return Rows(columns, sources, lines if any(lines) else ())
 
 
 def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_Table"]:
@@ -67,9 +72,12 @@ def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_
     split = getattr(recipe, f"{part}_split")
     check_one_source(recipe, own, files, split)
     if own:
-        return [_Table(f"the recipe's {part}_{recipe.inline}", _as_columns(own))]
+        names = dict.fromkeys(chain.from_iterable(own))
+        return [
+            _Table(f"the recipe's {part}_{recipe.inline}", {name: [row.get(name) for row in own] for name in names})
+        ]
     if files:
-        return [_Table(name, _read_file(name, recipe, known, has_labels=part != "predict"), recipe) for name in files]
+        return [_read_file(name, recipe, known, has_labels=part != "predict") for name in files]
     if recipe.dataset_name and split:
         return [
             _Table(f"split {one} of {recipe.dataset_name}", load_from_hub(recipe, one), recipe)
@@ -80,60 +88,61 @@ def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_
     return []
 
 
-def names_part(recipe: DataRecipe, part: str) -> bool:
-    """Return whether a recipe names data for a part: in itself, in files, or on the Hub."""
-    own, files = getattr(recipe, f"{part}_{recipe.inline}", ()), getattr(recipe, f"{part}_files")
-    return bool(own or files or (recipe.dataset_name and getattr(recipe, f"{part}_split")))
-
-
 def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
-    """Return the texts of a part of the recipe's data; None where it names none but for training.
+    """Return the texts of a part of the recipe's data; None if it names none for the part. Training texts are required.
 
     Raises:
         ValueError, OSError: as `read_rows`.
     """
-    texts = getattr(recipe, f"{part}_texts", [])
+    texts, files = getattr(recipe, f"{part}_texts", ()), getattr(recipe, f"{part}_files")
+    split = getattr(recipe, f"{part}_split")
     if texts and not recipe.columns:
-        check_one_source(recipe, texts, getattr(recipe, f"{part}_files"), getattr(recipe, f"{part}_split"))
+        check_one_source(recipe, texts, files, split)
         return list(texts)
+    if part != "train" and not (texts or files or (recipe.dataset_name and split)):
+        return None
     rows = read_rows(recipe, part)
     return None if rows is None else rows.texts("text")
 
 
 class _Table:
-    """The columns of one file, list of rows or data set, under its own names for them."""
+    """The columns of one file, list of rows or data set, under its own names for them.
 
-    def __init__(self, source: str, columns: Any, recipe: DataRecipe | None = None) -> None:
+    Args:
+        names: the names of all columns, if `columns` holds only some of them.
+    """
+
+    def __init__(
+        self, source: str, columns: Any, recipe: DataRecipe | None = None, names: Sequence[str] | None = None
+    ) -> None:
         if recipe is not None and hasattr(columns, "flatten") and any("." in name for name in recipe.columns.values()):
             columns = columns.flatten()  # a column of mappings {"fr": ..., "en": ...} becomes translation.fr and so on
         self.source, self.columns, self.recipe = source, columns, recipe
-        self.known = list(getattr(columns, "column_names", None) or columns)
-        rows = getattr(columns, "num_rows", None)
-        self.length = rows if rows is not None else len(columns[self.known[0]]) if self.known else 0
+        own = list(getattr(columns, "column_names", None) or columns)
+        self.known, rows = names or own, getattr(columns, "num_rows", None)
+        self.length = rows if rows is not None else len(columns[own[0]]) if own else 0
         if not self.length:
             raise ValueError(f"{source}: there is no row in it")
         self.lines: list[list[int] | None] = getattr(columns, "lines", None) or [None] * self.length
 
-    def column_aliases(self, column: str) -> Sequence[str]:
-        """Return the names that a column of the task may have here."""
-        return [column] if self.recipe is None else self.recipe.column_aliases(column)
-
     def has(self, column: str) -> bool:
         """Return whether a column of the task exists here, or the recipe says that it does."""
-        is_said = self.recipe is not None and column in self.recipe.columns
-        return is_said or any(name in self.known for name in self.column_aliases(column))
+        if self.recipe is None:
+            return column in self.known
+        return column in self.recipe.columns or not set(self.known).isdisjoint(self.recipe.column_aliases(column))
 
-    def require(self, columns: Sequence[str], hint: str = "") -> None:
-        """Raise a ValueError if one of the task's columns is missing."""
-        for column in columns:
-            names = self.column_aliases(column)
-            if not any(name in self.known for name in names):
-                raise missing_column(self.source, column, names, self.known, hint)
+    def read(self, column: str, is_label: bool = False) -> list[Any]:
+        """Return the values of a column of the task.
 
-    def read(self, column: str) -> list[Any]:
-        """Return the values of a column of the task."""
-        self.require([column])
-        return _decoded(self.columns, next(name for name in self.column_aliases(column) if name in self.known))
+        Raises:
+            ValueError: the column is missing.
+        """
+        names = [column] if self.recipe is None else self.recipe.column_aliases(column)
+        for name in names:
+            if name in self.known:
+                return _decoded(self.columns, name)
+        hint = "; rows without labels are for --predict_files" if is_label else ""
+        raise missing_column(self.source, column, names, self.known, hint)
 
 
 def missing_column(source: str, column: str, names: Sequence[str], known: Sequence[str], hint: str = "") -> ValueError:
@@ -159,42 +168,29 @@ def _decoded(columns: Any, name: str) -> list[Any]:
     return [decoded(value) for value in values]
 
 
-def _as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
-
-
 def check_one_source(recipe: DataRecipe, own: Sequence[Any], files: Sequence[str], split: str) -> None:
     """Raise a ValueError if a recipe names the data of one part twice."""
     if sum(map(bool, (own, files, recipe.dataset_name and split))) > 1:
         raise ValueError(f"the recipe names its data twice; keep one of {recipe.inline}, files and dataset_name")
 
 
-def _read_file(name: str, recipe: DataRecipe, known: Sequence[str], has_labels: bool) -> Any:
-    if file_suffix(name) == ".txt":
+def _read_file(name: str, recipe: DataRecipe, known: Sequence[str], has_labels: bool) -> _Table:
+    suffix = file_suffix(name)
+    if suffix in TABLE_SUFFIXES:
+        table = open_table(name, recipe)
+        read = table.read_columns(chain.from_iterable(map(recipe.column_aliases, known)))
+        if not any(read.values()):
+            raise ValueError(f"{name} has no row below the names of its columns")
+        return _Table(name, read, recipe, table.column_names)
+    columns: Any = None
+    if suffix == ".txt":
         # Lines are read as everywhere in the package; an error names the line that is not UTF-8.
-        return {"text": list(read_texts(find_file(name)))}
-    if file_suffix(name) in CONLL_SUFFIXES:
-        return ConllTable(find_file(name), name, has_tags=has_labels)
-    if file_suffix(name) in TABLE_SUFFIXES:
-        return _TableColumns(
-            open_table(name, recipe), [own for column in known for own in recipe.column_aliases(column)]
-        )
-    if file_suffix(name) == ".json" and (columns := read_squad_json(find_file(name), name)) is not None:
-        return columns
-    return load_files([name], streaming=False)
-
-
-class _TableColumns:
-    """The columns of a table that a task knows, in memory, and the names of all its columns."""
-
-    def __init__(self, table: TextTable, names: Sequence[str]) -> None:
-        self.column_names, self._columns = table.column_names, table.read_columns(names)
-        self.num_rows = len(next(iter(self._columns.values())))
-        if not self.num_rows:
-            raise ValueError(f"{table.name} has no row below the names of its columns")
-
-    def __getitem__(self, column: str) -> list[str]:
-        return self._columns[column]
+        columns = {"text": list(read_texts(find_file(name)))}
+    elif suffix in CONLL_SUFFIXES:
+        columns = ConllTable(find_file(name), name, has_tags=has_labels)
+    elif suffix == ".json":
+        columns = read_squad_json(find_file(name), name)
+    return _Table(name, load_files([name], streaming=False) if columns is None else columns, recipe)
 
 
 def open_table(name: str, recipe: DataRecipe) -> TextTable:

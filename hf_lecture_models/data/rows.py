@@ -25,9 +25,10 @@ class Rows(Sequence[dict[str, Any]]):
         lines: Sequence[Sequence[int] | None] = (),
     ) -> None:
         self.columns, self.sources, self.lines = dict(columns), list(sources), list(lines)
+        self._length = sum(length for _, length in sources)
 
     def __len__(self) -> int:
-        return sum(length for _, length in self.sources)
+        return self._length
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...

@@ -108,14 +108,17 @@ class TextTable:
         Raises:
             ValueError, OSError: as `rows`.
         """
-        wanted = set(names)
-        places = [place for place, name in enumerate(self.column_names) if name in wanted] or [0]
-        columns: list[list[str]] = [[] for _ in places]
-        adders = [(place, column.append) for place, column in zip(places, columns, strict=True)]
+        wanted = set(names).intersection(self.column_names) or {self.column_names[0]}
+        columns: dict[str, list[str]] = {}
+        adders = []
+        for place, name in enumerate(self.column_names):
+            if name in wanted:
+                columns[name] = []
+                adders.append((place, columns[name].append))
         for _, fields in self.rows():
             for place, add in adders:
                 add(fields[place])
-        return {self.column_names[place]: column for place, column in zip(places, columns, strict=True)}
+        return columns
 
     def _records(self) -> Iterator[Row]:
         return read_tab_separated(self.path) if self.suffix == ".tsv" else _quoted(self.path, self.name)

@@ -263,7 +263,7 @@ def checked_out_commit() -> str | None:
         # An environment inside some other repository says nothing of this package.
         subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
         name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        code = [f":(top)*.{ending}" for ending in ("py", "yaml", "toml")]
+        code = (":(top)*.py", ":(top)*.yaml", ":(top)*.toml")
         changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *code], capture_output=True).returncode
         return name.stdout.strip() + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):

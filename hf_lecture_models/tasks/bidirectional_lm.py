@@ -6,8 +6,6 @@ A text is `<S> words </S>`. A text that is longer than a row is cut, and neighbo
 word is predicted once from the left and once from the right. A row does not see the words of other rows.
 """
 
-import math
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,13 +20,11 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.batches.tokens import text_spans
-from hf_lecture_models.data.files import is_table
-from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
-from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model
+from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
+from hf_lecture_models.tasks.texts import TextsTask, perplexity
 from hf_lecture_models.trainer.batches import Batch, Batches
 
 _EVALUATION_ROWS = 32
@@ -56,7 +52,7 @@ class BidirectionalLMRecipe(TaskRecipe, TextsRecipe):
         return f"{self.batch_size} rows x {self.sequence_length} = at most {words:,} words, in both directions"
 
 
-class BidirectionalLM(Task[BidirectionalLMRecipe]):
+class BidirectionalLM(TextsTask[BidirectionalLMRecipe]):
     """The task of predicting each word from its left and, separately, from its right; its data are a list of texts.
 
     >>> [measure.key for measure in BidirectionalLM().measures(BidirectionalLMRecipe())]
@@ -81,18 +77,6 @@ class BidirectionalLM(Task[BidirectionalLMRecipe]):
             Measure("forward_perplexity", "perplexity per word, from the words before it", lower_is_better=True),
             Measure("backward_perplexity", "perplexity per word, from the words behind it", lower_is_better=True),
         )
-
-    def read(self, recipe: BidirectionalLMRecipe, part: str) -> list[str] | None:
-        """A list of texts."""
-        return read_part_texts(recipe, part)
-
-    def read_file(self, path: str, recipe: BidirectionalLMRecipe) -> list[str]:
-        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
-        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
-
-    def processor(self, recipe: BidirectionalLMRecipe, data: Sequence[str]) -> Any:
-        """The tokenizer, with the words to predict."""
-        return tokenizer_for(recipe, data)
 
     def model(self, recipe: BidirectionalLMRecipe, processor: Any, data: Sequence[str]) -> Any:
         """Return the model, which predicts the tokenizer's words; a checkpoint without a softmax gets a new one."""
@@ -203,16 +187,12 @@ def measure_directions(model: Any, rows: NumberedRows) -> dict[str, Any]:
             unknown += int((batch.inputs["labels"][:, 1:] == rows.unknown).sum())
     ahead, back = (sums / predictions).tolist()
     return {
-        "perplexity": _exp((ahead + back) / 2),
-        "forward_perplexity": _exp(ahead),
-        "backward_perplexity": _exp(back),
+        "perplexity": perplexity((ahead + back) / 2),
+        "forward_perplexity": perplexity(ahead),
+        "backward_perplexity": perplexity(back),
         "predictions": predictions,
         "unknown": unknown,
     }
-
-
-def _exp(nats: float) -> float:
-    return math.exp(nats) if nats < math.log(sys.float_info.max) else math.inf
 
 
 def _refuse_other_tokenizer(tokenizer: Any) -> None:

@@ -17,8 +17,8 @@ def bleu_and_chrf(translations: Sequence[str], references: Sequence[str]) -> dic
     """
     if len(translations) != len(references) or not references:
         raise ValueError(f"there are {len(translations)} translations and {len(references)} references")
-    scores = {name: metric.corpus_score(translations, [references]) for name, metric in _metrics().items()}
-    return {name: float(score.score) for name, score in scores.items()}
+    metrics = _metrics().items()
+    return {name: float(metric.corpus_score(translations, [references]).score) for name, metric in metrics}
 
 
 def signatures() -> dict[str, str]:

@@ -5,8 +5,8 @@
 import inspect
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,7 @@ from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches, token
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.batches.streamed_blocks import StreamedBlocks
 from hf_lecture_models.batches.tokens import text_spans
-from hf_lecture_models.data.files import is_table
-from hf_lecture_models.data.fingerprint import fingerprint_data, fingerprint_files
+from hf_lecture_models.data.fingerprint import fingerprint_files
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.data.streaming import stream_texts
@@ -29,8 +28,9 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.auto_classes import gives_saved_model
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
-from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
+from hf_lecture_models.tasks.texts import TextsTask
+from hf_lecture_models.tokenization.fingerprint import fingerprint
 from hf_lecture_models.trainer.batches import Batches
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CausalLMRecipe(TaskRecipe, TextsRecipe):
         return f"{self.batch_size} rows x {self.sequence_length} = {limit}{tokens:,} tokens"
 
 
-class CausalLM(Task[CausalLMRecipe]):
+class CausalLM(TextsTask[CausalLMRecipe]):
     """The task of predicting the next token; its data are a list or a streamed `IterableDataset` of texts.
 
     >>> [measure.key for measure in CausalLM().measures(CausalLMRecipe())][:3]
@@ -105,10 +105,6 @@ class CausalLM(Task[CausalLMRecipe]):
             texts = stream_texts(recipe)
             return texts.shuffle(recipe.seed, buffer_size=recipe.shuffle_buffer) if recipe.shuffle_buffer else texts
         return read_part_texts(recipe, part)
-
-    def read_file(self, path: str, recipe: CausalLMRecipe) -> list[str]:
-        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
-        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
 
     def processor(self, recipe: CausalLMRecipe, data: Any) -> Any:
         """Return the tokenizer."""
@@ -142,23 +138,40 @@ class CausalLM(Task[CausalLMRecipe]):
 
     def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation":
         """Measure by perplexity, which must be finite."""
+        from hf_lecture_models.trainer.loop import Evaluation
+
         if not len(data):
             raise ValueError("validation_texts is empty; give None to measure nothing")
-        evaluation = super().evaluation(model, processor, data, recipe)
-        return replace(evaluation, measure=partial(_finite_measures, measure=evaluation.measure))
+        measure = partial(self._measure_finite, processor=processor, encoded=Encoded(data, data), recipe=recipe)
+        return Evaluation(measure, "perplexity", lower_is_better=True)
+
+    def _measure_finite(self, model: Any, **options: Any) -> dict[str, Any]:
+        measures = self.measure(model, **options)
+        if measures["unk_token"] is None and measures["unknown"] and math.isinf(measures["perplexity"]):
+            raise FloatingPointError(
+                "the validation perplexity is infinite: the vocabulary is closed (the tokenizer has no unknown token) "
+                f"and lacks {measures['unknown']} words of the validation texts, whose probability is 0; set unk_token"
+            )
+        return measures
 
     def fingerprint(self, recipe: CausalLMRecipe, part: str, data: Any) -> str:
-        """Return a checksum of the texts, or of what stands for streamed ones."""
-        if part == "train" and recipe.streaming:
-            return _fingerprint_stream(recipe, data)
-        return super().fingerprint(recipe, part, data)
+        """Return a checksum of the texts.
 
-    def forward_options(self, model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
-        """Return options that turn off what training does not need: logits besides the loss, and the cache."""
+        For streamed texts it is that of their local files, or else of the first 1,000 texts: a data set of the Hub is
+        the same by its revision, which the recipe names.
+        """
+        if part != "train" or not recipe.streaming:
+            return "none" if data is None else fingerprint(data)
+        if recipe.train_files:
+            return fingerprint_files(recipe.train_files)
+        return fingerprint(row[recipe.text_column] for row in islice(data, _FINGERPRINTED_TEXTS))
+
+    def training_options(self, model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
+        """Turn off what training does not need: logits besides the loss, and the cache."""
         options: dict[str, Any] = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
         if recipe.layout != "stream" and "use_cache" in inspect.signature(model.forward).parameters:
             options["use_cache"] = False
-        return options
+        return {"forward_options": options}
 
     def recipe_of(self, facts: Mapping[str, Any]) -> CausalLMRecipe:
         """Return the recipe in the facts; models without a layout, such as n-grams, are measured text by text."""
@@ -194,26 +207,6 @@ def train_causal_lm(
     return CausalLM().train(
         model, tokenizer, train_texts, validation_texts, recipe, output_dir=output_dir, resume=resume, quiet=quiet
     )
-
-
-def _finite_measures(model: Any, measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    measures = measure(model)
-    if measures["unk_token"] is None and measures["unknown"] and math.isinf(measures["perplexity"]):
-        raise FloatingPointError(
-            "the validation perplexity is infinite: the vocabulary is closed (the tokenizer has no unknown token) and "
-            f"lacks {measures['unknown']} words of the validation texts, whose probability is 0; set unk_token"
-        )
-    return measures
-
-
-def _fingerprint_stream(recipe: CausalLMRecipe, data: Any) -> str:
-    """Return a checksum of the local files of streamed texts, or else of the first 1,000 texts.
-
-    A data set of the Hub is the same by its revision, which the recipe names.
-    """
-    if recipe.train_files:
-        return fingerprint_files(recipe.train_files)
-    return fingerprint_data(row[recipe.text_column] for row in islice(data, _FINGERPRINTED_TEXTS))
 
 
 def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any = None) -> Batches:

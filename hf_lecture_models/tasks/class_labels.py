@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.labels import classes_of, has_default_names, log_found_classes, names_of_labels
+from hf_lecture_models.tasks.labels import (
+    class_fields,
+    classes_of,
+    has_default_names,
+    log_found_classes,
+    names_of_labels,
+)
 
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
 UNLABELLED = "rows without labels are for --predict_files, or --predict_split"
@@ -30,11 +36,12 @@ def read_labels(data: Rows) -> list[str]:
     Raises:
         ValueError: a row has no label, or a number that is not a class.
     """
-    labels = data.columns["label"]
+    labels, wrong = data.columns["label"], []
     for index, label in enumerate(labels):
         if label is None or not str(label).strip():
             raise ValueError(f"{data.where(index)} has no label; {UNLABELLED}")
-    wrong = [index for index, label in enumerate(labels) if not isinstance(label, str | int)]
+        if not isinstance(label, str | int):
+            wrong.append(index)
     if not wrong and all(map(_is_number, labels)):  # a table's labels are texts
         wrong = [index for index, label in enumerate(labels) if not float(label).is_integer()]
     if wrong:
@@ -43,7 +50,7 @@ def read_labels(data: Rows) -> list[str]:
         raise ValueError(
             f"{data.where(index)}: label is {labels[index]!r}, no class; --problem_type {REGRESSION} learns numbers"
         )
-    return [str(label) for label in labels]
+    return list(map(str, labels))
 
 
 def _is_number(label: Any) -> bool:
@@ -96,13 +103,13 @@ def ids_by_name(config: Any, label_names: Mapping[str, str]) -> dict[str, int]:
     If the model only numbers its classes, their names are the numbers and, if `label_names` has as many, its names in
     the order of the labels.
     """
-    ids = {name: index for index, name in enumerate(classes_of(config))}
-    small = {name.casefold(): index for name, index in ids.items()}
+    ids = class_fields(classes_of(config))["label2id"]
+    small = dict(zip(map(str.casefold, ids), ids.values(), strict=True))
     unnamed: dict[str, int] = {}
     if has_default_names(config):
         named = names_of_labels(label_names, label_names)
         unnamed = {str(index): index for index in ids.values()}
-        unnamed |= {name: index for index, name in enumerate(named)} if len(named) == len(ids) else {}
+        unnamed |= zip(named, ids.values(), strict=True) if len(named) == len(ids) else {}
     return unnamed | (small if len(small) == len(ids) else {}) | ids
 
 

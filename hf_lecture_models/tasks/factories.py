@@ -58,10 +58,10 @@ def make_tokenizer(options: Mapping[str, Any], texts: Iterable[str]) -> Any:
     if not isinstance(kind, str) or kind not in TOKENIZERS:
         raise ValueError(f"recipe: tokenizer.type must be one of {', '.join(TOKENIZERS)}, not {kind!r}")
     train = TOKENIZERS[kind].train
-    kinds = typing.get_type_hints(train)
-    kinds["template"] = str | None
-    known = [name for name in inspect.signature(train).parameters if name not in ("texts", "progress", "kwargs")]
-    known += [] if "template" in known else ["template"]
+    kinds = typing.get_type_hints(train) | {"template": str | None}
+    known = dict.fromkeys([*inspect.signature(train).parameters, "template"])
+    for name in ("texts", "progress", "kwargs"):
+        known.pop(name, None)
     for name in options:
         if name not in known:
             raise ValueError(f"recipe: no field tokenizer.{name}; type {kind} has {', '.join(known)}")
@@ -137,25 +137,20 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
     if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in models:
         raise _unknown_model(model_type, auto_class)
     config_class = CONFIG_MAPPING[model_type]
-    _refuse_unknown_fields(config_class, fields)
+    names = field_names(config_class, fields)
     if tokenizer is not None:
-        fields = _vocabulary_fields(models[config_class], config_class, tokenizer) | dict(fields)
+        template = getattr(models[config_class], "text_template", None)
+        special = _ids_of_template(template, config_class, tokenizer) if template else {}
+        for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+            # BERT's configuration has no tokens for the beginning and end of a text.
+            if name in names:
+                special.setdefault(name, getattr(tokenizer, name))
+        fields = {**special, "vocab_size": len(tokenizer), **fields}
     torch.manual_seed(seed)
     try:
         return auto_class.from_config(AutoConfig.for_model(**fields))
     except (StrictDataclassError, TypeError, ArithmeticError, RuntimeError, MemoryError) as error:
         raise ValueError(f"recipe: model cannot be built: {' '.join(str(error).split())}") from error
-
-
-def _vocabulary_fields(model_class: Any, config_class: Any, tokenizer: Any) -> dict[str, Any]:
-    """Return the fields of the configuration that follow from the tokenizer."""
-    template = getattr(model_class, "text_template", None)
-    found = {} if template is None else _ids_of_template(template, config_class, tokenizer)
-    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
-        # BERT's configuration has no tokens for the beginning and end of a text.
-        if name in field_names(config_class):
-            found.setdefault(name, getattr(tokenizer, name))
-    return found | {"vocab_size": len(tokenizer)}
 
 
 def _unknown_model(model_type: str, auto_class: Any) -> ValueError:
@@ -169,19 +164,19 @@ def _unknown_model(model_type: str, auto_class: Any) -> ValueError:
     )
 
 
-def _refuse_unknown_fields(config_class: Any, fields: Mapping[str, Any]) -> None:
-    """Raise a ValueError for an unknown field, which transformers would silently keep in the configuration."""
-    names = field_names(config_class)
-    for name in fields:
+def field_names(config_class: Any, given: Iterable[str] = ()) -> list[str]:
+    """Return the names of the fields that a configuration of this class takes.
+
+    Raises:
+        ValueError: it does not take one of those given, which transformers would silently keep in the configuration.
+    """
+    names = [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
+    for name in given:
         if name not in names and not hasattr(config_class, name) and not hasattr(config_class, f"_{name}"):
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"; did you mean model.{near[0]}?" if near else ""
             raise ValueError(f"recipe: no field model.{name} in {config_class.__name__}{hint}")
-
-
-def field_names(config_class: Any) -> list[str]:
-    """Return the names of the fields that a configuration of this class takes."""
-    return [*inspect.signature(config_class).parameters, *config_class.attribute_map, "num_labels"]
+    return names
 
 
 def tokenizer_for(recipe: Any, texts: Iterable[str]) -> Any:
@@ -214,8 +209,8 @@ def text_template(auto_class: Any, config_class: type) -> str | None:
     >>> text_template(AutoModelForSequenceClassification, Gpt1Config)
     'gpt1'
     """
-    found = (getattr(model_class, "text_template", None) for model_class in model_classes(auto_class, config_class))
-    return next(found, None)
+    classes = model_classes(auto_class, config_class)
+    return getattr(classes[0], "text_template", None) if classes else None
 
 
 def template_to_add(auto_class: Any, recipe: Any) -> str | None:
@@ -300,8 +295,8 @@ def _ids_of_template(template: str, config_class: type, tokenizer: Any) -> dict[
     """Return the fields of the configuration for those tokens of the template which it wants to know."""
     if template_name(tokenizer) != template:
         return {}
-    names = [f"{name}_id" for name in TEMPLATES[template].tokens if hasattr(config_class, f"{name}_id")]
-    return {name: getattr(tokenizer, name) for name in names}
+    names = map("{}_id".format, TEMPLATES[template].tokens)
+    return {name: getattr(tokenizer, name) for name in names if hasattr(config_class, name)}
 
 
 def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tuple[Any, list[str]]:
@@ -320,7 +315,7 @@ def load_checkpoint(auto_class: Any, name: str, seed: int, **fields: Any) -> tup
     if not model_classes(auto_class, type(config)):
         saved = ", ".join(config.architectures or [config.model_type])
         raise ValueError(f"{name} holds {saved}, which {auto_class.__name__} cannot load; name a model that it loads")
-    _refuse_unknown_fields(type(config), fields)
+    field_names(type(config), fields)
     fields |= {"local_files_only": local_only, "output_loading_info": True, "dtype": torch.float32}
     torch.manual_seed(seed)
     try:

@@ -55,7 +55,7 @@ class ImageClassificationRecipe(HeadRecipe, ImagesRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_tokenizer(self)
-        self.label_names = {label: str(name) for label, name in named_by_text("label_names", self.label_names).items()}
+        self.label_names = named_by_text("label_names", self.label_names)
         if self.freeze_backbone and (self.crop_padding or self.flip):
             raise ValueError("recipe: freeze_backbone reads each image once; leave out crop_padding and flip")
 

@@ -62,10 +62,9 @@ def model_inputs(model: Any, encoded: Any) -> list[Example]:
     """Return the inputs of each row that the model takes, from the tokenizer's output."""
     known = inspect.signature(model.forward).parameters
     names = [name for name in encoded if name in known]
-    return [{name: encoded[name][index] for name in names} for index in range(len(encoded["input_ids"]))]
+    return [dict(zip(names, row, strict=True)) for row in zip(*map(encoded.__getitem__, names), strict=True)]
 
 
 def longest_input(model: Any, tokenizer: Any) -> float:
     """Return the most tokens that both model and tokenizer allow; infinite if neither has a limit."""
-    limits = (input_limit(model), tokenizer.model_max_length)
-    return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
+    return min(input_limit(model) or math.inf, tokenizer.model_max_length or math.inf)

@@ -17,10 +17,19 @@ from hf_lecture_models.tasks.task import HeadRecipe
 _CLASSES_SHOWN = 30
 
 
-def named_by_text(field: str, mapping: Mapping[Any, Any]) -> dict[str, Any]:
+def named_by_text(field: str, mapping: Mapping[Any, Any]) -> dict[str, str]:
+    """Return a recipe's mapping of names to names as texts.
+
+    Raises:
+        ValueError: as `keyed_by_text`.
+    """
+    return {name: str(value) for name, value in keyed_by_text(field, mapping).items()} if mapping else {}
+
+
+def keyed_by_text(field: str, mapping: Mapping[Any, Any]) -> dict[str, Any]:
     """Return a recipe's mapping with its keys as texts: YAML reads a name such as 7 as a number.
 
-    >>> named_by_text("label_names", {7: "seven"})
+    >>> keyed_by_text("label_names", {7: "seven"})
     {'7': 'seven'}
 
     Raises:
@@ -68,7 +77,7 @@ def log_found_classes(labels: Iterable[str], names: Sequence[str], label_names: 
 
 def class_fields(names: Sequence[str]) -> dict[str, Any]:
     """Return the fields of the configuration that hold the classes of a head."""
-    return {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
+    return {"id2label": dict(enumerate(names)), "label2id": dict(zip(names, range(len(names)), strict=True))}
 
 
 def classes_of(config: Any) -> list[str]:
@@ -78,7 +87,7 @@ def classes_of(config: Any) -> list[str]:
 
 def has_default_names(config: Any) -> bool:
     """Return whether the classes have only transformers' default names, which number them."""
-    return all(name == f"LABEL_{index}" for index, name in config.id2label.items())
+    return list(config.id2label.values()) == list(map("LABEL_{}".format, config.id2label))
 
 
 def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str, Any]) -> Any:

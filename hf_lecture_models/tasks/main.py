@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import torch
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from hf_lecture_models.data.reading import names_part
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.messages import log_once
@@ -98,14 +97,16 @@ def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -
     """
     if "--help" in arguments or "-h" in arguments:
         print_help(task, description)
-    rest = [argument for argument in arguments if argument != "--resume"]
+    rest = list(arguments)
+    if resume := "--resume" in rest:
+        rest = [argument for argument in rest if argument != "--resume"]
     path = rest.pop(0) if rest and not rest[0].startswith("--") else None
     values = parse_overrides(rest, switches_of(task.recipe_class) | EXAMPLE_SWITCHES)
     if EXAMPLE_OPTIONS.isdisjoint(values):
         recipe = load_recipe(path, values, recipe_class=task.recipe_class)
     else:
         recipe = load_with_example_options(task, path, values)
-    return recipe, "--resume" in arguments
+    return recipe, resume
 
 
 def train_from_command(task: Task[Any], arguments: Sequence[str], description: str = "") -> Outcome:
@@ -125,10 +126,8 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     """
     if recipe.seeds:
         raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
-    data = task.training_data(recipe)
-    parts = [part for part in ("validation", "test", "predict") if names_part(recipe, part)]
-    read = {part: task.read(recipe, part) for part in parts}
-    test_data, unlabelled = read.get("test"), read.get("predict")
+    data, validation_data = task.read(recipe, "train"), task.read(recipe, "validation")
+    test_data, unlabelled = task.read(recipe, "test"), task.read(recipe, "predict")
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     if not recipe.from_pretrained and recipe.model == default_of(type(recipe).__dataclass_fields__["model"]):
@@ -140,7 +139,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:
         task.check_predict_data(model, processor, unlabelled, recipe)
-    outcome = Outcome(task.train(model, processor, data, read.get("validation"), recipe, resume=resume))
+    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
     if (test_data is None and unlabelled is None) or outcome.signal or not _is_main_process():
         return outcome
     return _test_and_predict(task, recipe, processor, model.device, test_data, unlabelled, outcome)

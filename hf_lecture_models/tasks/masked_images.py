@@ -2,8 +2,6 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Masked images: a model predicts the pixels of masked patches (SimMIM), or their mean color (as the ViT paper)."""
 
-import math
-import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +20,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_VIT, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.texts import perplexity
 from hf_lecture_models.trainer.batches import Batches
 
 MASKING_SEED = 0
@@ -161,8 +160,7 @@ def measure_masked_images(model: Any, images: MaskedImages) -> dict[str, Any]:
     said = {"patches": int(patches), "mask_probability": images.probability, "masking_seed": MASKING_SEED}
     if images.target == PIXELS:
         return {"masked_distance": loss / patches, **said}
-    perplexity = math.exp(min(loss / patches, math.log(sys.float_info.max)))
-    return {"masked_perplexity": perplexity, "masked_accuracy": right / patches, **said}
+    return {"masked_perplexity": perplexity(loss / patches), "masked_accuracy": right / patches, **said}
 
 
 def _recipe_for(model: Any, recipe: MaskedImagesRecipe) -> MaskedImagesRecipe:

@@ -6,9 +6,6 @@ The loss is that of Devlin et al. 2018, the mean over masked tokens plus the mea
 each term by its own count (`trainer/loop.py`), so that both are means over the whole step.
 """
 
-import math
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,16 +19,14 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
 from hf_lecture_models.batches.documents import RULES, encode_documents
 from hf_lecture_models.batches.masked import IS_RANDOM, MaskedBatches, MaskedTexts
-from hf_lecture_models.data.files import is_table
-from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.factories import SMALL_BERT, load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.factories import SMALL_BERT, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.inputs import encode_inputs
-from hf_lecture_models.tasks.task import Encoded, LineForm, Measure, PredictionOptions, Task, TaskRecipe
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tasks.task import Encoded, LineForm, Measure, PredictionOptions, TaskRecipe
+from hf_lecture_models.tasks.texts import TextsTask, perplexity
 from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.batches import Batch, Batches
 
@@ -74,7 +69,7 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
         return f"{self.batch_size} rows x {self.sequence_length} = at most {tokens:,} tokens, {predicted}"
 
 
-class MaskedLM(Task[MaskedLMRecipe]):
+class MaskedLM(TextsTask[MaskedLMRecipe]):
     """The task of predicting masked tokens and, with `next_sentence`, whether two segments are neighbours in a text.
 
     Its data are lists of texts, which are joined by the recipe's `documents`. With `next_sentence` its models are those
@@ -110,26 +105,14 @@ class MaskedLM(Task[MaskedLMRecipe]):
         pairs = Measure("next_sentence_accuracy", "accuracy of next sentences", lower_is_better=False)
         return (*masked, pairs) if recipe.next_sentence else masked
 
-    def read(self, recipe: MaskedLMRecipe, part: str) -> list[str] | None:
-        """A list of texts."""
-        return read_part_texts(recipe, part)
-
-    def read_file(self, path: str, recipe: MaskedLMRecipe) -> list[str]:
-        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
-        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
-
-    def processor(self, recipe: MaskedLMRecipe, data: Sequence[str]) -> Any:
-        """The tokenizer."""
-        return tokenizer_for(recipe, data)
-
     def model(self, recipe: MaskedLMRecipe, processor: Any, data: Sequence[str]) -> Any:
         """Return the model; a checkpoint without one of the heads gets a new one."""
         auto_class = self.auto_class_of(recipe)
         if not recipe.from_pretrained:
             return make_model(auto_class, recipe.model, processor, recipe.seed)
         model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
-        if new and os.environ.get("RANK", "0") == "0":
-            print(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}", file=sys.stderr)
+        if new:
+            log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
         return model
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Batches:
@@ -192,7 +175,7 @@ def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> di
     nats, right, pairs, right_pairs = sums.tolist()
     if not targets:
         raise ValueError("there is no token to mask; all of them are special or unknown to the tokenizer")
-    measured = {"masked_perplexity": _exp(nats / targets), "masked_accuracy": right / targets, "targets": targets}
+    measured = {"masked_perplexity": perplexity(nats / targets), "masked_accuracy": right / targets, "targets": targets}
     if texts.next_sentence:
         measured |= {"next_sentence_accuracy": right_pairs / pairs, "pairs": int(pairs)}
     return measured | {
@@ -244,10 +227,6 @@ def fill_masks(model: Any, tokenizer: Any, rows: Rows, options: PredictionOption
         ]
         for masks in ([found] if len(texts) == 1 else found)  # for a single text the pipeline returns no outer list
     ]
-
-
-def _exp(nats: float) -> float:
-    return math.exp(nats) if nats < math.log(sys.float_info.max) else math.inf
 
 
 def _recipe_for(model: Any, recipe: MaskedLMRecipe) -> MaskedLMRecipe:

@@ -5,8 +5,6 @@
 `batches/spans.py` chooses the spans. The model is any encoder-decoder, also one of transformers.
 """
 
-import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,15 +18,13 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.batches.documents import RULES, encode_documents
 from hf_lecture_models.batches.spans import CorruptedTexts, SpanBatches, SpanNoise, collate_pairs
-from hf_lecture_models.data.files import is_table
-from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.evaluation.translation import longest_side, start_of
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_TRANSFORMER, load_tokenizer
-from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
+from hf_lecture_models.tasks.texts import TextsTask, perplexity
 from hf_lecture_models.tasks.translation import make_encoder_decoder, new_tokenizer
-from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.tokenization.sentinels import add_sentinels
 from hf_lecture_models.tokenization.templates import Template
@@ -78,7 +74,7 @@ class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
         return f"{self.batch_size} rows x {self.sequence_length} = at most {tokens:,} source tokens, {left_out}"
 
 
-class SpanCorruption(Task[SpanCorruptionRecipe]):
+class SpanCorruption(TextsTask[SpanCorruptionRecipe]):
     """The task of writing the spans that were left out of a text.
 
     Its data are lists of texts, which are joined by the recipe's `documents`.
@@ -100,14 +96,6 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
             Measure("span_perplexity", "perplexity per token left out", lower_is_better=True),
             Measure("span_accuracy", "accuracy of tokens left out", lower_is_better=False),
         )
-
-    def read(self, recipe: SpanCorruptionRecipe, part: str) -> list[str] | None:
-        """A list of texts."""
-        return read_part_texts(recipe, part)
-
-    def read_file(self, path: str, recipe: SpanCorruptionRecipe) -> list[str]:
-        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
-        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
 
     def processor(self, recipe: SpanCorruptionRecipe, data: Sequence[str]) -> Any:
         """Return the tokenizer; a new one gets sentinels, and adds only the end of text to a text."""
@@ -137,9 +125,10 @@ class SpanCorruption(Task[SpanCorruptionRecipe]):
         texts = _corrupted_texts(model, processor, data, recipe, "training")
         return SpanBatches(texts, start_of(model), processor.pad_token_id, recipe.batch_size, recipe.seed)
 
-    def forward_options(self, model: Any, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
-        """Return options that turn off the cache, and logits that the loss does not need."""
-        return {"use_cache": False} | ({"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {})
+    def training_options(self, model: Any, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
+        """Turn off the cache, and logits that the loss does not need."""
+        spared = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
+        return {"forward_options": {"use_cache": False, **spared}}
 
     def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> Encoded:
         """Cut the documents into texts, and leave spans out of them."""
@@ -179,7 +168,7 @@ def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: Spa
             sums += [float(surprisal), int((logits.argmax(1) == labels).sum()), len(labels)]
     nats, right, tokens = sums.tolist()
     return {
-        "span_perplexity": _exp(nats / tokens),
+        "span_perplexity": perplexity(nats / tokens),
         "span_accuracy": right / tokens,
         "targets": int(tokens),
         "sequence_length": recipe.sequence_length,
@@ -187,10 +176,6 @@ def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: Spa
         "mean_span_length": recipe.mean_span_length,
         "noise_seed": NOISE_SEED,
     }
-
-
-def _exp(nats: float) -> float:
-    return math.exp(nats) if nats < math.log(sys.float_info.max) else math.inf
 
 
 def _corrupted_texts(

@@ -22,7 +22,7 @@ from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
-from hf_lecture_models.tokenization.fingerprint import fingerprint, fingerprint_tokenizer
+from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
 from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.recipe import TrainingRecipe
@@ -162,18 +162,20 @@ class HeadRecipe(TaskRecipe):
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, dict):
-            super().__post_init__()  # raises
+        changes = self._changes_of_checkpoint() if self.from_pretrained and isinstance(self.model, dict) else None
+        self.model = self.model if changes is None else {}
+        super().__post_init__()
+        self.model = self.model if changes is None else changes
+        if self.freeze_backbone and not self.from_pretrained:
+            raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has nothing to say")
+
+    def _changes_of_checkpoint(self) -> dict[str, Any] | None:
+        """Return the fields of `model` that differ from the recipe's default; None if it is a model of another type."""
         default = default_of(type(self).__dataclass_fields__["model"])
         # A model that extends the default changes only what differs from it; any other one is meant as it is.
         given = default if default.items() <= self.model.items() else {"model_type": default["model_type"]}
         changes = {name: value for name, value in self.model.items() if (name, value) not in given.items()}
-        is_change = bool(self.from_pretrained) and "model_type" not in changes
-        self.model = {} if is_change else self.model
-        super().__post_init__()
-        self.model = changes if is_change else self.model
-        if self.freeze_backbone and not self.from_pretrained:
-            raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has nothing to say")
+        return None if "model_type" in changes else changes
 
 
 RecipeType = TypeVar("RecipeType", bound=TaskRecipe)
@@ -225,10 +227,6 @@ class Task(ABC, Generic[RecipeType]):
             ValueError: the data cannot be used.
             OSError: the data cannot be read.
         """
-
-    def training_data(self, recipe: RecipeType) -> Any:
-        """Read the part "train", and what the recipe asks a task to add to it; errors are those of `read`."""
-        return self.read(recipe, "train")
 
     def read_file(self, path: str, recipe: RecipeType) -> Any:
         """Read the data of one file as the recipe says.
@@ -340,17 +338,13 @@ class Task(ABC, Generic[RecipeType]):
         """
         raise ValueError(f"{type(self).__name__} writes no predictions")
 
-    def forward_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
-        """Return keyword arguments of the forward passes of training, besides those of a batch."""
-        return {}
-
     def training_options(self, model: Any, recipe: RecipeType) -> dict[str, Any]:
-        """Return further arguments of `trainer.loop.train`."""
-        return {"forward_options": self.forward_options(model, recipe)}
+        """Return further arguments of `trainer.loop.train`, such as `forward_options`."""
+        return {}
 
     def fingerprint(self, recipe: RecipeType, part: str, data: Any) -> str:
         """Return a checksum of the "train" or "validation" data, by which a resumed run knows them."""
-        return fingerprint(data) if isinstance(data, list) else fingerprint_data(data)
+        return fingerprint_data(data)
 
     def train(
         self,
@@ -409,7 +403,7 @@ class Task(ABC, Generic[RecipeType]):
 
     def settings(self, recipe: RecipeType, data: Any = None) -> dict[str, Any]:
         """Return the settings that turn outputs into predictions, for `task.json`; None: not known yet."""
-        return {"max_length": recipe.to_dict()["max_length"]} if "max_length" in self._field_names() else {}
+        return {"max_length": recipe.max_length} if hasattr(recipe, "max_length") else {}
 
     def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that follow from a measurement, such as the best threshold."""
@@ -417,7 +411,8 @@ class Task(ABC, Generic[RecipeType]):
 
     def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the saved settings as fields of a recipe."""
-        return {name: value for name, value in settings.items() if name in self._field_names() and value is not None}
+        known = self.recipe_class.__dataclass_fields__
+        return {name: value for name, value in settings.items() if name in known and value is not None}
 
     def store_measured(
         self, folder: str | os.PathLike[str], measured: Mapping[str, Any], description: Mapping[str, Any] | None = None
@@ -450,19 +445,17 @@ class Task(ABC, Generic[RecipeType]):
             "auto_class": self.auto_class_of(recipe).__name__,
             "pipeline_tag": self.pipeline_tag,
             "items": self.items,
-            "measures": [asdict(measure) for measure in self.measures(recipe)],
+            "measures": list(map(asdict, self.measures(recipe))),
             "settings": self.settings(recipe, data),
         }
 
     def recipe_of(self, facts: Mapping[str, Any]) -> RecipeType:
         """Return the recipe in the facts of a model, with the saved settings; fields of other tasks are left out."""
-        known = {name: value for name, value in (facts.get("recipe") or {}).items() if name in self._field_names()}
+        fields = self.recipe_class.__dataclass_fields__
+        known = {name: value for name, value in (facts.get("recipe") or {}).items() if name in fields}
         task = facts.get("task") or {}
         saved = self.recipe_fields(task.get("settings") or {}) if task.get("name") == self.name else {}
         return self.recipe_class(**(known | saved))  # type: ignore[return-value]
-
-    def _field_names(self) -> set[str]:
-        return set(self.recipe_class.__dataclass_fields__)
 
     def usage(self, facts: Mapping[str, Any]) -> str:
         """Return the example code for the card of a model with these facts."""

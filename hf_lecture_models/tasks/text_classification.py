@@ -39,6 +39,7 @@ from hf_lecture_models.tasks.labels import (
     class_fields,
     classes_of,
     in_the_order_of_checkpoint,
+    keyed_by_text,
     log_default_names,
     make_head,
     named_by_text,
@@ -99,8 +100,7 @@ class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.label_names = {label: str(name) for label, name in named_by_text("label_names", self.label_names).items()}
-        self.class_weights = named_by_text("class_weights", self.class_weights)
+        self.label_names = named_by_text("label_names", self.label_names)
         if self.benchmark is not None:
             self.label_names = {**self.benchmark.classes, **self.label_names}
             self.problem_type = self.problem_type if self.benchmark.classes else REGRESSION
@@ -109,6 +109,8 @@ class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
         for name in ("pseudo_labels", "class_weights") if self.problem_type == REGRESSION else ():
             if getattr(self, name):
                 raise ValueError(f"recipe: {name} are for classes, problem_type {REGRESSION} learns numbers")
+        if self.class_weights:
+            self.class_weights = keyed_by_text("class_weights", self.class_weights)
         for name, weight in self.class_weights.items():
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < float("inf"):
                 raise ValueError(f"recipe: class_weights.{name} must be a number of at least 0, not {weight!r}")
@@ -149,8 +151,10 @@ class TextClassification(Task[TextClassificationRecipe]):
     def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
         """Read the rows of the part; rows to predict may have a column `index`, which is written with predictions.
 
+        Training data are followed by unlabelled rows with a teacher's labels, if the recipe names any.
+
         Raises:
-            ValueError, OSError: as `read_rows`; or a label is not one of the benchmark's.
+            ValueError, OSError: as `read_rows` and `with_pseudo_labels`; or a label is not one of the benchmark's.
         """
         required, optional = ["text"], ["index"] if part == "predict" else []
         if recipe.benchmark is None:
@@ -160,12 +164,9 @@ class TextClassification(Task[TextClassificationRecipe]):
         rows = read_rows(recipe, part, required, optional, labels=("label",))
         if rows is not None and recipe.benchmark is not None and part != "predict":
             _check_labels(rows, recipe)
+        if rows is not None and part == "train" and recipe.pseudo_labels:
+            return with_pseudo_labels(self, rows, recipe)
         return rows
-
-    def training_data(self, recipe: TextClassificationRecipe) -> Rows:
-        """Read the training data, followed by unlabelled rows with a teacher's labels, if the recipe names any."""
-        rows = super().training_data(recipe)
-        return with_pseudo_labels(self, rows, recipe) if recipe.pseudo_labels else rows
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
         """Return the tokenizer, with the template that the model needs."""
@@ -327,7 +328,7 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | No
     if getattr(model.config, "pair_combination", None) is not None:
         _check_pairs(tokenizer, data)
     encoded = encode_inputs(model, tokenizer, data, texts, pairs, max_length)
-    if cut := count_cut(encoded):
+    if max_length is not None and (cut := count_cut(encoded)):
         log_once(f"{data.sources[0][0]}: {cut:,} of {len(data):,} rows are longer than max_length and are cut")
     return model_inputs(model, encoded)
 
@@ -371,9 +372,9 @@ def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
     """Raise a ValueError if a label is not one of the benchmark's."""
     if recipe.problem_type == SINGLE_LABEL:
         known = {*recipe.label_names, *recipe.label_names.values()}
-        classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
         for index, label in enumerate(read_labels(rows)):
             if label not in known:
+                classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
                 fix = UNLABELLED if label == "-1" else f"--label_names.{label} NAME says which one it is"
                 raise ValueError(f"{rows.where(index)}: label {label!r} is none of {recipe.task}'s, {classes}; {fix}")
     elif recipe.official is not None:
@@ -388,25 +389,28 @@ def _official_scores(
     recipe: TextClassificationRecipe, config: Any, predictions: Sequence[float], labels: Sequence[float], data: Rows
 ) -> dict[str, float]:
     assert recipe.official is not None
-    measures, scores = recipe.official.measures, {}
-    has_two_sets = f"accuracy_{_MISMATCHED}" in measures
-    parts = _rows_by_set(data) if has_two_sets else dict.fromkeys(measures, range(len(data)))
-    for key, rows in parts.items():
-        ours: Sequence[float] = [predictions[row] for row in rows]
-        theirs: Sequence[float] = [labels[row] for row in rows]
+    if f"accuracy_{_MISMATCHED}" in recipe.official.measures:
+        return _scores_by_set(predictions, labels, data)
+    scores = {}
+    for key in recipe.official.measures:
+        ours, theirs = predictions, labels
         if key == "f1":
             found = ids_by_name(config, recipe.label_names)[recipe.label_names["1"]]
-            ours, theirs = ([int(value == found) for value in values] for values in (ours, theirs))
-        scores[key] = compute(key.removesuffix(f"_{_MISMATCHED}"), ours, theirs)
+            ours, theirs = ([int(value == found) for value in values] for values in (predictions, labels))
+        scores[key] = compute(key, ours, theirs)
     return scores
 
 
-def _rows_by_set(data: Rows) -> dict[str, Sequence[int]]:
-    """Return the rows that each accuracy of MNLI counts: all rows, unless both sets are there."""
+def _scores_by_set(predictions: Sequence[float], labels: Sequence[float], data: Rows) -> dict[str, float]:
+    """Return the accuracy of each of MNLI's sets, or that of all rows unless both are there."""
     matched, mismatched = _matched_and_mismatched(data)
+    parts: dict[str, Sequence[int]] = {"accuracy": range(len(data))}
     if matched and mismatched:
-        return {"accuracy": matched, f"accuracy_{_MISMATCHED}": mismatched}
-    return {"accuracy": range(len(data))}
+        parts = {"accuracy": matched, f"accuracy_{_MISMATCHED}": mismatched}
+    return {
+        key: compute("accuracy", [predictions[row] for row in rows], [labels[row] for row in rows])
+        for key, rows in parts.items()
+    }
 
 
 def _matched_and_mismatched(data: Rows) -> tuple[list[int], list[int]]:

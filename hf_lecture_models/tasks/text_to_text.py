@@ -115,8 +115,10 @@ class TextToText(Translation):
             "num_beams": recipe.num_beams,
         }
 
-    def _most_new_tokens(self, model: Any, processor: Any, recipe: TextToTextRecipe) -> int:
-        return _most_tokens(model, processor, recipe)
+    def predict(self, model: Any, processor: Any, encoded: Encoded, recipe: Any, *args: Any, **options: Any) -> Any:
+        """Return the outputs for each source, which have no more tokens than the longest class."""
+        options = {"max_new_tokens": _most_tokens(model, processor, recipe), **options}
+        return super().predict(model, processor, encoded, recipe, *args, **options)
 
     def write_predictions(  # type: ignore[override]
         self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe, folder: Path

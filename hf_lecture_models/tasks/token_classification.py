@@ -74,7 +74,7 @@ class TokenClassificationRecipe(HeadRecipe, BenchmarkRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.label_names = {label: str(name) for label, name in named_by_text("label_names", self.label_names).items()}
+        self.label_names = named_by_text("label_names", self.label_names)
         if self.benchmark is not None:
             self.scheme, self.label_names = self.benchmark.scheme, {**self.benchmark.classes, **self.label_names}
 

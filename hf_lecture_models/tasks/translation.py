@@ -40,7 +40,7 @@ from hf_lecture_models.tasks.factories import (
 )
 from hf_lecture_models.tasks.french_english import french_english_pairs
 from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
-from hf_lecture_models.tasks.translation_rows import PairsRecipe, find_blank, keep_rows, read_pairs, refuse_blanks
+from hf_lecture_models.tasks.translation_rows import PairsRecipe, find_blank, keep_rows, read_pairs
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER, TokenizerPair, with_target_tokenizer
 from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.averaging import keep_average
@@ -135,8 +135,7 @@ class Translation(Task[TranslationRecipe]):
 
     def measures(self, recipe: TranslationRecipe) -> tuple[Measure, ...]:
         """Return BLEU and chrF."""
-        labels = {"bleu": "BLEU", "chrf": "chrF"}
-        return tuple(Measure(key, label, lower_is_better=False) for key, label in labels.items())
+        return Measure("bleu", "BLEU", lower_is_better=False), Measure("chrf", "chrF", lower_is_better=False)
 
     def read(self, recipe: TranslationRecipe, part: str) -> Rows | None:
         """Read the pairs of the part; training pairs with an empty side are left out.
@@ -148,10 +147,13 @@ class Translation(Task[TranslationRecipe]):
             sources, targets = zip(*french_english_pairs(part), strict=True)
             return Rows({"source": list(sources), "target": list(targets)}, [(f"{GRAMMAR}, {part}", len(sources))])
         rows = read_pairs(recipe, part)
-        if rows is None or part != "train":
-            return None if rows is None else refuse_blanks(rows)
-        blank = set(find_blank(rows))
-        return keep_rows(rows, [index for index in range(len(rows)) if index not in blank], "a side is empty")
+        blank = [] if rows is None else find_blank(rows)
+        if rows is None or not blank:
+            return rows
+        if part != "train":
+            where = rows.where(blank[0])
+            raise ValueError(f"{where} has an empty side: {rows[blank[0]]}; leave it out of both languages")
+        return keep_rows(rows, sorted({*range(len(rows))} - {*blank}), "a side is empty")
 
     def processor(self, recipe: TranslationRecipe, data: Rows) -> Any:
         """Return the tokenizer, which adds only the end of text to a sentence; or one for each language."""
@@ -188,10 +190,10 @@ class Translation(Task[TranslationRecipe]):
         lengths = np.array([[len(source), len(target)] for source, target in zip(sources, targets, strict=True)])
         return BatchesByTokens(lengths, collate, recipe.batch_tokens, recipe.seed)
 
-    def forward_options(self, model: Any, recipe: TranslationRecipe) -> dict[str, Any]:
-        """Return options that turn off the cache, and logits that the loss does not need."""
+    def training_options(self, model: Any, recipe: TranslationRecipe) -> dict[str, Any]:
+        """Turn off the cache, and logits that the loss does not need."""
         spared = not recipe.label_smoothing and getattr(model, "loss_without_logits", False)
-        return {"use_cache": False} | ({"logits_to_keep": 1} if spared else {})
+        return {"forward_options": {"use_cache": False, **({"logits_to_keep": 1} if spared else {})}}
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> Encoded:
         """Tokenize the sources.
@@ -217,9 +219,9 @@ class Translation(Task[TranslationRecipe]):
             options: options of `model.generate`; they replace the recipe's `num_beams` and `length_penalty`.
         """
         search = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty}
-        most = self._most_new_tokens(model, processor, recipe)
+        # Without `max_new_tokens`, the limit of an output follows from each source.
         return translate_encoded(
-            model, processor, encoded.inputs, batch_size, **{"max_new_tokens": most, **search, **options}
+            model, processor, encoded.inputs, batch_size, **{"max_new_tokens": None, **search, **options}
         )
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TranslationRecipe) -> dict[str, Any]:
@@ -240,10 +242,6 @@ class Translation(Task[TranslationRecipe]):
         if not recipe.average_checkpoints or result.stopped.startswith("SIG"):
             return result
         return keep_average(model, result, recipe.average_checkpoints, evaluation)
-
-    def _most_new_tokens(self, model: Any, processor: Any, recipe: Any) -> int | None:
-        """Return the most tokens of an output; None: the limit follows from each source."""
-        return None
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe, folder: Path

@@ -120,17 +120,6 @@ def find_blank(rows: Rows) -> list[int]:
     return [index for index, texts in enumerate(sides) if not all(map(str.strip, texts))]
 
 
-def refuse_blanks(rows: Rows) -> Rows:
-    """Return the rows if none has a blank side.
-
-    Raises:
-        ValueError: a side is blank; rows to measure or to translate cannot be left out.
-    """
-    if blank := find_blank(rows):
-        raise ValueError(f"{rows.where(blank[0])} has an empty side: {rows[blank[0]]}; leave it out of both languages")
-    return rows
-
-
 def keep_rows(rows: Rows, kept: Sequence[int], reason: str) -> Rows:
     """Return the kept rows, in their order, and log how many are left out and why.
 

@@ -17,15 +17,14 @@ from transformers import AutoModelForPreTraining
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.batches.word_windows import SUBSAMPLING, WindowOptions, WordBlocks, WordLine, keep_probabilities
-from hf_lecture_models.data.files import is_table
-from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.models.word2vec import Word2VecForPreTraining
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
-from hf_lecture_models.tasks.task import Encoded, Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.factories import load_checkpoint, make_model
+from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
+from hf_lecture_models.tasks.texts import TextsTask
 from hf_lecture_models.tasks.word_updates import WordUpdates, make_row_adagrad
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.trainer.batches import Batches
 
 # The words of a row, and the rows, that are measured at once; other numbers give other windows and noise.
@@ -68,7 +67,7 @@ class WordVectorsRecipe(TaskRecipe, TextsRecipe):
         return f"{self.batch_size} blocks x {self.block_words} = {words:,} words, {self.updates_per_step} times a step"
 
 
-class WordVectors(Task[WordVectorsRecipe]):
+class WordVectors(TextsTask[WordVectorsRecipe]):
     """The task of predicting words from their neighbours; its data are lists of texts.
 
     >>> [measure.key for measure in WordVectors().measures(WordVectorsRecipe())]
@@ -89,18 +88,6 @@ class WordVectors(Task[WordVectorsRecipe]):
     def measures(self, recipe: WordVectorsRecipe) -> tuple[Measure, ...]:
         """Return the loss of a pair; analogies and similarities of words are separate benchmarks."""
         return (Measure("pair_loss", "loss of a pair of words (nats)", lower_is_better=True),)
-
-    def read(self, recipe: WordVectorsRecipe, part: str) -> list[str] | None:
-        """A list of texts."""
-        return read_part_texts(recipe, part)
-
-    def read_file(self, path: str, recipe: WordVectorsRecipe) -> list[str]:
-        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
-        return super().read_file(path, recipe) if is_table(path) else list(read_texts(path))
-
-    def processor(self, recipe: WordVectorsRecipe, data: Sequence[str]) -> Any:
-        """The tokenizer."""
-        return tokenizer_for(recipe, data)
 
     def model(self, recipe: WordVectorsRecipe, processor: Any, data: Sequence[str]) -> Any:
         """Return the model with the counts of the words; a checkpoint's model keeps the counts of its training.

@@ -63,6 +63,16 @@ def test_the_measures_are_those_of_the_model(tmp_path: Path) -> None:
     assert math.isfinite(measured["masked_perplexity"])
 
 
+def test_a_share_of_the_training_images_is_measured(tmp_path: Path) -> None:
+    """No file, split or row of validation data is named."""
+    options = ["--train_files", str(write_images(tmp_path / "data")), "--validation_share", "0.25", "--max_steps", "1"]
+    model = str(SHAPE | {"num_channels": 1})
+    outcome = train_from_command(
+        MaskedImagesTask(), [*options, "--model", model, "--output_dir", str(tmp_path / "run")]
+    )
+    assert outcome.training.metric_name == "masked_distance"
+
+
 def test_a_model_without_colors_is_refused(tmp_path: Path) -> None:
     data = write_images(tmp_path / "data", number=1)
     train(tmp_path / "run", data, "--max_steps", "1")

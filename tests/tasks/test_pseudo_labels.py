@@ -37,7 +37,7 @@ def said_by_pipeline(texts: list[str], folder: str = "TEACHER") -> list[str]:
 
 
 def test_unlabelled_rows_get_the_teachers_classes(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = TASK.training_data(recipe())
+    rows = TASK.read(recipe(), "train")
     labels = said_by_pipeline(rows.columns["text"][2:])
     assert len(rows) == 2 + len(WORDS) ** 2
     assert rows.columns["label"][:2] == ["0", "1"]
@@ -46,12 +46,12 @@ def test_unlabelled_rows_get_the_teachers_classes(place: Path, capsys: pytest.Ca
     counts = sorted(((labels.count(name), name) for name in set(labels)), reverse=True)
     assert f"texts of more.tsv: {counts[0][0]} {counts[0][1]}, {counts[1][0]} {counts[1][1]}" in capsys.readouterr().err
     assert rows.where(2) == "more.tsv, row 1"
-    assert TASK.training_data(recipe(pseudo_labels="", unlabelled_files=[]))[:] == rows[:2]
+    assert TASK.read(recipe(pseudo_labels="", unlabelled_files=[]), "train")[:] == rows[:2]
 
 
 def test_lines_of_texts_and_pairs_are_read_as_they_are(place: Path) -> None:
     Path("more.txt").write_text("a fine film\na dull film\n")
-    rows = TASK.training_data(recipe(unlabelled_files=["more.txt", "more.tsv"]))
+    rows = TASK.read(recipe(unlabelled_files=["more.txt", "more.tsv"]), "train")
     assert rows.columns["text"][2:4] == ["a fine film", "a dull film"]
     assert [rows.where(index) for index in (2, 4)] == ["more.txt, row 1", "more.tsv, row 1"]
     pairs = [
@@ -60,18 +60,18 @@ def test_lines_of_texts_and_pairs_are_read_as_they_are(place: Path) -> None:
     Path("pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in pairs))
     fields: dict[str, Any] = {"train_rows": pairs[:4], "pseudo_labels": "TEACHER"}
     task = TextClassification()
-    rows = task.training_data(TextClassificationRecipe(**fields, unlabelled_files=["pairs.jsonl"]))
+    rows = task.read(TextClassificationRecipe(**fields, unlabelled_files=["pairs.jsonl"]), "train")
     found = pipeline("text-classification", model="TEACHER")(
         [{"text": row["text"], "text_pair": row["text_pair"]} for row in pairs]
     )
     assert rows.columns["label"][4:] == [label["label"] for label in found]
     with pytest.raises(ValueError, match="more.txt has no column text_pair, but the recipe's train_rows has"):
-        task.training_data(TextClassificationRecipe(**fields, unlabelled_files=["more.txt"]))
+        task.read(TextClassificationRecipe(**fields, unlabelled_files=["more.txt"]), "train")
 
 
 def test_classes_that_are_only_numbered_are_known_by_their_numbers(place: Path) -> None:
     save_small_bert(Path("numbered"))
-    rows = TASK.training_data(recipe(pseudo_labels="numbered"))
+    rows = TASK.read(recipe(pseudo_labels="numbered"), "train")
     labels = said_by_pipeline(rows.columns["text"][2:], "numbered")
     assert rows.columns["label"][2:] == [label.removeprefix("LABEL_") for label in labels]
 
@@ -99,20 +99,20 @@ def test_a_student_learns_what_its_few_rows_do_not_say(place: Path) -> None:
 def test_teachers_and_rows_that_cannot_be_are_refused(place: Path) -> None:
     save_small_bert(Path("three"), id2label={0: "negative", 1: "neutral", 2: "positive"})
     with pytest.raises(ValueError, match="three tells apart negative, neutral, positive, the data negative, positive"):
-        TASK.training_data(recipe(pseudo_labels="three"))
+        TASK.read(recipe(pseudo_labels="three"), "train")
     torch.manual_seed(0)
     BertModel(small_bert().config).save_pretrained("untrained")
     small_tokenizer().save_pretrained("untrained")
     with pytest.raises(ValueError, match="untrained is no trained classifier: it does not hold classifier.bias"):
-        TASK.training_data(recipe(pseudo_labels="untrained"))
+        TASK.read(recipe(pseudo_labels="untrained"), "train")
     write_tsv(Path("more.tsv"), [{"text": "film " * 20, "label": -1}])
     with pytest.raises(ValueError, match="more.tsv, row 1 has 22 tokens"):
-        TASK.training_data(recipe())
-    assert len(TASK.training_data(recipe(max_length=16))) == 3
+        TASK.read(recipe(), "train")
+    assert len(TASK.read(recipe(max_length=16), "train")) == 3
     for fields in ({"pseudo_labels": ""}, {"unlabelled_files": []}):
         with pytest.raises(ValueError, match="pseudo_labels and unlabelled_files belong together"):
             recipe(**fields)
     with pytest.raises(ValueError, match="pseudo_labels are for classes, problem_type regression learns numbers"):
         recipe(problem_type="regression")
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere.tsv"):
-        TASK.training_data(recipe(unlabelled_files=["nowhere.tsv"]))
+        TASK.read(recipe(unlabelled_files=["nowhere.tsv"]), "train")

@@ -116,6 +116,15 @@ def test_without_data_there_is_the_grammar() -> None:
     assert TranslationRecipe(train_rows=ROWS).task is None
 
 
+def test_a_run_on_the_grammar_is_measured_on_its_validation_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recipe names no validation data; the grammar has its own."""
+    monkeypatch.setattr("hf_lecture_models.tasks.translation.french_english_pairs", lambda part: PAIRS)
+    recipe = small_recipe(train_rows=[], validation_rows=[], output_dir=str(tmp_path), max_steps=1)
+    assert train_and_test(TASK, recipe).training.metric_name == "bleu"
+
+
 def test_pairs_with_an_empty_side_are_not_learned(capsys: pytest.CaptureFixture[str]) -> None:
     holes = [ROWS[0], {"source": " ", "target": "x"}, {"source": "y", "target": ""}, ROWS[1]]
     found = TASK.read(small_recipe(train_rows=holes), "train")

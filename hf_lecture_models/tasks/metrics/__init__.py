@@ -20,7 +20,7 @@ def compute(name: str, predictions: Sequence[Any], references: Sequence[Any]) ->
     Raises:
         ImportError: as `compute_all`.
     """
-    return compute_all(name, predictions, references)[name]
+    return float(_load(name).compute(predictions=predictions, references=references)[name])
 
 
 def compute_all(name: str, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, float]:
