@@ -8,7 +8,7 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.generation.fusion import NGramLogitsProcessor
-from hf_lecture_models.io.embedding_widths import report_output_size
+from hf_lecture_models.io.optional_packages import report_output_size
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.bag_of_words import (

@@ -13,7 +13,7 @@ from transformers.utils import logging
 from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
-from hf_lecture_models.io.weights import refuse_outside_shards
+from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import classes_beside
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer

@@ -26,7 +26,7 @@ from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import check_writable, staged_folder
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting
-from hf_lecture_models.io.signals import signals_as_exceptions
+from hf_lecture_models.io.runs import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM

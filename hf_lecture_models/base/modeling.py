@@ -32,8 +32,7 @@ from hf_lecture_models.base.model_size import check_model_size
 from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import PreTrainedConfig, capture_outputs, merge_with_config_defaults
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
-from hf_lecture_models.io.saved_json import check_saved_files
-from hf_lecture_models.io.weights import refuse_outside_shards, weight_file_patterns
+from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
 from hf_lecture_models.layers.growing_cache import use_growing_cache
 
 # Programs pass these to any model, also to one without a cache or attention weights; `generate()`, its own tokenizer.

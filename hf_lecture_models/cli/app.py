@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from hf_lecture_models.io.signals import signals_as_exceptions
+from hf_lecture_models.io.runs import signals_as_exceptions
 
 
 def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:

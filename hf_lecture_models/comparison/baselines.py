@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM
 from hf_lecture_models.comparison.corpus import Corpus, first_texts
 from hf_lecture_models.comparison.packaged_recipes import packaged_recipe
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.io.signals import raise_signal
+from hf_lecture_models.io.runs import raise_signal
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, make_batches, train_causal_lm
 from hf_lecture_models.tasks.factories import make_model

@@ -23,7 +23,7 @@ from hf_lecture_models.comparison.corpus import has_known_words, read_corpus
 from hf_lecture_models.comparison.report import CHART, RESULTS, check_output, closing_line, write_json
 from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
-from hf_lecture_models.io.locks import RUN_LOCK, run_lock
+from hf_lecture_models.io.runs import RUN_LOCK, run_lock
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.splitting import split_words

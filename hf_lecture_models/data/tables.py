@@ -9,7 +9,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hf_lecture_models.io.messages import log_once
+from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.corpus import MAX_LINE_BYTES, read_texts
 
 TABLE_SUFFIXES = (".tsv", ".csv")

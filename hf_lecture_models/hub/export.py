@@ -18,8 +18,8 @@ from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
 from hf_lecture_models.io.auto_classes import auto_classes, model_classes
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.saved_json import weight_file_patterns
 from hf_lecture_models.io.task_file import TASK_FILE, task_file_of
-from hf_lecture_models.io.weights import weight_file_patterns
 from hf_lecture_models.tokenization.pairs import TokenizerPair
 
 # What an earlier export to the same folder may have left and this one may not need.

@@ -25,8 +25,8 @@ from huggingface_hub.hf_api import RepoFile
 from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.export import export
 from hf_lecture_models.hub.facts import collect_facts
+from hf_lecture_models.io.saved_json import weight_file_patterns
 from hf_lecture_models.io.task_file import TASK_FILE
-from hf_lecture_models.io.weights import weight_file_patterns
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER
 from hf_lecture_models.version import __version__
 

@@ -78,36 +78,3 @@ except ImportError:  # new in 5.21
         if logits_to_keep.dtype == torch.bool:
             return hidden_states[logits_to_keep]
         return hidden_states.take_along_dim(logits_to_keep[..., None], dim=1)
-
-
-__all__ = [
-    "ALL_ATTENTION_FUNCTIONS",
-    "OLDEST_TRANSFORMERS",
-    "VERY_LARGE_INTEGER",
-    "AutoVideoProcessor",
-    "CacheLayerMixin",
-    "Concatenate",
-    "ConversionOps",
-    "DynamicLayer",
-    "PreTrainedConfig",
-    "PythonBackend",
-    "StrictDataclassError",
-    "TokenizersBackend",
-    "Transpose",
-    "ViTImageProcessorPil",
-    "WeightConverter",
-    "WeightRenaming",
-    "capture_outputs",
-    "create_bidirectional_mask",
-    "create_causal_mask",
-    "get_device",
-    "get_tokenizer_config",
-    "init",
-    "load_state_dict",
-    "merge_with_config_defaults",
-    "register_checkpoint_conversion_mapping",
-    "rename_source_key",
-    "slice_logits_to_keep",
-    "strict",
-    "tokenizer_class_from_name",
-]

@@ -9,10 +9,9 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,6 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _RANDOM_NAME = "[!.]" * 8  # of tempfile
 
 
-class _NothingToWrite(Exception):
-    pass
-
-
 @contextmanager
 def weights_file_errors(source: str) -> Iterator[None]:
     """Within the block, an error of safetensors is a ValueError that says what to do.
@@ -42,25 +37,6 @@ def weights_file_errors(source: str) -> Iterator[None]:
         yield
     except SafetensorError as error:
         raise ValueError(f"{source}: its weights file is damaged or cut off ({error}); restore the file") from error
-
-
-@contextmanager
-def _write_errors(target: Path) -> Iterator[None]:
-    """Within the block, what a full or broken disk raises is an OSError that names `target`.
-
-    Python's own error names no file, or a temporary one; libraries in Rust (safetensors, tokenizers) raise errors of
-    their own, with the system's number in their text.
-    """
-    try:
-        yield
-    except Exception as error:
-        found = re.search(r"\(os error (\d+)\)", str(error))
-        number = error.errno if isinstance(error, OSError) else found and int(found[1])
-        if number not in _DISK_ERRORS:
-            raise
-        failure = OSError(f"cannot write {target}: {os.strerror(number)}")
-        failure.errno = number
-        raise failure from error
 
 
 def _fsync(path: Path) -> None:
@@ -103,74 +79,53 @@ def _signals_held() -> Iterator[None]:
 
 
 @contextmanager
-def _staged(
-    target: Path, make: Callable[[], str], commit: Callable[[Path], object], remove: Callable[[Path], None]
-) -> Iterator[Path]:
-    """Yield what `make` makes beside `target`; `commit` it when the block succeeds, `remove` it when it does not."""
-    with _write_errors(target):
-        try:
-            target.absolute().parent.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError) as error:
-            raise NotADirectoryError(f"cannot write {target}: {error.filename} is a file, not a folder") from None
-        stage = None
-        try:
-            with _signals_held():
-                stage = Path(make())
-            yield stage
-            _make_durable(stage)
-            with _signals_held():
-                commit(stage)
-        finally:
-            if stage is not None:
-                with _signals_held():
-                    remove(stage)
-        _fsync(target.absolute().parent)
+def _stage(target: Path, is_folder: bool) -> Iterator[Path]:
+    """Yield an empty folder beside `target`, locked by this process; remove it after the block.
 
-
-@contextmanager
-def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()) -> Iterator[Path]:
-    """Yield an empty folder beside `folder`; when the block succeeds, move what it holds into `folder`.
-
-    A `folder` that does not exist appears whole, by one rename. In one that exists, each written entry replaces its
-    namesake and all other entries stay, except old files whose names match a pattern in `replaces` (shards of an
-    earlier save, say). When the block raises, the temporary folder is removed and `folder` is untouched. What a killed
-    process left of an earlier call is removed.
-
-    Raises:
-        NotADirectoryError: a file stands where the folder should be.
-        FileExistsError: an entry of `folder` is a folder and its new namesake a file, or the other way round.
-        OSError: whatever the file system says (no permission, no space left), before anything in `folder` changed; a
-            full disk in a message that names `folder`, whatever the block raised for it.
+    Within the block, what a full or broken disk raises is an OSError that names `target`; Python's own error names no
+    file, or a temporary one.
     """
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
+    if is_folder and target.exists() and not target.is_dir():
         raise NotADirectoryError(f"cannot save to {target}: it is a file; name a folder, or move the file away")
-
-    held: list[int] = []
-
-    def make() -> str:
-        _remove_stages_of_the_dead(target)
-        while True:
-            # Beside the target, never inside another file system: a rename must not become a copy.
-            stage = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.absolute().parent)
-            # Before the lock, another process may have removed it, or be about to.
-            with suppress(BlockingIOError):
-                held.extend(_lock_folder(Path(stage)))
-                if os.path.isdir(stage):
-                    return stage
-
-    def commit(stage: Path) -> None:
-        if target.exists():
-            _move_entries(stage, target, replaces)
-        else:
-            stage.rename(target)
-
+    if not is_folder and target.is_dir():
+        raise IsADirectoryError(f"cannot write {target}: it is a folder; name a file")
+    parent, stage = target.absolute().parent, None
+    locks: list[int] = []
     try:
-        with _staged(target, make, commit, partial(shutil.rmtree, ignore_errors=True)) as stage:
-            yield stage
+        with _signals_held():
+            parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned_stages(target)
+            while stage is None:
+                # Beside the target, never inside another file system: a rename must not become a copy.
+                made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=parent))
+                # Before the lock, another process may have removed it, or be about to.
+                with suppress(BlockingIOError):
+                    locks += _lock_folder(made)
+                    stage = made if made.is_dir() else None
+        yield stage
+        _fsync(parent)
+    except (FileExistsError, NotADirectoryError) as error:
+        if stage is not None:
+            raise
+        raise NotADirectoryError(f"cannot write {target}: {error.filename} is a file, not a folder") from None
+    except Exception as error:
+        if (number := _system_error(error)) not in _DISK_ERRORS:
+            raise
+        failure = OSError(f"cannot write {target}: {os.strerror(number)}")
+        failure.errno = number
+        raise failure from error
     finally:
-        for descriptor in held:
+        with _signals_held():
+            if stage is not None:
+                shutil.rmtree(stage, ignore_errors=True)
+        for descriptor in locks:
             os.close(descriptor)
+
+
+def _system_error(error: Exception) -> int | None:
+    """Return the system's number of an error; libraries in Rust (safetensors, tokenizers) have it in their text."""
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return error.errno if isinstance(error, OSError) else int(found[1]) if found else None
 
 
 def _lock_folder(folder: Path) -> list[int]:
@@ -195,8 +150,8 @@ def _lock_folder(folder: Path) -> list[int]:
     return [descriptor]
 
 
-def _remove_stages_of_the_dead(target: Path) -> None:
-    """Remove the temporary folders of `staged_folder` that no process holds any more."""
+def _remove_abandoned_stages(target: Path) -> None:
+    """Remove the temporary folders of `_stage` that no process has locked any more."""
     name = glob.escape(target.name)
     stage = f".{name}.{_RANDOM_NAME}.partial"
     for pattern in (stage, f".{stage}.{_RANDOM_NAME}.partial"):
@@ -205,6 +160,72 @@ def _remove_stages_of_the_dead(target: Path) -> None:
                 for descriptor in _lock_folder(path):
                     shutil.rmtree(path, ignore_errors=True)
                     os.close(descriptor)
+
+
+@contextmanager
+def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()) -> Iterator[Path]:
+    """Yield an empty folder beside `folder`; when the block succeeds, move what it holds into `folder`.
+
+    A `folder` that does not exist appears whole, by one rename. In one that exists, each written entry replaces its
+    namesake and all other entries stay, except old files whose names match a pattern in `replaces` (shards of an
+    earlier save, say). When the block raises, the temporary folder is removed and `folder` is untouched. What a killed
+    process left of an earlier call is removed.
+
+    Raises:
+        NotADirectoryError: a file stands where the folder should be.
+        FileExistsError: an entry of `folder` is a folder and its new namesake a file, or the other way round.
+        OSError: whatever the file system says (no permission, no space left), before anything in `folder` changed; a
+            full disk in a message that names `folder`, whatever the block raised for it.
+    """
+    target = Path(folder)
+    with _stage(target, is_folder=True) as stage:
+        yield stage
+        _make_durable(stage)
+        with _signals_held():
+            if target.exists():
+                _move_entries(stage, target, replaces)
+            else:
+                stage.rename(target)
+
+
+def _move_entries(stage: Path, target: Path, replaces: tuple[str, ...]) -> None:
+    # The configuration last: whoever sees the new one finds the new weights beside it.
+    new = sorted(os.listdir(stage), key="config.json".__eq__)
+    for name in new:
+        is_folder = (stage / name).is_dir()
+        if (target / name).exists() and (target / name).is_dir() != is_folder:
+            there, wanted = ("a file", "a folder") if is_folder else ("a folder", "a file")
+            raise FileExistsError(f"cannot write {target / name}: {there} stands in the place of {wanted}; move it")
+    for name in new:
+        if (target / name).is_dir():
+            shutil.rmtree(target / name)
+        (stage / name).replace(target / name)
+    stage.rmdir()
+    for path in target.iterdir():
+        if path.name not in new and path.is_file() and any(fnmatch(path.name, pattern) for pattern in replaces):
+            path.unlink()
+    _fsync(target)
+
+
+@contextmanager
+def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the path of a file to write in a temporary folder; when the block succeeds, rename it to `path`.
+
+    The temporary file has the same name, so that writers which choose a format by suffix (`.gz`) see it. When the block
+    raises, the temporary file is removed and `path` is untouched.
+
+    Raises:
+        IsADirectoryError: a folder stands where the file should be.
+        NotADirectoryError: a file stands where its folder should be.
+        OSError: as in `staged_folder`.
+    """
+    target = Path(path)
+    with _stage(target, is_folder=False) as folder:
+        stage = folder / target.name
+        yield stage
+        _make_durable(stage)
+        with _signals_held():
+            stage.replace(target)
 
 
 def check_writable(folder: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None = None) -> None:
@@ -218,59 +239,13 @@ def check_writable(folder: str | os.PathLike[str] | None, file: str | os.PathLik
     Args:
         folder, file: where to write; None or an empty name is not checked.
     """
-    stages = [(target, stage) for target, stage in ((folder, staged_folder), (file, staged_file)) if target]
-    for target, stage in stages:
-        try:
-            with suppress(_NothingToWrite), stage(target):
-                if Path(target).is_dir():
-                    tempfile.TemporaryDirectory(dir=target, prefix=".").cleanup()
-                raise _NothingToWrite
-        except OSError as error:
-            if error.filename is None:
-                raise  # it names the target
-            raise type(error)(f"cannot write {target}: {error.strerror}") from None
-
-
-def _move_entries(stage: Path, target: Path, replaces: tuple[str, ...]) -> None:
-    new = {path.name: path.is_dir() for path in stage.iterdir()}
-    for name, is_folder in new.items():
-        if (target / name).exists() and (target / name).is_dir() != is_folder:
-            there, wanted = ("a file", "a folder") if is_folder else ("a folder", "a file")
-            raise FileExistsError(f"cannot write {target / name}: {there} stands in the place of {wanted}; move it")
-    # The configuration last: whoever sees the new one finds the new weights beside it.
-    for path in sorted(stage.iterdir(), key=lambda p: (p.name == "config.json", p.name)):
-        if path.is_dir() and (target / path.name).is_dir():
-            shutil.rmtree(target / path.name)
-        path.replace(target / path.name)
-    stage.rmdir()
-    for path in target.iterdir():
-        if path.name not in new and path.is_file() and any(fnmatch(path.name, pattern) for pattern in replaces):
-            path.unlink()
-    _fsync(target)
-
-
-@contextmanager
-def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of a temporary file beside `path`; when the block succeeds, rename it to `path`.
-
-    The temporary name ends as `path` does, so that writers which choose a format by suffix (`.gz`) see it. When the
-    block raises, the temporary file is removed and `path` is untouched.
-
-    Raises:
-        IsADirectoryError: a folder stands where the file should be.
-        NotADirectoryError: a file stands where its folder should be.
-        OSError: as in `staged_folder`.
-    """
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot write {target}: it is a folder; name a file")
-
-    def make() -> str:
-        folder = target.absolute().parent
-        descriptor, name = tempfile.mkstemp(prefix=".", suffix=f".partial.{target.name}", dir=folder)
-        os.close(descriptor)
-        return name
-
-    commit, remove = partial(Path.replace, target=target), partial(Path.unlink, missing_ok=True)
-    with _staged(target, make, commit, remove) as stage:
-        yield stage
+    for target, is_folder in ((folder, True), (file, False)):
+        if target:
+            try:
+                with _stage(Path(target), is_folder):
+                    if Path(target).is_dir():
+                        tempfile.TemporaryDirectory(dir=target, prefix=".").cleanup()
+            except OSError as error:
+                if error.filename is None:
+                    raise  # it names the target
+                raise type(error)(f"cannot write {target}: {error.strerror}") from None

@@ -20,7 +20,7 @@ RecipeType = TypeVar("RecipeType", bound="Recipe")
 def setting(
     default: Any, help: str, choices: tuple[str, ...] = (), free: bool = False, least: float | None = None
 ) -> Any:
-    """A field of a recipe.
+    """Declare a field of a recipe.
 
     Args:
         default: its value where the recipe says nothing.
@@ -31,7 +31,7 @@ def setting(
     """
     metadata = {"help": help, "choices": choices, "free": free, "least": least}
     if isinstance(default, list | dict):
-        return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
+        return dataclasses.field(default_factory=default.copy, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -44,10 +44,17 @@ class Recipe:
         for field in dataclasses.fields(self):
             value = coerced(getattr(self, field.name), kinds[field.name], field.name)
             setattr(self, field.name, value)
-            _check(field, value)
+            choices, least = field.metadata["choices"], field.metadata["least"]
+            if choices and value is not None and value not in choices:
+                allowed = ", ".join(name or repr(name) for name in choices)
+                raise ValueError(f"recipe: {field.name} must be one of {allowed}, not {value!r}")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"recipe: {field.name} must be a finite number, not {value!r}")
+            if least is not None and value is not None and value < least:
+                raise ValueError(f"recipe: {field.name} must be at least {least}, not {value!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, as YAML and JSON hold them."""
+        """Return all fields, as YAML and JSON hold them."""
         return dataclasses.asdict(self)
 
 
@@ -64,31 +71,45 @@ def load_recipe(
         ValueError: it is not a mapping, or a field is unknown or has an impossible value.
     """
     values = {} if path is None else _read_yaml(Path(path))
-    fields = {field.name: field for field in dataclasses.fields(recipe_class)}
-    kinds = typing.get_type_hints(recipe_class) if overrides else {}
+    kinds = typing.get_type_hints(recipe_class)
     for name, value in (overrides or {}).items():
-        mapping = name.partition(".")[0]
-        if mapping != name and mapping in fields:
-            values.setdefault(mapping, _beneath_overrides(fields[mapping], {**values, **(overrides or {})}))
-        # A mapping of texts or numbers holds no mapping: `label_names.U.S.` is the label "U.S.".
-        is_flat = typing.get_args(kinds.get(mapping)) in ((str, str), (str, float))
-        _override(values, name.split(".", 1 if is_flat else -1), value)
-    names = list(fields)
+        if "." in name:
+            _override_within(values, name, value, {**values, **(overrides or {})}, recipe_class)
+        else:
+            values[name] = value
     for name in values:
-        if name not in names:
-            raise ValueError(f"{path or 'recipe'}: {unknown_name(str(name), names)}")
+        if name not in kinds:
+            raise ValueError(f"{path or 'recipe'}: {unknown_name(str(name), list(kinds))}")
     return recipe_class(**values)
 
 
-def _beneath_overrides(field: dataclasses.Field[Any], values: Mapping[str, Any]) -> Any:
-    """The mapping that dotted names are laid over where the recipe has none.
+def _override_within(
+    values: dict[str, Any], name: str, value: Any, given: Mapping[str, Any], recipe_class: type[Recipe]
+) -> None:
+    """Set the item of a mapping that a dotted name names."""
+    mapping = name.partition(".")[0]
+    if (field := recipe_class.__dataclass_fields__.get(mapping)) is not None:
+        values.setdefault(mapping, _beneath_overrides(field, given))
+    # A mapping of texts or numbers holds no mapping: `label_names.U.S.` is the label "U.S.".
+    kind = typing.get_type_hints(recipe_class).get(mapping)
+    is_flat = typing.get_args(kind) in ((str, str), (str, float))
+    *parents, last = path = name.split(".", 1 if is_flat else -1)
+    for parent in parents:
+        values = values.setdefault(parent, {})
+        if not isinstance(values, dict):
+            raise ValueError(f"recipe: {'.'.join(path)} reaches into {parent}, which is {values!r} and no mapping")
+    values[last] = value
 
-    It is the field's default, but where they choose another type, whose fields are others, or change a checkpoint.
+
+def _beneath_overrides(field: dataclasses.Field[Any], given: Mapping[str, Any]) -> Any:
+    """Return the mapping that dotted names are laid over where the recipe has none.
+
+    It is the field's default, but {} where they choose another type, whose fields are others, or change a checkpoint.
     """
     default = default_of(field)
     for key in ("model_type", "type") if isinstance(default, dict) else ():
-        is_other = values.get(f"{field.name}.{key}", default.get(key)) != default.get(key)
-        if is_other or (key in default and values.get("from_pretrained")):
+        is_other = given.get(f"{field.name}.{key}", default.get(key)) != default.get(key)
+        if is_other or (key in default and given.get("from_pretrained")):
             return {}
     return default
 
@@ -107,8 +128,10 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
-def parse_overrides(arguments: Sequence[str], switches: Collection[str] = ()) -> dict[str, Any]:
-    """Values given as `--name value` or `--name=value`, read as YAML reads them.
+def parse_overrides(
+    arguments: Sequence[str], recipe_class: type[Recipe] | None = None, switches: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return values given as `--name value` or `--name=value`, read as YAML reads them.
 
     >>> parse_overrides(["--epochs", "3", "--model.hidden_size=200", "--clip_norm", "null"])
     {'epochs': 3, 'model.hidden_size': 200, 'clip_norm': None}
@@ -116,7 +139,8 @@ def parse_overrides(arguments: Sequence[str], switches: Collection[str] = ()) ->
     {'streaming': True, 'epochs': 3}
 
     Args:
-        switches: names that may stand without a value, which is true then.
+        recipe_class: its fields that are true or false may stand without a value, which is true then.
+        switches: more names of this kind.
     """
     values: dict[str, Any] = {}
     rest = list(arguments)
@@ -125,7 +149,8 @@ def parse_overrides(arguments: Sequence[str], switches: Collection[str] = ()) ->
         if not name.startswith("--") or len(name) == 2:
             raise ValueError(f"expected --name value, got {name!r}; the recipe's file goes first")
         if not equals:
-            if name[2:] in switches and (not rest or rest[0].startswith("--")):
+            is_alone = not rest or rest[0].startswith("--")
+            if is_alone and (name[2:] in switches or _is_switch(name[2:], recipe_class)):
                 values[name[2:]] = True
                 continue
             if not rest:
@@ -142,15 +167,13 @@ def parse_overrides(arguments: Sequence[str], switches: Collection[str] = ()) ->
     return values
 
 
-def switches_of(recipe_class: type[Recipe]) -> set[str]:
-    """The fields that are true or false."""
-    return {
-        name for name, kind in typing.get_type_hints(recipe_class).items() if bool in (kind, *typing.get_args(kind))
-    }
+def _is_switch(name: str, recipe_class: type[Recipe] | None) -> bool:
+    kind = typing.get_type_hints(recipe_class).get(name) if recipe_class else None
+    return bool in (kind, *typing.get_args(kind))
 
 
 def describe_fields(recipe_class: type[Recipe]) -> str:
-    """The fields with their defaults, for `--help`."""
+    """Return the fields with their defaults, for `--help`."""
     lines = ["fields of a recipe, each also an option --name value [default]:"]
     for field in dataclasses.fields(recipe_class):
         default = default_of(field)
@@ -163,19 +186,9 @@ def describe_fields(recipe_class: type[Recipe]) -> str:
 
 
 def default_of(field: dataclasses.Field[Any]) -> Any:
-    """The value of a field that nobody gives."""
+    """Return the default of a field."""
     factory: Any = field.default_factory
     return field.default if factory is dataclasses.MISSING else factory()
-
-
-def _override(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    *parents, last = path
-    for parent in parents:
-        inner = values.setdefault(parent, {})
-        if not isinstance(inner, dict):
-            raise ValueError(f"recipe: {'.'.join(path)} reaches into {parent}, which is {inner!r} and no mapping")
-        values = inner
-    values[last] = value
 
 
 def unknown_name(name: str, names: Sequence[str], kind: str = "field") -> str:
@@ -185,7 +198,7 @@ def unknown_name(name: str, names: Sequence[str], kind: str = "field") -> str:
 
 
 def coerced(value: Any, kind: Any, name: str) -> Any:
-    """`value` as the annotated type; YAML reads 1e-3 as text and 1 as an int, both are meant as numbers.
+    """Return `value` as the annotated type; YAML reads 1e-3 as text and 1 as an int, both are meant as numbers.
 
     Raises:
         ValueError: it is of another type; the message names the field `name`.
@@ -210,19 +223,7 @@ def coerced(value: Any, kind: Any, name: str) -> Any:
 
 
 def _listed(value: str | int, kind: Any) -> list[Any]:
-    """A list given as one value: a text, a number, or numbers with commas between them, which YAML reads as a text."""
+    """Return a list given as one value: a text, a number, or a text of numbers with commas between them."""
     if kind is str or isinstance(value, int):
         return [value]
     return [int(part) if part.strip().isdecimal() else part for part in value.split(",")]
-
-
-def _check(field: dataclasses.Field[Any], value: Any) -> None:
-    choices, least = field.metadata["choices"], field.metadata["least"]
-    if choices and value is not None and value not in choices:
-        raise ValueError(
-            f"recipe: {field.name} must be one of {', '.join(name or repr(name) for name in choices)}, not {value!r}"
-        )
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"recipe: {field.name} must be a finite number, not {value!r}")
-    if least is not None and value is not None and value < least:
-        raise ValueError(f"recipe: {field.name} must be at least {least}, not {value!r}")

@@ -8,8 +8,8 @@ from typing import Any
 import transformers.processing_utils  # noqa: F401
 from transformers import AutoConfig
 
-from hf_lecture_models.io.adapter_targets import register_adapter_targets
 from hf_lecture_models.io.compat import PreTrainedConfig
+from hf_lecture_models.io.optional_packages import register_adapter_targets
 
 
 def register(

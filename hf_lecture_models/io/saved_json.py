@@ -1,13 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The JSON files of a saved folder: a field of a wrong type is an error that names the file, the field and the mend.
+"""The files of a saved folder: the names of those with weights, and checks of the JSON files.
 
-transformers and the Rust library read these files field by field, wherever they need one. There a wrong type is an
-AttributeError of some inner line, or passes until a text is read. `FILES` lists the fields that they read.
+transformers and the Rust library read the JSON files field by field, wherever they need one. There a wrong type is an
+AttributeError of some inner line, or passes until a text is read. Here it is an error that names the file, the field
+and the mend. `FILES` lists the fields that they read.
 """
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import torch
@@ -212,8 +213,9 @@ def check_fields(values: Any, name: str, source: object) -> None:
     """
     if not isinstance(values, dict):
         raise ValueError(f"{source} holds {_shown(values)}, not an object of fields: restore it, or save it again")
-    if lacking := [field for field in _NEEDED.get(name, ()) if field not in values]:
-        raise ValueError(f"{source} has no {lacking[0]}: restore it, or save it again")
+    for field in _NEEDED.get(name, ()):
+        if field not in values:
+            raise ValueError(f"{source} has no {field}: restore it, or save it again")
     for field, kind in _wrong_fields(values, name):
         raise ValueError(f"{source}: {field} is {_shown(values[field])}; it must be {kind}: mend or restore it")
 
@@ -281,3 +283,43 @@ def check_tokenizer_files(folder: Path) -> None:
 def _shown(value: Any) -> str:
     shown = json.dumps(value, ensure_ascii=False, default=str)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def weight_file_patterns(variant: str | None = None) -> tuple[str, ...]:
+    """Return patterns of the weight files that one `save_pretrained` writes: a whole file, or shards and their index.
+
+    Another variant's files, or a file that somebody called `model-best.safetensors`, do not match.
+
+    >>> from fnmatch import fnmatchcase
+    >>> for name in "model.safetensors", "model-00001-of-00002.safetensors", "model.fp16.safetensors":
+    ...     print([any(fnmatchcase(name, pattern) for pattern in weight_file_patterns(v)) for v in (None, "fp16")])
+    [True, False]
+    [True, False]
+    [False, True]
+    """
+    suffix, digits = f".{variant}" if variant else "", "[0-9]" * 5
+    return (
+        f"model{suffix}.safetensors",
+        f"model{suffix}-{digits}-of-{digits}.safetensors",
+        f"model.safetensors.index{suffix}.json",
+    )
+
+
+def refuse_outside_shards(folder: str | Path) -> None:
+    """Raise a ValueError if an index of shards names a file outside of the folder, or is damaged.
+
+    transformers opens the files that an index names, wherever they are. The message names both files.
+    """
+    for index in sorted(Path(folder).glob("*.index*.json")):
+        try:
+            shards = {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"{index} is no index of shards ({error!r}); restore the file") from error
+        for shard in sorted(shards, key=str):
+            # Of either system: a folder travels.
+            parts = (PurePosixPath(shard), PureWindowsPath(shard)) if isinstance(shard, str) else ()
+            if not parts or any(path.anchor or ".." in path.parts for path in parts):
+                raise ValueError(
+                    f"{index} names the file {shard!r}, which is not within its folder; a model's shards stand beside "
+                    "their index: restore the index, or do not load the model"
+                )

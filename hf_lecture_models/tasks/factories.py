@@ -17,8 +17,8 @@ from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.compat import VERY_LARGE_INTEGER, StrictDataclassError
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
-from hf_lecture_models.io.messages import log_once
 from hf_lecture_models.io.recipe import coerced
+from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import TokenizerPair

@@ -17,9 +17,8 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.io.messages import log_once
-from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides, switches_of
-from hf_lecture_models.io.signals import signals_as_exceptions
+from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
+from hf_lecture_models.io.runs import log_once, signals_as_exceptions
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.command_line import (
     EXAMPLE_OPTIONS,
@@ -101,7 +100,7 @@ def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -
     if resume := "--resume" in rest:
         rest = [argument for argument in rest if argument != "--resume"]
     path = rest.pop(0) if rest and not rest[0].startswith("--") else None
-    values = parse_overrides(rest, switches_of(task.recipe_class) | EXAMPLE_SWITCHES)
+    values = parse_overrides(rest, task.recipe_class, EXAMPLE_SWITCHES)
     if EXAMPLE_OPTIONS.isdisjoint(values):
         recipe = load_recipe(path, values, recipe_class=task.recipe_class)
     else:

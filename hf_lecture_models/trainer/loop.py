@@ -37,8 +37,7 @@ from torch import nn
 from transformers.utils.logging import is_progress_bar_enabled
 
 from hf_lecture_models.io.files import staged_file, staged_folder
-from hf_lecture_models.io.locks import run_lock
-from hf_lecture_models.io.signals import received_signals
+from hf_lecture_models.io.runs import received_signals, run_lock
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups

@@ -4,7 +4,7 @@
 import importlib
 import sys
 
-from hf_lecture_models.io.after_import import after_import
+from hf_lecture_models.io.optional_packages import after_import
 
 
 def test_a_module_is_completed_once_it_is_imported_and_not_before(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 
 from hf_lecture_models.io import files
 from hf_lecture_models.io.files import check_writable, staged_file, staged_folder
-from hf_lecture_models.io.locks import run_lock
+from hf_lecture_models.io.runs import run_lock
 
 NO_SPACE = "No space left on device"
 
@@ -240,6 +240,6 @@ def test_where_nothing_can_be_written_is_said_before_it_is_made(
     def refuse(*_: Any, dir: Path, **options: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", f"{dir}/.x.partial")
 
-    monkeypatch.setattr(files.tempfile, "mkdtemp" if is_folder else "mkstemp", refuse)
+    monkeypatch.setattr(files.tempfile, "mkdtemp", refuse)
     with pytest.raises(PermissionError, match=rf"^cannot write {tmp_path}/target: Permission denied$"):
         check_writable(*targets(tmp_path / "target"))

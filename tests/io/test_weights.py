@@ -9,7 +9,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM, WordTokenizer
-from hf_lecture_models.io.weights import refuse_outside_shards
+from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.loading import load_model
 
 

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from hf_lecture_models.batches.shuffled import ShuffledBatches
-from hf_lecture_models.io.signals import signals_as_exceptions
+from hf_lecture_models.io.runs import signals_as_exceptions
 from hf_lecture_models.trainer import loop
 from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import Evaluation, train

@@ -31,7 +31,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.io.locks import RUN_LOCK, run_lock
+from hf_lecture_models.io.runs import RUN_LOCK, run_lock
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import FileTexts, check_longest, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM

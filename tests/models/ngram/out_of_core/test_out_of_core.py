@@ -17,7 +17,7 @@ import pytest
 from tokenizers.normalizers import Lowercase
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.io.locks import run_lock
+from hf_lecture_models.io.runs import run_lock
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.out_of_core import engines, estimation

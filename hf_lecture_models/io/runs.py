@@ -1,0 +1,114 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""A program's run: its signals raise exceptions or are noted, one run at a time works in a folder, and a message is printed once."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+RUN_LOCK = "run.lock"
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """Within the block Ctrl-C raises KeyboardInterrupt and SIGTERM SystemExit(143), as `raise_signal` does.
+
+    Programs so remove unfinished files on the way out. A process that ignores a signal, such as a shell's background
+    job, goes on ignoring it.
+    """
+    handlers: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _exit}
+    before: dict[int, Any] = {}
+    for number, handler in handlers.items():
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def received_signals() -> Iterator[list[str]]:
+    """Within the block the first SIGINT or SIGTERM is only noted, so that a loop can save; the second one kills.
+
+    Yields the names of the signals that came. Outside the main thread, where Python sets no handlers, none is noted.
+    """
+    received: list[str] = []
+    previous: dict[int, Any] = {}
+
+    def restore() -> None:
+        while previous:
+            signal.signal(*previous.popitem())
+
+    def note(number: int, _: Any) -> None:
+        received.append(signal.Signals(number).name)
+        restore()
+
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                previous[number] = signal.signal(number, note)
+        yield received
+    finally:
+        restore()
+
+
+def raise_signal(name: str) -> None:
+    """Raise the exception of the signal of this name; do nothing for other words.
+
+    >>> raise_signal("early stopping")
+    >>> raise_signal("SIGTERM")
+    Traceback (most recent call last):
+        ...
+    SystemExit: 143
+    """
+    if name == "SIGINT":
+        raise KeyboardInterrupt
+    if name == "SIGTERM":
+        _exit(signal.SIGTERM, None)
+
+
+def _exit(number: int, _: Any) -> None:
+    sys.exit(128 + number)
+
+
+@contextmanager
+def run_lock(folder: Path) -> Iterator[None]:
+    """Make a folder and hold it for this run alone; the system frees it when the process dies.
+
+    Raises:
+        NotADirectoryError: the path is a file.
+        IsADirectoryError: the lock's path is a folder.
+        BlockingIOError: another run works in it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"cannot write into {folder}: it is a file; name a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / RUN_LOCK
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot lock {folder}: {path} is a folder; remove it")
+    lock = filelock.FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        raise BlockingIOError(f"{folder} is in use by another run; wait for it, or name another folder") from None
+    try:
+        yield
+    finally:
+        # Before the release: whoever comes after it makes a file of its own.
+        with suppress(OSError):
+            path.unlink()
+        lock.release()
+
+
+def log_once(message: str) -> None:
+    """Print a line to standard error, once where several processes run."""
+    if os.environ.get("RANK", "0") == "0":
+        print(message, file=sys.stderr)
