@@ -10,7 +10,7 @@ from typing import Any
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.tables import is_text_table
-from hf_lecture_models.tokenization.fingerprint import fingerprint
+from hf_lecture_models.tokenization.corpus import fingerprint
 
 
 def fingerprint_data(data: Rows | Iterable[str] | None) -> str:

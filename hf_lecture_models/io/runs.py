@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A program's run: its signals raise exceptions or are noted, one run at a time works in a folder, and a message is printed once."""
+"""A program's run: signals are exceptions or noted, a folder holds one run at a time, and messages are logged once."""
 
 import os
 import signal

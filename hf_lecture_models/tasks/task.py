@@ -22,7 +22,7 @@ from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
-from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
+from hf_lecture_models.tokenization.corpus import fingerprint_tokenizer
 from hf_lecture_models.tokenization.registry import TYPES
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.recipe import TrainingRecipe

@@ -107,6 +107,7 @@ class LectureTokenizer(TokenizersBackend):
         template: str | Template | None = None,
         **kwargs: Any,
     ) -> None:
+        is_saved = tokenizer_file is not None
         if tokenizer_file is not None:
             backend = self._read_backend(tokenizer_file)
         else:
@@ -114,31 +115,33 @@ class LectureTokenizer(TokenizersBackend):
             template = self.default_template if template is None else template
         if template is not None:
             _refuse_contradictions(template, kwargs)
-        if template is not None and tokenizer_file is None:
-            kwargs = {"padding_side": "right", "chat_template": None} | kwargs
-        defaults = self._default_tokens(backend, None if tokenizer_file is not None else template)
+            kwargs = kwargs if is_saved else {"padding_side": "right", "chat_template": None} | kwargs
+        defaults = self._default_tokens(backend, None if is_saved else template)
         for name, token in defaults.items():
             kwargs.setdefault(name, token)
-        if empty := sorted(name for name, token in kwargs.items() if name.endswith("_token") and str(token) == ""):
-            raise ValueError(
-                f"{empty[0]} is empty, and would stand between all characters; give it a spelling, or None"
-            )
+        for name, token in kwargs.items():
+            if name.endswith("_token") and str(token) == "":
+                raise ValueError(
+                    f"{name} is empty, and would stand between all characters; give it a spelling, or None"
+                )
         for name in ("padding_side", "truncation_side", *(["model_input_names"] if self.default_template else [])):
             kwargs.setdefault(name, getattr(self, name))  # only options in kwargs are saved
         kwargs.setdefault("chat_template", CHAT_TEMPLATE if self.default_template is None else None)
-        if tokenizer_file is None:
-            backend.add_special_tokens([_special(kwargs[name]) for name in defaults if kwargs[name] is not None])
+        for name in () if is_saved else defaults:
+            if kwargs[name] is not None:
+                backend.add_special_tokens([kwargs[name]])
         adds = _surrounding_tokens(backend, kwargs)
         if backend.post_processor is None or adds.keys() & kwargs.keys():
             kwargs = adds | kwargs
         self._tokenizer = backend
         super().__init__(**kwargs)
         # transformers does not read these two from the file, and would set them to False.
-        self._add_bos_token, self._add_eos_token = (kwargs.get(name, value) for name, value in adds.items())
+        self._add_bos_token = kwargs.get("add_bos_token", adds["add_bos_token"])
+        self._add_eos_token = kwargs.get("add_eos_token", adds["add_eos_token"])
         if template is not None:
             chosen = find_template(template)
             named = {name: kwargs.get(name, token) for name, token in chosen.tokens.items()}
-            side = "right" if tokenizer_file is not None else self.padding_side
+            side = "right" if is_saved else self.padding_side
             self.set_template(replace(chosen, tokens=named), side)
 
     @classmethod
@@ -241,7 +244,7 @@ class LectureTokenizer(TokenizersBackend):
             setattr(self, name, spelling)
         self._adopt_template(chosen.type_ids, padding_side)
 
-    def _missing_tokens(self, spellings: Iterable[str]) -> list[AddedToken]:
+    def _missing_tokens(self, spellings: Iterable[str]) -> list[str]:
         special = {token.content for token in self.added_tokens_decoder.values() if token.special}
         missing = [token for token in spellings if token not in special]
         vocabulary = self.get_vocab()
@@ -251,7 +254,7 @@ class LectureTokenizer(TokenizersBackend):
                     f"the template needs {token!r} as a special token, but it is an ordinary word of this tokenizer; "
                     "give another spelling, as in set_template('bert', cls_token='[FIRST]')"
                 )
-        return list(map(_special, missing))
+        return missing
 
     def _adopt_template(self, returns_types: bool, padding_side: str) -> None:
         names = ["input_ids", *(["token_type_ids"] if returns_types else []), "attention_mask"]
@@ -448,7 +451,8 @@ class LectureTokenizer(TokenizersBackend):
     @classmethod
     def _special_spellings(cls, min_count: int, options: Mapping[str, Any]) -> set[str]:
         """Check the options of `train`, and return the spellings of the special tokens; see `special_spellings`."""
-        check_train_options(cls, min_count, options, ("template", "add_bos_token", "add_eos_token"))
+        if options or min_count < 1:
+            check_train_options(cls, min_count, options, ("template", "add_bos_token", "add_eos_token"))
         return special_spellings(options)
 
     def _kind(self) -> dict[str, Any]:
@@ -474,12 +478,11 @@ def special_spellings(options: Mapping[str, Any]) -> set[str]:
     ['[CLS]', '[MASK]', '[PAD]', '[SEP]']
     """
     named = {**default_tokens(options.get("template")), **options}
-    tokens = [token for name, token in named.items() if name.endswith("_token") and isinstance(token, str | AddedToken)]
-    return {str(token) for token in (*tokens, *options.get("extra_special_tokens", ()))}
-
-
-def _special(token: str | AddedToken) -> AddedToken:
-    return token if isinstance(token, AddedToken) else AddedToken(token, special=True, normalized=False)
+    spellings = {*map(str, options.get("extra_special_tokens", ()))}
+    for name, token in named.items():
+        if name.endswith("_token") and isinstance(token, str | AddedToken):
+            spellings.add(str(token))
+    return spellings
 
 
 def _surrounding_tokens(backend: Tokenizer, options: Mapping[str, Any]) -> dict[str, bool]:

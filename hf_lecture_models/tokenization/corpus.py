@@ -1,9 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Read files into texts, and encode whole corpora into one flat array of ids."""
+"""Read files into texts, encode whole corpora into one flat array of ids, and compare what encodes them."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
+import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -15,9 +17,9 @@ import numpy as np
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.pairs import TokenizerPair
 from hf_lecture_models.tokenization.splitting import (
     CHUNK_CHARACTERS,
-    WordIndex,
     chunk_texts,
     flatten_ids,
     index_chunks,
@@ -127,7 +129,7 @@ def _encode_chunks(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     if isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified():
         for index in index_chunks(texts, progress, desc, CHUNK_CHARACTERS):
-            yield _encode_distinct(tokenizer, index)
+            yield index.expand(*tokenizer.encode_words(index.words))
         return
     encode, characters = _encoder(tokenizer)
     for chunk in chunk_texts(texts, progress, desc, characters):
@@ -143,7 +145,7 @@ def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
         return lambda texts: tokenizer.sample_words(tokenizer.index_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, _BY_WORDS) and tokenizer.is_unmodified():
         size = CHUNK_CHARACTERS >> 3 if isinstance(tokenizer, CharTokenizer) else CHUNK_CHARACTERS
-        return lambda texts: _encode_distinct(tokenizer, tokenizer.index_words(texts)), size
+        return lambda texts: _encode_distinct(tokenizer, texts), size
     # The Rust library holds a hundred bytes and more per token until the batch is done.
     return lambda texts: _encode_any(tokenizer, texts), CHUNK_CHARACTERS >> 3
 
@@ -154,7 +156,8 @@ def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     return ids, np.fromiter(map(len, rows), np.int64, len(rows))
 
 
-def _encode_distinct(tokenizer: Any, index: WordIndex) -> tuple[np.ndarray, np.ndarray]:
+def _encode_distinct(tokenizer: Any, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    index = tokenizer.index_words(texts)
     return index.expand(*tokenizer.encode_words(index.words))
 
 
@@ -168,3 +171,34 @@ def _encode_any(tokenizer: Any, texts: list[str]) -> tuple[np.ndarray, np.ndarra
         texts, add_special_tokens=False, split_special_tokens=True, return_attention_mask=False, verbose=False
     )["input_ids"]
     return flatten_ids(rows)
+
+
+def fingerprint(values: Iterable[Any]) -> str:
+    """Return a checksum of values in their order; the `repr` of a value must show all of it.
+
+    >>> fingerprint(["a b", "c"]) == fingerprint(["a", "b c"])
+    False
+    """
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(f"{value!r}\n".encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def fingerprint_tokenizer(tokenizer: Any) -> str:
+    """Return a checksum of all that turns texts into ids: vocabulary, merges, rules, special tokens.
+
+    For a `TokenizerPair` it covers both tokenizers, and for an image processor all its settings.
+    """
+    if isinstance(tokenizer, TokenizerPair):
+        return fingerprint(map(fingerprint_tokenizer, (tokenizer.source, tokenizer.target)))
+    if not hasattr(tokenizer, "get_vocab"):
+        return fingerprint(sorted(tokenizer.to_dict().items()))
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    rules = {} if backend is None else json.loads(backend.to_str())
+    for name in ("truncation", "padding"):  # the options of its latest call
+        rules.pop(name, None)
+    known = [sorted(tokenizer.get_vocab().items()), sorted(tokenizer.special_tokens_map.items()), rules]
+    # Only ElmoTokenizer has words beside its vocabulary, the characters.
+    words = getattr(tokenizer, "words", None)
+    return fingerprint(known if words is None else [*known, words, tokenizer.max_characters_per_token])

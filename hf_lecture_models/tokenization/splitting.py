@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-# Unicode's property White_Space, which Rust splits at. str.split() also splits at the ASCII separators U+001C-U+001F.
+# Unicode's property White_Space, which Rust splits at.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORD = re.compile(f"[^{WHITE_SPACE}]+")
 # The Rust library reads this pattern, too.
 STRETCH = f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+"
 _STRETCH = re.compile(STRETCH)
 _BEYOND_ASCII = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
-_ASCII_SEPARATORS = ("\x1c", "\x1d", "\x1e", "\x1f")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # Each chunk encodes its distinct words again, so few large chunks are fast. This size needs about 150 MB.
@@ -113,7 +112,8 @@ def split_words(text: str) -> list[str]:
     >>> split_words(" a\tb\u3000c\x1fd ")
     ['a', 'b', 'c\x1fd']
     """
-    if any(separator in text for separator in _ASCII_SEPARATORS):
+    # Which str.split() would split at, too.
+    if "\x1c" in text or "\x1d" in text or "\x1e" in text or "\x1f" in text:
         return _WORD.findall(text)
     return text.split()
 
@@ -157,7 +157,8 @@ def chunk_texts(
     Raises:
         TypeError: `texts` is one str, is not iterable, or holds something that is not a str.
     """
-    _refuse_single_text(texts)
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
     total = len(texts) if isinstance(texts, Sized) else None
     chunk: list[str] = []
     size = 0
@@ -187,12 +188,11 @@ class SplitTexts:
     (['a cat', 'a dog'], [['a', 'cat', 'dog']])
 
     Raises:
-        TypeError: `texts` is one str, or is not iterable.
+        TypeError: see `chunk_texts`.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        _refuse_single_text(texts)
-        self._texts = list(texts)
+        self._texts = list(chain.from_iterable(chunk_texts(texts)))
         self._indices: list[WordIndex] | None = None
 
     def __iter__(self) -> Iterator[str]:
@@ -238,7 +238,16 @@ def index_words(texts: list[str]) -> WordIndex:
     with surrogate_errors(texts):
         if sum(map(len, texts)) >= ARROW_CHARACTERS and arrow():
             return _index_with_arrow(texts)
-        return _index_in_python(texts)
+        positions: defaultdict[str, int] = defaultdict()
+        positions.default_factory = positions.__len__
+        codes: list[int] = []
+        lengths = np.zeros(len(texts), np.int64)
+        for row, text in enumerate(texts):
+            words = split_words(text)
+            lengths[row] = len(words)
+            codes.extend(map(positions.__getitem__, words))
+        "".join(positions).encode()  # raises UnicodeEncodeError at a lone surrogate, as Arrow does
+        return WordIndex(list(positions), np.array(codes, np.int32), lengths)
 
 
 def index_stretches(texts: list[str]) -> WordIndex:
@@ -294,24 +303,6 @@ def _arrow_strings(texts: list[str]) -> Any:
     ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
     offsets, characters = (arrow().py_buffer(part) for part in (np.concatenate([[0], ends]), b"".join(rows)))
     return arrow().LargeStringArray.from_buffers(len(rows), offsets, characters)
-
-
-def _index_in_python(texts: list[str]) -> WordIndex:
-    positions: defaultdict[str, int] = defaultdict()
-    positions.default_factory = positions.__len__
-    codes: list[int] = []
-    lengths = np.zeros(len(texts), np.int64)
-    for row, text in enumerate(texts):
-        words = split_words(text)
-        lengths[row] = len(words)
-        codes.extend(map(positions.__getitem__, words))
-    "".join(positions).encode()  # raises UnicodeEncodeError at a lone surrogate, as Arrow does
-    return WordIndex(list(positions), np.array(codes, np.int32), lengths)
-
-
-def _refuse_single_text(texts: Iterable[str]) -> None:
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
 
 
 def _kind(value: object) -> str:

@@ -128,11 +128,17 @@ class WordTokenizer(LectureTokenizer):
             unknown_words: "token", "classes" (with the ids 1 to 5) or "spelled" (then `unk_token` is not used).
         """
         special = cls._special_spellings(min_count, kwargs) | set(_unknown_tokens(unk_token, unknown_words))
-        _check_size(vocab_size, special)
-        counts = _count_words(texts, progress)
-        words = _frequent_words(counts, min_count, special)
-        letters = _by_count(count_characters(counts), min_count, special) if unknown_words == "spelled" else None
-        others = _check_size(vocab_size, special, letters)
+        _check_size(vocab_size, len(special), f"{len(special)} special tokens")
+        counts: Counter[str] = Counter()
+        for index in index_chunks(texts, progress, desc="counting words"):
+            counts.update(index.count())
+        words, letters, others = _most_frequent(counts, min_count, special), None, len(special)
+        if not words:
+            reason = f"every word is special or occurs less than {min_count} times" if counts else "they are empty"
+            raise ValueError(f"no words are left of the texts: {reason}; give more text or lower min_count")
+        if unknown_words == "spelled":
+            letters = _most_frequent(count_characters(counts), min_count, special)
+            others += _count_letters(vocab_size, letters, len(special))
         return cls.from_words(words[: vocab_size and vocab_size - others], unk_token, unknown_words, letters, **kwargs)
 
     @classmethod
@@ -217,13 +223,12 @@ class WordTokenizer(LectureTokenizer):
         Raises:
             UnknownWordError: a word is unknown, and the tokenizer has no unknown token.
         """
-        if self.unknown_words != "spelled":
-            return self._ids_of(words), np.ones(len(words), np.int64)
-        vocabulary = self.backend_tokenizer.get_vocab(with_added_tokens=False)
-        spelled = [
-            [vocabulary[MARK + word]] if MARK + word in vocabulary else _spell(word, vocabulary) for word in words
-        ]
-        return flatten_ids(spelled)
+        if self.unknown_words == "spelled":
+            return self._encode_spelled(words)
+        ids = [*map(self.backend_tokenizer.model.token_to_id, words)]
+        if None in ids:
+            ids = self._with_unknown(words)
+        return np.array(ids, np.int32), np.ones(len(words), np.int64)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Return the text of tokens from within a text: the space that begins a word of "spelled" stays.
@@ -238,18 +243,29 @@ class WordTokenizer(LectureTokenizer):
         begins_word = self.unknown_words == "spelled" and bool(tokens) and tokens[0].startswith(MARK)
         return MARK + text if begins_word else text
 
-    def _ids_of(self, words: list[str]) -> np.ndarray:
+    def _with_unknown(self, words: list[str]) -> list[int]:
+        """Return the ids of words, some of them unknown."""
         model, normalizer, unk = self.backend_tokenizer.model, self.backend_tokenizer.normalizer, self.unk_token_id
-        id_of = {word: model.token_to_id(word) for word in words}
-        unknown = [word for word, id_ in id_of.items() if id_ is None]
-        if unknown and unk is None:
+        unknown = [word for word in words if model.token_to_id(word) is None]
+        if unk is None:
             raise UnknownWordError(unknown[0])
         # The normalizer decides on the class, because its version of Unicode may differ from Python's.
-        classes = normalizer.normalize_str("\n".join(unknown)).split("\n") if unknown and normalizer else unknown
-        for word, name in zip(unknown, classes, strict=True):
-            found = model.token_to_id(name)
-            id_of[word] = unk if found is None else found
-        return np.fromiter(map(id_of.__getitem__, words), np.int32, len(words))
+        classes = normalizer.normalize_str("\n".join(unknown)).split("\n") if normalizer else unknown
+        class_of = dict(zip(unknown, classes, strict=True))
+        found = [model.token_to_id(class_of.get(word, word)) for word in words]
+        return [unk if id_ is None else id_ for id_ in found]
+
+    def _encode_spelled(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        vocabulary = self.backend_tokenizer.get_vocab(with_added_tokens=False)
+        rows = []
+        for word in words:
+            tokens = [MARK + word]
+            if MARK + word not in vocabulary:
+                tokens = [MARK]
+                for letter in word:
+                    tokens += [letter] if letter in vocabulary else [BYTE_TOKENS[byte] for byte in letter.encode()]
+            rows.append([vocabulary[token] for token in tokens])
+        return flatten_ids(rows)
 
     def check_text(self, text: str) -> None:
         """Raise a ValueError with the reason if `text` cannot be encoded."""
@@ -303,41 +319,21 @@ def _spells(model: Any) -> bool:
     return isinstance(model, BPE) and model.ignore_merges and model.byte_fallback
 
 
-def _spell(word: str, vocabulary: dict[str, int]) -> list[int]:
-    ids = [vocabulary[MARK]]
-    for letter in word:
-        tokens = [letter] if letter in vocabulary else [BYTE_TOKENS[byte] for byte in letter.encode()]
-        ids += [vocabulary[token] for token in tokens]
-    return ids
-
-
-def _check_size(vocab_size: int | None, special: set[str], letters: list[str] | None = None) -> int:
-    """Return the number of tokens that are not words; raise an error if `vocab_size` leaves no room for words."""
-    others, beside = len(special), f"{len(special)} special tokens"
-    if letters is not None:
-        others += len([MARK, *letters, *BYTE_TOKENS])
-        beside += f", {len(letters)} letters, 256 bytes and a mark; raise it, or raise min_count for fewer letters"
+def _check_size(vocab_size: int | None, others: int, beside: str) -> None:
     if vocab_size is not None and vocab_size <= others:
         raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {beside}")
-    return others
 
 
-def _count_words(texts: Iterable[str], progress: bool) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for index in index_chunks(texts, progress, desc="counting words"):
-        counts.update(index.count())
-    return counts
+def _count_letters(vocab_size: int | None, letters: list[str], special: int) -> int:
+    """Return the number of tokens that spell words; raise an error if `vocab_size` leaves no room for words."""
+    tokens = len([MARK, *letters, *BYTE_TOKENS])
+    beside = f"{special} special tokens, {len(letters)} letters, 256 bytes and a mark"
+    _check_size(vocab_size, special + tokens, f"{beside}; raise it, or raise min_count for fewer letters")
+    return tokens
 
 
-def _frequent_words(counts: Counter[str], min_count: int, special: set[str]) -> list[str]:
-    words = _by_count(counts, min_count, special)
-    if not words:
-        reason = f"every word is special or occurs less than {min_count} times" if counts else "they are empty"
-        raise ValueError(f"no words are left of the texts: {reason}; give more text or lower min_count")
-    return words
-
-
-def _by_count(counts: Counter[str], min_count: int, special: set[str]) -> list[str]:
+def _most_frequent(counts: Counter[str], min_count: int, special: set[str]) -> list[str]:
+    """Return what occurs often enough, the most frequent first, then by code point."""
     found = [item for item, count in counts.items() if count >= min_count and item not in special]
     # Two stable sorts: by count, and by code point among equal counts.
     return sorted(sorted(found), key=counts.__getitem__, reverse=True)

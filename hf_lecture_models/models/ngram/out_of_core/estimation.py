@@ -38,8 +38,7 @@ from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES, count_windows, import_engine, read_counted
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, store_counts, windows_of
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, open_tables, smooth_stored
-from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.tokenization.fingerprint import fingerprint_tokenizer
+from hf_lecture_models.tokenization.corpus import encode_corpus, fingerprint_tokenizer
 from hf_lecture_models.tokenization.splitting import chunk_texts
 
 STAGES = ("windows", "counted", "numbered", "tables")
