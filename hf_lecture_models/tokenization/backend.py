@@ -117,13 +117,10 @@ class LectureTokenizer(TokenizersBackend):
             _refuse_contradictions(template, kwargs)
             kwargs = kwargs if is_saved else {"padding_side": "right", "chat_template": None} | kwargs
         defaults = self._default_tokens(backend, None if is_saved else template)
-        for name, token in defaults.items():
-            kwargs.setdefault(name, token)
+        kwargs = defaults | kwargs
         for name, token in kwargs.items():
             if name.endswith("_token") and str(token) == "":
-                raise ValueError(
-                    f"{name} is empty, and would stand between all characters; give it a spelling, or None"
-                )
+                raise ValueError(f"{name} is empty, and would stand between all characters; give it a spelling or None")
         for name in ("padding_side", "truncation_side", *(["model_input_names"] if self.default_template else [])):
             kwargs.setdefault(name, getattr(self, name))  # only options in kwargs are saved
         kwargs.setdefault("chat_template", CHAT_TEMPLATE if self.default_template is None else None)

@@ -32,7 +32,7 @@ from hf_lecture_models.io.saved_json import FILES
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
-from tests.tokenization.test_stock_tools import TOKENIZERS
+from tests.tokenization.test_every_tokenizer import TOKENIZERS
 
 SAVED = Path(__file__).parents[1] / "saved_folders"
 VALUES: list[Any] = [None, 3, -1, 2.5, True, "x", "", [], ["x"], [3], [[]], {}, {"x": 1}, {"x": []}]

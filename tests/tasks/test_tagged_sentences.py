@@ -11,7 +11,7 @@ from hf_lecture_models import RecurrentConfig, RecurrentForTokenClassification
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.tagged_sentences import UNREAD, encode_sentences, place_tokens, token_labels
 from tests.tasks.small_tagger import small_tokenizer
-from tests.tokenization.test_stock_tools import TOKENIZERS
+from tests.tokenization.test_every_tokenizer import TOKENIZERS
 
 SENTENCES = [
     ["the", "cat", "sat"],

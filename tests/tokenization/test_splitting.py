@@ -44,7 +44,7 @@ def test_every_code_point_splits_as_in_rust():
 @given(TEXTS)
 def test_both_paths_give_the_words_of_rust(texts):
     expected = [rust_words(text) for text in texts]
-    fast, plain = splitting._index_with_arrow(texts), splitting._index_in_python(texts)
+    fast, plain = splitting._index_with_arrow(texts), splitting.index_words(texts)
     for coded in (fast, plain):
         assert decoded(coded) == expected
         assert coded.codes.dtype == np.int32
