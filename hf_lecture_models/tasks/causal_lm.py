@@ -30,7 +30,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.texts import TextsTask
-from hf_lecture_models.tokenization.fingerprint import fingerprint
+from hf_lecture_models.tokenization.corpus import fingerprint
 from hf_lecture_models.trainer.batches import Batches
 
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ class LectureTokenizer(TokenizersBackend):
             _refuse_contradictions(template, kwargs)
             kwargs = kwargs if is_saved else {"padding_side": "right", "chat_template": None} | kwargs
         defaults = self._default_tokens(backend, None if is_saved else template)
-        kwargs = defaults | kwargs
+        kwargs = {**defaults, **kwargs}
         for name, token in kwargs.items():
             if name.endswith("_token") and str(token) == "":
                 raise ValueError(f"{name} is empty, and would stand between all characters; give it a spelling or None")
