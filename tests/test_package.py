@@ -244,15 +244,9 @@ def test_listing_the_package_shows_public_names_only():
 
 
 def _public_api() -> dict[str, object]:
-    """The classes and functions of the package's own list, and every public function of `evaluation`."""
+    """The classes and functions of the package's own list."""
     found = {name: getattr(hf_lecture_models, name) for name in hf_lecture_models.__all__}
-    api = {name: value for name, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)}
-    for path in sorted((PACKAGE / "evaluation").glob("[!_]*.py")):
-        module = importlib.import_module(f"hf_lecture_models.evaluation.{path.stem}")
-        for name, value in inspect.getmembers(module, inspect.isfunction):
-            if value.__module__ == module.__name__ and not name.startswith("_"):
-                api[f"{path.stem}.{name}"] = value
-    return api
+    return {name: value for name, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)}
 
 
 @pytest.mark.parametrize("name", _public_api())

@@ -14,7 +14,6 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.comparison.corpus import Corpus, first_texts
-from hf_lecture_models.comparison.packaged_recipes import packaged_recipe
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.runs import raise_signal
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -22,6 +21,7 @@ from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, make_batches, trai
 from hf_lecture_models.tasks.factories import make_model
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
+RECIPES = Path(__file__).parent / "recipes"
 # Words of the validation text on which a network's best weights are chosen; the table measures all of the text. A short
 # training uses at most a twentieth of its tokens, so that choosing takes a tenth of its time.
 _SELECTION_WORDS, _MIN_SELECTION_WORDS, _SELECTION_SHARE = 20_000, 1_000, 20
@@ -149,7 +149,7 @@ def train_network(comparison: Comparison, folder: Path, recipe_name: str) -> Res
     """
     saved = folder / "recipe.yaml"
     resume = saved.exists()
-    source = saved if resume else packaged_recipe(recipe_name)
+    source = saved if resume else RECIPES / f"{recipe_name}.yaml"
     overrides = {"seed": comparison.seed, "tokenizer": comparison.facts["tokenizer"]}
     recipe = load_recipe(source, overrides, recipe_class=CausalLMRecipe)
     if comparison.scale is not None and not resume:

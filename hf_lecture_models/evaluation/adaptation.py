@@ -113,13 +113,6 @@ def adapt_stream(
 ) -> tuple[np.ndarray, StreamState]:
     """Return the log-probabilities of the next tokens of a stream, and the state after them.
 
-    >>> from hf_lecture_models import NGramConfig, NGramForCausalLM
-    >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))
-    >>> ids = np.array([0, 1, 2, 1])
-    >>> log_probs, _ = adapt_stream(model, ids, ids > 0, UnigramCache(weight=0.5))
-    >>> np.exp(log_probs).round(3).tolist()
-    [1.0, 0.25, 0.125, 0.375]
-
     Args:
         model: any causal language model of transformers.
         ids: (tokens,) int64.
@@ -268,9 +261,6 @@ def _checked_state(state: Any, dynamic: DynamicEvaluation | None, caches: list[C
 
 def describe(adaptation: Adaptation | Sequence[Adaptation]) -> str:
     """Describe the adaptation in one line, for results.
-
-    >>> describe([UnigramCache(), ContinuousCache(window=500)])
-    'UnigramCache(weight=0.1, window=1000, decay=1.0), ContinuousCache(weight=0.1, window=500, theta=0.3)'
 
     Raises:
         TypeError, ValueError: as `score_adapted`.

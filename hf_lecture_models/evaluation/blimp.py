@@ -141,14 +141,6 @@ def measure_paradigm(
 ) -> dict[str, Any]:
     """Measure the accuracy of a causal language model on one paradigm.
 
-    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
-    >>> texts = ["she sleeps", "they sleep"]
-    >>> tokenizer = WordTokenizer.train(texts)
-    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
-    >>> paradigm = Paradigm("agreement", "morphology", "agreement", good=["they sleep"], bad=["they sleeps"])
-    >>> measure_paradigm(model, tokenizer, paradigm)["accuracy"]
-    1.0
-
     Args:
         model: any causal language model of transformers, with its `tokenizer`.
         paradigm: the pairs.

@@ -137,22 +137,13 @@ class AdaptedCopy:
 
 @contextmanager
 def learning() -> Iterator[None]:
-    """Enable gradients of models in evaluation mode, without cuDNN, whose recurrent layers have none in this mode.
-
-    >>> with learning():
-    ...     print(torch.is_grad_enabled(), torch.backends.cudnn.enabled)
-    True False
-    """
+    """Enable gradients of models in evaluation mode, without cuDNN, whose recurrent layers have none in this mode."""
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         yield
 
 
 def trainable_weights(model: Any) -> dict[str, Tensor]:
     """Return the weights of a model that can learn, by name; tied weights once.
-
-    >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
-    >>> sorted(trainable_weights(RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=4))))[:2]
-    ['lm_head.bias', 'lm_head.weight']
 
     Raises:
         ValueError: the model has no such weights, or they are quantised or not in memory (offloaded).

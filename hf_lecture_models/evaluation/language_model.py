@@ -8,7 +8,6 @@ vocabulary (OOV).
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -176,13 +175,13 @@ def _scorer(segmentations: str, stream: bool, adaptation: Any) -> Callable[..., 
     check_segmentations(segmentations, stream)
     if not stream and adaptation != ():
         raise ValueError("adaptation follows texts that come after each other: give stream=True, or no adaptation")
-    return partial(_score_adapted, adaptation=adaptation) if stream else score_marginal
+    if not stream:
+        return score_marginal
 
+    def score(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int, progress: bool) -> list[TextScore]:
+        return score_adapted(model, tokenizer, texts, adaptation, progress=progress)[0]
 
-def _score_adapted(
-    model: Any, tokenizer: Any, texts: Sequence[str], adaptation: Any, batch_size: int, progress: bool
-) -> list[TextScore]:
-    return score_adapted(model, tokenizer, texts, adaptation, progress=progress)[0]
+    return score
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -68,10 +68,7 @@ class MarginalScore(TextScore):
 
 
 def check_segmentations(segmentations: str, stream: bool = False) -> None:
-    """Raise a ValueError if the choice is unknown, or is "marginal" for a stream.
-
-    >>> check_segmentations("marginal")
-    """
+    """Raise a ValueError if the choice is unknown, or is "marginal" for a stream."""
     if segmentations not in SEGMENTATIONS:
         raise ValueError(f"segmentations is {segmentations!r}; it must be one of 'best', 'marginal'")
     if stream and segmentations == "marginal":

@@ -19,10 +19,7 @@ from torch import Tensor
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import encode_texts
-from hf_lecture_models.evaluation.scoring import TextScore
-
-# At most so many logits are computed at once (float32: 64 MB).
-_MAX_LOGITS = 2**24
+from hf_lecture_models.evaluation.scoring import TextScore, checked, impossible_score, rows_at_once
 
 
 def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64) -> list[TextScore]:
@@ -54,12 +51,16 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
     with evaluation_mode(model), torch.no_grad():
         for encoded in encode_texts(tokenizer, texts):
             if not encoded.possible:
-                scores.append(TextScore(encoded, encoded.ids, np.array([-np.inf])))
+                scores.append(impossible_score(encoded))
                 continue
             options = {"return_special_tokens_mask": True, "split_special_tokens": True, "verbose": False}
             inputs = tokenizer(encoded.text, return_tensors="pt", **options)
             special = inputs.pop("special_tokens_mask")[0].bool()
-            _refuse_long(model, len(special))
+            limit = input_limit(model)
+            if limit is not None and len(special) > limit:
+                raise ValueError(
+                    f"the text has {len(special)} tokens and the model reads {limit} at most; give a shorter one"
+                )
             places = (~special).nonzero()[:, 0]
             log_probs = _masked_log_probs(model, tokenizer.mask_token_id, inputs, places, batch_size)
             scores.append(TextScore(encoded, inputs["input_ids"][0, places].numpy(), log_probs))
@@ -69,7 +70,7 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
 def _masked_log_probs(model: Any, mask: int, inputs: Any, places: Tensor, batch_size: int) -> np.ndarray:
     """Return ln P of the token at each place, (places,) float64, with only this token masked."""
     ids = inputs["input_ids"][0]
-    rows = max(1, min(batch_size, _MAX_LOGITS // (len(ids) * model.config.vocab_size)))
+    rows = min(batch_size, rows_at_once(model, len(ids)))
     found = [np.zeros(0)]
     for some in places.split(rows) if len(places) else ():
         row = torch.arange(len(some))
@@ -78,14 +79,5 @@ def _masked_log_probs(model: Any, mask: int, inputs: Any, places: Tensor, batch_
         outputs = model(**batch)
         # Models of masked words and next sentences have two kinds of logits.
         logits = outputs.logits if hasattr(outputs, "logits") else outputs.prediction_logits
-        chosen = logits[row, some].float().log_softmax(-1)[row, ids[some].to(logits.device)]
-        if chosen.isnan().any():
-            raise ValueError("the model gives NaN probabilities; its weights are damaged or its training diverged")
-        found.append(chosen.cpu().double().numpy())
+        found.append(checked(logits[row, some].float().log_softmax(-1)[row, ids[some].to(logits.device)]))
     return np.concatenate(found)
-
-
-def _refuse_long(model: Any, length: int) -> None:
-    limit = input_limit(model)
-    if limit is not None and length > limit:
-        raise ValueError(f"the text has {length} tokens and the model reads {limit} at most; give a shorter one")

@@ -31,16 +31,14 @@ class Rescoring:
             if not math.isfinite(getattr(self, name)):
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a finite number")
 
-    def total(self, score: float, log_prob: float, sentence: str) -> float:
-        """Return the number that ranks a hypothesis; a weight of 0 ignores even a ln P of minus infinity.
+    def total(self, score: float, log_prob: float, sentence: str) -> Fraction | float:
+        """Return the number that ranks a hypothesis, a float if it is infinite.
+
+        A weight of 0 ignores even a ln P of minus infinity.
 
         >>> Rescoring(weight=0.5, length_bonus=1.0).total(-3.0, log_prob=-8.0, sentence="two words")
-        -5.0
+        Fraction(-5, 1)
         """
-        return float(self.exact_total(score, log_prob, sentence))
-
-    def exact_total(self, score: float, log_prob: float, sentence: str) -> Fraction | float:
-        """Return `total` before it is rounded; a float if it is infinite."""
         log_prob = log_prob if self.weight else 0.0
         if math.isinf(score) or math.isinf(log_prob):
             return score + self.weight * log_prob
@@ -70,23 +68,12 @@ def parse_hypothesis(line: str) -> tuple[float, str]:
     if not tab:
         raise ValueError("no tab: a line is score<TAB>sentence, and a blank line ends a group")
     try:
-        return checked_score(float(number)), sentence
+        score = float(number)
     except ValueError:
-        raise ValueError(f"the score {number!r} is no number below infinity") from None
-
-
-def checked_score(score: float) -> float:
-    """Return the score, which may be minus infinity for an impossible hypothesis.
-
-    >>> checked_score(-12.5)
-    -12.5
-
-    Raises:
-        ValueError: it is NaN or plus infinity.
-    """
+        score = math.nan
     if math.isnan(score) or score == math.inf:
-        raise ValueError(f"a score is {score}; it must be a number below infinity")
-    return score
+        raise ValueError(f"the score {number!r} is no number below infinity")
+    return score, sentence
 
 
 def word_errors(sentence: str, reference: str) -> int:
@@ -114,7 +101,7 @@ def best_of(group: Sequence[Hypothesis], rescoring: Rescoring) -> Hypothesis:
     >>> best_of(group, Rescoring(weight=0.0)).sentence, best_of(group, Rescoring(weight=0.5)).sentence
     ('great ape', 'grey tape')
     """
-    return max(group, key=lambda one: rescoring.exact_total(one.score, one.log_prob, one.sentence))
+    return max(group, key=lambda one: rescoring.total(one.score, one.log_prob, one.sentence))
 
 
 def word_error_rates(

@@ -163,7 +163,7 @@ def score_texts(
         scores = score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
     log_probs = dict(zip(distinct, scores, strict=True))
     return [
-        _impossible_score(one) if row is None else TextScore(one, row[1:], log_probs[row.tobytes()])
+        impossible_score(one) if row is None else TextScore(one, row[1:], log_probs[row.tobytes()])
         for one, row in zip(encoded, rows, strict=True)
     ]
 
@@ -231,14 +231,15 @@ def split_stream(encoded: Sequence[EncodedText], stream: np.ndarray, log_probs: 
     scores, end = [], 0
     for text in encoded:
         if not text.possible:
-            scores.append(_impossible_score(text))
+            scores.append(impossible_score(text))
             continue
         first, end = end + 1, end + len(text.ids) + 2
         scores.append(TextScore(text, stream[first:end], log_probs[first:end]))
     return scores
 
 
-def _impossible_score(encoded: EncodedText) -> TextScore:
+def impossible_score(encoded: EncodedText) -> TextScore:
+    """Return the score of a text that cannot be encoded: one log-probability, minus infinity."""
     return TextScore(encoded, encoded.ids, np.array([-np.inf]))
 
 
@@ -248,13 +249,6 @@ def score_rows(
     """Return ln p of each token but the first, given those before it in its window: per row (len(row) - 1,) float64.
 
     A beginning that two rows share is scored once; the hypotheses of an n-best list, for example, share most of theirs.
-
-    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
-    >>> tokenizer = WordTokenizer.train(["a b"], progress=False)
-    >>> model = NGramForCausalLM.fit(["a b"], tokenizer, order=2, smoothing="add_alpha", progress=False)
-    >>> rows = [np.array(tokenizer(text).input_ids) for text in ("a b", "a")]
-    >>> [len(scores) for scores in score_rows(model, rows, ContextLimit.of(model), 2, progress=False)]
-    [2, 1]
     """
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
@@ -332,12 +326,6 @@ def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> 
 def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:
     """Score a row in segments, each from the state that the model returned after the one before.
 
-    >>> from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
-    >>> model = RecurrentForCausalLM(RecurrentConfig(vocab_size=5, hidden_size=2))
-    >>> with torch.no_grad():
-    ...     score_with_state(model, np.array([1, 2, 3]), segment=2, progress=False).shape
-    (2,)
-
     Returns:
         float64 (len(row) - 1,), as `score_rows`.
     """
@@ -356,20 +344,12 @@ def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) 
 
 
 def rows_at_once(model: Any, length: int) -> int:
-    """Return how many rows of this length the model reads together.
-
-    >>> from types import SimpleNamespace
-    >>> rows_at_once(SimpleNamespace(config=SimpleNamespace(vocab_size=1024)), 16)
-    1024
-    """
+    """Return how many rows of this length the model reads together."""
     return max(1, _MAX_LOGITS // (_logits_per_token(model) * length))
 
 
 def checked(scores: Tensor) -> np.ndarray:
     """Return scores as float64 on the CPU.
-
-    >>> checked(torch.tensor([-0.5]))
-    array([-0.5])
 
     Raises:
         ValueError: one of them is NaN.

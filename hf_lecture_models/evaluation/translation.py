@@ -96,16 +96,7 @@ def translate_encoded(
     max_new_tokens: int | None = None,
     **options: Any,
 ) -> list[list[Translation]]:
-    """Translate texts that `encode_sources` has tokenized; arguments and result as for `translate_n_best`.
-
-    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
-    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
-    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
-    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
-    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids)).eval()
-    >>> len(translate_encoded(model, tokenizer, encode_sources(model, tokenizer, ["je suis", "je"])))
-    2
-    """
+    """Translate texts that `encode_sources` has tokenized; arguments and result as for `translate_n_best`."""
     target = target_tokenizer_of(model, tokenizer)
     order = sorted(range(len(rows)), key=list(map(len, rows)).__getitem__, reverse=True)
     found: list[Any] = [None] * len(rows)
@@ -135,13 +126,6 @@ def translate(model: Any, tokenizer: Any, sources: Sequence[str], **options: Any
 def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> Translation:
     """Tokenize a given pair of source and target, as if the model had translated it.
 
-    >>> from types import SimpleNamespace
-    >>> from hf_lecture_models import WordTokenizer
-    >>> tokenizer = WordTokenizer.train(["je suis"], add_bos_token=False, add_eos_token=True, progress=False)
-    >>> model = SimpleNamespace(config=SimpleNamespace(vocab_size=len(tokenizer)), longest_input=64)
-    >>> len(given_translation(model, tokenizer, "je suis", "suis je je").ids)
-    4
-
     Raises:
         ValueError: a side is blank, or longer than the model reads.
     """
@@ -155,12 +139,7 @@ def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> T
 
 
 def target_tokenizer_of(model: Any, tokenizer: Any) -> Any:
-    """Return the decoder's tokenizer: the second of a pair, the one saved beside the model, or `tokenizer` itself.
-
-    >>> from types import SimpleNamespace
-    >>> target_tokenizer_of(SimpleNamespace(config=SimpleNamespace()), "one for both")
-    'one for both'
-    """
+    """Return the decoder's tokenizer: the second of a pair, the one saved beside the model, or `tokenizer` itself."""
     both = with_target_tokenizer(tokenizer, model.config, getattr(model.config, "name_or_path", ""))
     return getattr(both, "target", both)
 
@@ -173,13 +152,6 @@ def encode_sources(
     where: Callable[[int], str] | None = None,
 ) -> list[list[int]]:
     """Return the tokens of each text that the encoder reads.
-
-    >>> from types import SimpleNamespace
-    >>> from hf_lecture_models import WordTokenizer
-    >>> tokenizer = WordTokenizer.train(["je suis"], add_bos_token=False, add_eos_token=True, progress=False)
-    >>> model = SimpleNamespace(config=SimpleNamespace(vocab_size=len(tokenizer)), longest_input=64)
-    >>> [len(ids) for ids in encode_sources(model, tokenizer, ["je suis", "je"])]
-    [3, 2]
 
     Args:
         max_length: longer texts are cut to so many tokens; None: a text that is too long for the model is an error.
@@ -210,23 +182,13 @@ def encode_sources(
 
 
 def longest_side(model: Any, tokenizer: Any) -> int:
-    """Return the most tokens of a source or target; a very large number if the model has no limit.
-
-    >>> from types import SimpleNamespace
-    >>> longest_side(SimpleNamespace(longest_input=64), SimpleNamespace(model_max_length=512))
-    64
-    """
+    """Return the most tokens of a source or target; a very large number if the model has no limit."""
     limits = (input_limit(model), getattr(tokenizer, "model_max_length", None), 2**62)
     return int(min(limit for limit in limits if limit is not None and limit > 0))
 
 
 def start_of(model: Any) -> int:
     """Return the token that the decoder reads first.
-
-    >>> from transformers import GenerationConfig
-    >>> from types import SimpleNamespace
-    >>> start_of(SimpleNamespace(generation_config=GenerationConfig(decoder_start_token_id=7), config=None))
-    7
 
     Raises:
         ValueError: the model's configuration does not name one.

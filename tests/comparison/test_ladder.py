@@ -17,10 +17,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from hf_lecture_cli import app
 from hf_lecture_models.comparison import corpus as corpus_module
 from hf_lecture_models.comparison import ladder
-from hf_lecture_models.comparison.baselines import Baseline, make_baselines
+from hf_lecture_models.comparison.baselines import RECIPES, Baseline, make_baselines
 from hf_lecture_models.comparison.corpus import read_corpus, split_lines
 from hf_lecture_models.comparison.ladder import DEFAULTS, Request, make_comparison, run_ladder, train_tokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
 from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
 from tests.printed_commands import run_printed
@@ -90,14 +92,10 @@ def test_the_command_at_the_end_works_as_printed(finished):
 
 
 def test_networks_take_their_size_from_the_scale(finished):
-    from hf_lecture_models.comparison.packaged_recipes import packaged_recipe
-    from hf_lecture_models.io.recipe import load_recipe
-    from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
-
     for name in NAMES[2:]:
         run = json.loads((finished[0] / "out" / name / "training.json").read_text(encoding="utf-8"))
         model = run["recipe"]["model"]
-        usual = load_recipe(packaged_recipe(f"quickstart_{name}"), recipe_class=CausalLMRecipe)
+        usual = load_recipe(RECIPES / f"quickstart_{name}.yaml", recipe_class=CausalLMRecipe)
         assert (model["hidden_size"], run["recipe"]["epochs"]) == (48, 6)
         assert model.keys() == usual.model.keys()
         assert run["recipe"]["learning_rate"] == usual.learning_rate

@@ -121,7 +121,7 @@ def test_the_total_is_that_of_the_rescoring_commands(ranker):
     for entry in ranker(
         ["a dog ran", "the dog ran", "dog the"], scores=[-1.0, -4.0, 5.0], weight=0.5, length_bonus=0.25
     ):
-        assert entry["total"] == rescoring.total(entry["score"], entry["log_prob"], entry["sequence"])
+        assert entry["total"] == float(rescoring.total(entry["score"], entry["log_prob"], entry["sequence"]))
 
 
 def test_detail_of_each_token(ranker):

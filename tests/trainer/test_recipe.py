@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from hf_lecture_models.comparison.packaged_recipes import packaged_recipe
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
 from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
@@ -110,8 +109,3 @@ def test_help_lists_every_field():
     assert "[{type: word}]" in described
     assert "its configuration [none]" in described
     assert max(map(len, described.splitlines())) <= 118
-
-
-def test_an_unknown_packaged_recipe_is_named():
-    with pytest.raises(ValueError, match="no packaged recipe nothing"):
-        packaged_recipe("nothing")
