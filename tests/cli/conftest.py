@@ -2,12 +2,14 @@
 """A trigram and an untrained LSTM in folders, and two ways to run a command on them."""
 
 import os
+import shutil
 import sys
 
 import pytest
 from transformers import set_seed
 
 from hf_lecture_cli import app
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -38,6 +40,20 @@ def network(tmp_path_factory):
     RecurrentForCausalLM(config).save_pretrained(path)
     tokenizer.save_pretrained(path)
     return path
+
+
+@pytest.fixture
+def place(folder, network, tmp_path):
+    """A folder with everything that the commands of `writers` read."""
+    for model in (folder, network):
+        shutil.copytree(model, tmp_path / model.name)
+    load_model(str(folder))[0].save_arpa(tmp_path / "lm.arpa", load_model(str(folder))[1])
+    (tmp_path / "text.txt").write_text("\n".join(f"the cat saw the dog number {n % 7}" for n in range(99)), "utf-8")
+    (tmp_path / "pairs").mkdir()
+    pair = '{"sentence_good": "the cat ran", "sentence_bad": "cat the ran", "UID": "x", "field": "syntax", '
+    (tmp_path / "pairs" / "x.jsonl").write_text(pair + '"linguistics_term": "order"}\n', encoding="utf-8")
+    (tmp_path / "temporary").mkdir()
+    return tmp_path
 
 
 @pytest.fixture

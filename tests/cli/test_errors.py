@@ -31,6 +31,8 @@ def test_errors_are_one_line_that_says_what_to_do(run, folder, tmp_path):
         (["score", tmp_path / "empty"], "no config.json"),
         (["score", tmp_path / "weights.bin"], "is a file"),
         (["rank", folder, tmp_path / "nothing.txt"], "there is no file"),
+        (["predict", folder, tmp_path / "nothing.txt"], "there is no file"),
+        (["translate", folder, tmp_path / "nothing.txt"], "there is no file"),
         (["generate", folder, "a prompt"], "--prompt"),
         (["score", folder, tmp_path / "latin.txt"], "line 2: not UTF-8"),
         (["score", tmp_path / "missing.arpa"], "there is no ARPA file"),

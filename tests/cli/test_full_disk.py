@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -20,9 +19,9 @@ from hf_lecture_models.hub import export
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.main import train_from_command
+from tests.cli.writers import TRAINING, WRITERS
 from tests.forked_python import HF_LECTURE, ForkedPython
 
-TRAINING = Path(__file__).resolve().parents[2] / "training"
 NO_SPACE = "No space left on device"
 
 
@@ -65,65 +64,31 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         subprocess.run(["umount", "-l", str(path)], check=True)
 
 
-@pytest.fixture
-def place(folder: Path, network: Path, tmp_path: Path) -> Path:
-    """The current folder of the commands, on another disk."""
-    for model in (folder, network):
-        shutil.copytree(model, tmp_path / model.name)
-    load_model(str(folder))[0].save_arpa(tmp_path / "lm.arpa", load_model(str(folder))[1])
-    (tmp_path / "text.txt").write_text("\n".join(f"the cat saw the dog number {n % 7}" for n in range(99)), "utf-8")
-    return tmp_path
-
-
-# What runs, the KiB that it finds free in turn, and the extra that it needs.
-WRITERS: dict[str, tuple[list[Any], list[int], str | None]] = {
-    "fit_ngram": (
-        [
-            TRAINING / "fit_ngram.py",
-            TRAINING / "recipes/ngram.yaml",
-            "--output_dir",
-            "disk/new",
-            "--arpa",
-            "disk/a.arpa.gz",
-        ],
-        [8, 40],
-        None,
-    ),
-    "train_causal_lm": (
-        [TRAINING / "train_causal_lm.py", TRAINING / "recipes/recurrent_tiny.yaml", "--output_dir", "disk/new"],
-        [0, 32, 320],
-        "accelerate",
-    ),
-    "finetune_glue": (
-        [TRAINING / "finetune_glue.py", TRAINING / "recipes/bag_of_words_tiny.yaml", "--output_dir", "disk/new"],
-        [8],
-        "evaluate",
-    ),
-    "quickstart": ([*HF_LECTURE, "quickstart", "--tiny", "--output", "disk/new"], [0, 64], "accelerate"),
-    "ladder": ([*HF_LECTURE, "ladder", "text.txt", "--tiny", "--output", "disk/new"], [0, 64], "accelerate"),
-    "convert to ARPA": ([*HF_LECTURE, "convert", "trigram", "disk/new.arpa"], [0], None),
-    "convert to packed ARPA": ([*HF_LECTURE, "convert", "trigram", "disk/new.arpa.gz"], [0], None),
-    "convert from ARPA": ([*HF_LECTURE, "convert", "lm.arpa", "disk/new"], [0, 4, 12], None),
-    "convert to ONNX": ([*HF_LECTURE, "convert", "lstm", "disk/new.onnx"], [0, 4], "onnxscript"),
-    "neighbours": (
-        [*HF_LECTURE, "neighbours", "lstm", "cat", "-k", "2", "--picture", "disk/x.png"],
-        [0, 4],
-        "matplotlib",
-    ),
-    "publish": ([*HF_LECTURE, "publish", "trigram", "me/trigram", "--dry-run"], [8, 32, 64], None),
+# The KiB that each command finds free in turn.
+ROOMS = {
+    "fit_ngram": [8, 40],
+    "train_causal_lm": [0, 32, 320],
+    "finetune_glue": [8],
+    "quickstart": [0, 64],
+    "ladder": [0, 64],
+    "convert to ARPA": [0],
+    "convert to packed ARPA": [0],
+    "convert from ARPA": [0, 4, 12],
+    "convert to ONNX": [0, 4],
+    "neighbours": [0, 4],
+    "publish": [8, 32, 64],
 }
-# What stays, because the same command goes on from it.
-KEPT = {"train_causal_lm": "new/", "finetune_glue": "new/", "ladder": "new.unfinished/"}
 
 
 @pytest.mark.parametrize(
-    "writer", [pytest.param(name, marks=pytest.mark.slow) if "ONNX" in name else name for name in WRITERS]
+    "writer", [pytest.param(name, marks=pytest.mark.slow) if "ONNX" in name else name for name in ROOMS]
 )
 def test_a_full_disk_costs_one_line(place: Path, disk: Disk, writer: str) -> None:
-    command, rooms, needed = WRITERS[writer]
+    (program, *words), (_, needed, kept) = WRITERS[writer].arguments(out="disk/"), WRITERS[writer]
+    command = [*HF_LECTURE, *words] if program == "hf-lecture" else [program, *words]
     if needed is not None:
         pytest.importorskip(needed)
-    for room in rooms:
+    for room in ROOMS[writer]:
         with disk.with_free(room):
             process = ForkedPython(*command, cwd=place, TMPDIR=str(disk.path))
             out, err = process.communicate()
@@ -134,7 +99,7 @@ def test_a_full_disk_costs_one_line(place: Path, disk: Disk, writer: str) -> Non
         assert told.endswith(f": {NO_SPACE}"), (room, err)
         assert ".partial" not in told, (room, err)
         assert not disk.half_written(), room
-        left = [name for name in disk.files() if writer not in KEPT or not name.startswith(KEPT[writer])]
+        left = [name for name in disk.files() if kept is None or not name.startswith(f"{kept}/")]
         # The folder of a model is whole, its ARPA file beside it is none.
         assert left == [] or (writer == "fit_ngram" and "new/model.safetensors" in left), room
         for path in disk.path.iterdir():

@@ -22,7 +22,6 @@ from transformers import (
 )
 
 from hf_lecture_models import BagOfWordsConfig, BagOfWordsForSequenceClassification, WordTokenizer
-from hf_lecture_models.tokenization import corpus
 from tests.forked_python import PATIENCE
 from tests.stand_in import EncoderConfig, EncoderForTokenClassification, encoder_tokenizer
 from tests.tasks.small_chooser import ROWS, save_small_chooser
@@ -272,18 +271,6 @@ def test_what_is_too_long_can_be_cut(run: Any, save: Any) -> None:
     assert all(one["end"] <= len("film " * 6) for one in json.loads(out)["predictions"])
 
 
-def test_files_that_cannot_be_read(run: Any, save: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = save(BertForSequenceClassification)
-    (tmp_path / "latin.txt").write_bytes(b"ok\ncaf\xe9\n")
-    status, _, err = run("predict", folder, tmp_path / "latin.txt")
-    assert (status, "latin.txt, line 2: not UTF-8" in err) == (1, True)
-    status, out, err = run("predict", folder, tmp_path / "missing.txt")
-    assert (status, out, "there is no file" in err) == (1, "", True)
-    monkeypatch.setattr(corpus, "MAX_LINE_BYTES", 1000)
-    status, _, err = run("predict", folder, stdin=f"ok\n{'film ' * 300}\n")
-    assert (status, "standard input, line 2: longer than 1000 bytes" in err) == (1, True)
-
-
 def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start: Any, save: Any) -> None:
     process = start("predict", save(BertForSequenceClassification), "--json")
     for text in ("a fine film", "funny"):
@@ -295,15 +282,6 @@ def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start: Any, save: A
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 130
     assert process.stderr.read().split() == ["interrupted"]
-
-
-def test_a_reader_that_leaves_is_no_error(start: Any, save: Any, tmp_path: Path) -> None:
-    (tmp_path / "many.txt").write_text("a fine film\n" * 20_000, encoding="utf-8")
-    process = start("predict", save(BertForSequenceClassification), tmp_path / "many.txt", "--json")
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.wait(PATIENCE) in (0, 1, 141)
-    assert process.stderr.read() == ""
 
 
 # Tables
@@ -342,14 +320,3 @@ def test_choices_and_masks_are_read_from_tables_too(run: Any, save: Any, tmp_pat
     folder = save(BertForMaskedLM, mask=True)
     (tmp_path / "texts.csv").write_text("text\na fine film\n", encoding="utf-8")
     assert run("predict", folder, tmp_path / "texts.csv") == run("predict", folder, stdin="a fine film\n")
-
-
-def test_inputs_are_cut_where_they_were_cut_in_training(run: Any, save: Any) -> None:
-    """By the setting that was saved with the model, unless the command says another length."""
-    folder = save(BertForSequenceClassification)
-    settings = {"name": "text_classification", "pipeline_tag": None, "settings": {"max_length": 8}}
-    (folder / "task.json").write_text(json.dumps(settings), encoding="utf-8")
-    cut = run("predict", folder, "--json", stdin="film " * 6)[1]
-    for options, length in (([], 20), (["--max-length", "8"], 20)):
-        out = run("predict", folder, *options, "--json", stdin="film " * length)[1]
-        assert json.loads(out)["predictions"] == json.loads(cut)["predictions"]

@@ -30,7 +30,6 @@ from hf_lecture_models.tasks.question_answering import QuestionAnswering, Questi
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
 from hf_lecture_models.tasks.translation import Translation
-from tests.stand_in import EncoderConfig, EncoderForMaskedLM, encoder_tokenizer
 from tests.tasks import small_answerer, small_chooser, small_classifier, small_tagger, small_translator
 
 TASK: Any = "extractive-question-answering"
@@ -279,19 +278,6 @@ def test_choices(run: Any, tmp_path: Path, kind: str) -> None:
     assert chosen == [one["label"] for one in best(out)]
     right = sum(number == row["label"] for number, row in zip(chosen, small_chooser.ROWS, strict=True))
     assert task.evaluate(model, tokenizer, data, recipe)["accuracy"] == right / len(chosen)
-
-
-def test_masked_words(run: Any, tmp_path: Path) -> None:
-    EncoderForMaskedLM(EncoderConfig()).save_pretrained(tmp_path)
-    encoder_tokenizer().save_pretrained(tmp_path)
-    mask = encoder_tokenizer().mask_token
-    texts = [f"w1 {mask} w2", f"{mask} w3", f"w2 w1 {mask} w1"]
-    expected = [found[0] for found in pipeline("fill-mask", model=str(tmp_path))(texts)]
-    status, out, err = run("predict", tmp_path, "--json", stdin="\n".join(texts) + "\n")
-    assert (status, err) == (0, "")
-    for found in (best(out), [one[0] for one in predict(*load_model(str(tmp_path)), texts)]):
-        assert [one["label"] for one in found] == [one["token_str"] for one in expected]
-        assert [one["score"] for one in found] == pytest.approx([one["score"] for one in expected], abs=1e-5)
 
 
 def test_images(run: Any, tmp_path: Path) -> None:

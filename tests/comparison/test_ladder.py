@@ -7,12 +7,9 @@ import io
 import itertools
 import json
 import signal
-import subprocess
-import sys
 
 import pytest
 import yaml
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_cli import app
 from hf_lecture_models.comparison import corpus as corpus_module
@@ -20,11 +17,10 @@ from hf_lecture_models.comparison import ladder
 from hf_lecture_models.comparison.baselines import RECIPES, Baseline, make_baselines
 from hf_lecture_models.comparison.corpus import read_corpus, split_lines
 from hf_lecture_models.comparison.ladder import DEFAULTS, Request, make_comparison, run_ladder, train_tokenizer
-from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
 from hf_lecture_models.tasks.factories import make_tokenizer
-from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
+from tests.forked_python import HF_LECTURE, ForkedPython
 from tests.printed_commands import run_printed
 
 pytest.importorskip("accelerate")
@@ -103,7 +99,7 @@ def test_networks_take_their_size_from_the_scale(finished):
             assert model["intermediate_size"] / 48 == usual.model["intermediate_size"] / usual.model["hidden_size"]
 
 
-def test_figures_are_those_of_the_saved_models_on_the_stated_split(finished):
+def test_the_split_is_the_stated_one(finished):
     place, printed = finished
     results = json.loads((place / "out" / "results.json").read_text(encoding="utf-8"))
     corpus, remarks = read_corpus([str(place / "zoo.txt.gz")], max_lines=400)
@@ -111,11 +107,6 @@ def test_figures_are_those_of_the_saved_models_on_the_stated_split(finished):
     assert "299 blank lines left out" in remarks
     assert all(remark in printed for remark in remarks)
     assert sorted([*corpus.train, *corpus.validation, *corpus.test]) == sorted(sentences())
-    for row in results["models"][1:]:
-        folder = place / "out" / row["name"]
-        model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-        again = evaluate_language_model(model, tokenizer, corpus.test, stream=True)
-        assert again["perplexity"] == pytest.approx(row["test"]["perplexity"], rel=1e-4)
     for used in results["reloaded"].values():
         assert used["completion"].startswith(" ".join(corpus.test[0].split()[:3]))
         assert used["rankings"]
@@ -362,21 +353,3 @@ def test_a_signal_in_a_network_loses_nothing(tmp_path, name, status):
     assert "finished before: Unigram" in out
     assert "resuming from" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ladder", "zoo"]
-
-
-# Nightly, because how far the networks come in three minutes depends on what else the machine does.
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_a_real_text_orders_the_models(tmp_path, shared_data):
-    file = shared_data / "tinyshakespeare" / "input.txt"
-    done = subprocess.run(
-        [sys.executable, *HF_LECTURE, "ladder", file, "--minutes", "3"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    results = json.loads((tmp_path / "ladder" / "results.json").read_text(encoding="utf-8"))
-    bits = {row["name"]: row["test"]["bits_per_byte"] for row in results["models"]}
-    assert all(bits["unigram"] > value for name, value in bits.items() if name != "unigram")

@@ -21,7 +21,6 @@ from hf_lecture_models.demo.answers import (
 from hf_lecture_models.demo.rendering import render_continuation
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.generation.completion import complete
-from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.feed_forward import FeedForwardConfig
 from hf_lecture_models.models.gpt1 import Gpt1Config
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -163,15 +162,6 @@ def test_a_closed_vocabulary_gives_probability_0_and_no_spans():
     assert [span.text for span in scored[1].spans] == ["the", " zebra", ""]
     with pytest.raises(ValueError, match="zebra"):
         continue_text(closed, "the zebra", Sampling())
-
-
-def test_an_arpa_file_works_too(tmp_path):
-    trigram(WORDS, smoothing="absolute_discounting", alpha=1.0).save_arpa(tmp_path / "lm.arpa", WORDS)
-    model, tokenizer = load_model(str(tmp_path / "lm.arpa"))
-    loaded = LoadedModel("lm.arpa", model.eval(), tokenizer)
-    probabilities = [token.probability for token in next_tokens(loaded, "the", number=len(tokenizer))]
-    assert sum(probabilities) == pytest.approx(1, abs=1e-4)
-    assert rank(loaded, ["the cat"])[0].bits > 0
 
 
 def test_a_tokenizer_without_a_beginning_of_text():

@@ -208,16 +208,11 @@ def test_what_an_adaptation_needs(make, adaptation, error, message):
         score_adapted(make(), TOKENIZER, TEXTS, adaptation)
 
 
-def test_what_is_no_state_at_all():
-    with pytest.raises(ValueError, match="the state is of another adaptation"):
-        score_adapted(recurrent(), TOKENIZER, TEXTS, DYNAMIC, "what came before")
-
-
 def test_a_state_of_another_adaptation():
     model = recurrent()
     _, state = score_adapted(model, TOKENIZER, TEXTS, DYNAMIC)
-    for other in ([DYNAMIC, CACHE], ()):
+    for other, given in (([DYNAMIC, CACHE], state), ((), state), (DYNAMIC, "what came before")):
         with pytest.raises(ValueError, match="the state is of another adaptation"):
-            score_adapted(model, TOKENIZER, TEXTS, other, state)
+            score_adapted(model, TOKENIZER, TEXTS, other, given)
     with pytest.raises(ValueError, match="the state is of another model"):
         score_adapted(recurrent(tie_word_embeddings=True), TOKENIZER, TEXTS, DYNAMIC, state)

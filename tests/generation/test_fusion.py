@@ -125,18 +125,6 @@ def test_a_batch_generates_what_its_rows_do_alone(kind, beams):
         assert row.tolist()[: len(alone)] == alone.tolist()
 
 
-def test_no_weight_changes_nothing_and_much_weight_decides():
-    model, added = network("gpt2").eval(), ngram()
-    prompt = TOKENIZER("the cat", return_tensors="pt")
-    plain = model.generate(**prompt, max_new_tokens=5, do_sample=False)
-    none = NGramLogitsProcessor(added, TOKENIZER, weight=0)
-    assert model.generate(**prompt, max_new_tokens=5, do_sample=False, logits_processor=[none]).equal(plain)
-    much = NGramLogitsProcessor(added, TOKENIZER, weight=1e4)
-    decided = model.generate(**prompt, max_new_tokens=5, do_sample=False, logits_processor=[much])
-    assert decided.equal(added.generate(**prompt, max_new_tokens=5, do_sample=False))
-    assert not decided.equal(plain)
-
-
 def test_padding_that_is_also_the_beginning():
     tokenizer = WordTokenizer.train(TEXTS, progress=False)
     tokenizer.pad_token = tokenizer.bos_token

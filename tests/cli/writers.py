@@ -1,0 +1,40 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Commands that write files, to be stopped by a full disk or by a signal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+TRAINING = Path(__file__).resolve().parents[2] / "training"
+
+
+class Writer(NamedTuple):
+    """A command that writes into OUT, the extra that it needs, and what stays because the command continues from it."""
+
+    command: str
+    needs: str | None = None
+    kept: str | None = None
+
+    def arguments(self, out: str) -> list[str]:
+        program, *words = self.command.replace("OUT/", out).split()
+        return [program if program == "hf-lecture" else f"{TRAINING}/{program}", *self._recipes(words)]
+
+    def _recipes(self, words: list[str]) -> list[str]:
+        return [f"{TRAINING}/recipes/{word}" if word.endswith(".yaml") else word for word in words]
+
+
+WRITERS = {
+    "fit_ngram": Writer("fit_ngram.py ngram.yaml --output_dir OUT/new --arpa OUT/a.arpa.gz"),
+    "train_causal_lm": Writer("train_causal_lm.py recurrent_tiny.yaml --output_dir OUT/new", "accelerate", "new"),
+    "finetune_glue": Writer("finetune_glue.py bag_of_words_tiny.yaml --output_dir OUT/new", "evaluate", "new"),
+    "quickstart": Writer("hf-lecture quickstart --tiny --output OUT/new", "accelerate"),
+    "ladder": Writer("hf-lecture ladder text.txt --tiny --output OUT/new", "accelerate", "new.unfinished"),
+    "convert to ARPA": Writer("hf-lecture convert trigram OUT/new.arpa"),
+    "convert to packed ARPA": Writer("hf-lecture convert trigram OUT/new.arpa.gz"),
+    "convert from ARPA": Writer("hf-lecture convert lm.arpa OUT/new"),
+    "convert to ONNX": Writer("hf-lecture convert lstm OUT/new.onnx", "onnxscript"),
+    "neighbours": Writer("hf-lecture neighbours lstm cat -k 2 --picture OUT/x.png", "matplotlib"),
+    "blimp": Writer("hf-lecture blimp trigram --data pairs --output OUT/new", "matplotlib", "new"),
+    "publish": Writer("hf-lecture publish trigram me/trigram --dry-run"),
+}
