@@ -64,6 +64,7 @@ class ClassNGramTrie(NGramTrie):
         bits: int | None = None,
     ) -> None:
         super().__init__(num_classes, sizes, [num_classes - 1] if non_events else [], bits)
+        self.arguments = (vocab_size, num_classes, sizes, non_events, bits)
         classes = torch.arange(vocab_size) % (num_classes - bool(non_events))
         classes[list(non_events)] = num_classes - 1
         self.register_buffer("class_of", classes)
@@ -81,24 +82,24 @@ class ClassNGramTrie(NGramTrie):
         self._buffers["class_of"] = torch.from_numpy(classes.class_of)
         self._buffers["log10_probs_in_class"] = torch.from_numpy(classes.log10_probs)
 
-    def contexts(self, words: Tensor, starts: Tensor) -> list[Tensor]:
-        """Indices of the n-grams of classes, n = 1 to order-1, that end at each word of a stream; -1: not stored."""
+    def contexts(self, words: Tensor, starts: Tensor) -> Tensor:
+        """As `NGramTrie.contexts`; the n-grams are of classes."""
         return super().contexts(self._classes(words)[0], starts)
 
     def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Natural log p of each word of a stream given those before it in its row, and the words of its n-gram."""
+        """As `NGramTrie.score`."""
         classes, in_class = self._classes(words)
         scores, lengths = super().score(classes, starts)
         return scores + in_class, lengths
 
-    def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:
-        """Natural log p of each word after its contexts of 1 to order-1 words, (words,) each."""
+    def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:
+        """As `NGramTrie.log_probs`."""
         classes, in_class = self._classes(words)
         return super().log_probs(contexts, classes) + in_class
 
-    def distributions(self, contexts: list[Tensor], rows: int) -> Tensor:
-        """Natural log p of every word, (rows, vocab), after contexts of 1 to order-1 words, (rows,) each."""
-        of_classes = super().distributions(contexts, rows)
+    def distributions(self, contexts: Tensor) -> Tensor:
+        """As `NGramTrie.distributions`: (rows, vocab)."""
+        of_classes = super().distributions(contexts)
         classes, log10_probs = (buffer.to(of_classes.device) for buffer in self._buffers_of_words())
         return of_classes.index_select(1, classes).add_(log10_probs * math.log(10))
 

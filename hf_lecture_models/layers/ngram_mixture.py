@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ class NGramMixture(nn.Module):
     """A mixture with the methods of `NGramTrie`; contexts are those of the first model, then of the second, and so on.
 
     >>> mixture = NGramMixture([NGramTrie(2, [2]), NGramTrie(4, [4])], [0.5, 0.5])
-    >>> mixture.log_probs([], torch.tensor([1])).exp()
+    >>> mixture.log_probs(torch.zeros(0, 1), torch.tensor([1])).exp()
     tensor([0.3750])
     """
 
@@ -26,28 +26,25 @@ class NGramMixture(nn.Module):
         self.tries: Any = nn.ModuleList(tries)  # a type checker takes its items for modules without methods
         self.log_weights = [math.log(weight) for weight in weights]
 
-    def contexts(self, words: Tensor, starts: Tensor) -> list[Tensor]:
-        """Indices of the n-grams, n = 1 to order-1, that end at each word of a stream, for each model."""
-        return [context for trie in self.tries for context in trie.contexts(words, starts)]
+    def contexts(self, words: Tensor, starts: Tensor) -> Tensor:
+        """(contexts, tokens): index of the n-grams that end at each word of a stream, for one model after another."""
+        return torch.cat([trie.contexts(words, starts) for trie in self.tries])
 
     def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Natural log p of each word of a stream given those before it in its row, and the length of its n-gram."""
         found = [trie.score(words, starts) for trie in self.tries]
         return self._mixed([scores for scores, _ in found]), torch.stack([lengths for _, lengths in found]).amax(0)
 
-    def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:
-        """Natural log p of each word after its contexts, (words,) each."""
+    def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:
+        """Natural log p of each word after its contexts, (words,)."""
         return self._mixed([trie.log_probs(own, words) for trie, own in self._with_contexts(contexts)])
 
-    def distributions(self, contexts: list[Tensor], rows: int) -> Tensor:
-        """Natural log p of every word, (rows, vocab), after contexts of (rows,) each."""
-        return self._mixed([trie.distributions(own, rows) for trie, own in self._with_contexts(contexts)])
+    def distributions(self, contexts: Tensor) -> Tensor:
+        """Natural log p of every word, (rows, vocab), after contexts of (contexts, rows)."""
+        return self._mixed([trie.distributions(own) for trie, own in self._with_contexts(contexts)])
 
-    def _with_contexts(self, contexts: list[Tensor]) -> list[tuple[NGramTrie, list[Tensor]]]:
-        remaining, found = iter(contexts), []
-        for trie in self.tries:
-            found.append((trie, [next(remaining) for _ in range(trie.order - 1)]))
-        return found
+    def _with_contexts(self, contexts: Tensor) -> Iterable[tuple[NGramTrie, Tensor]]:
+        return zip(self.tries, contexts.split([trie.order - 1 for trie in self.tries]), strict=True)
 
     def _mixed(self, log_probs: list[Tensor]) -> Tensor:
         mixed = log_probs[0] + self.log_weights[0]

@@ -8,24 +8,23 @@ Probabilities for Phrase-Based Translation?, 2006).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 # 16 bits are stored as torch's int16, which more operations support than uint16; `& (2**bits - 1)` restores the number.
-CODE_TYPES: dict[int, np.dtype[Any]] = {8: np.dtype(np.uint8), 16: np.dtype(np.int16)}
+CODE_TYPES = {8: torch.uint8, 16: torch.int16}
 
 
-def quantise(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+def quantise(values: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     """Put values into at most 2^bits bins.
 
     Equal values share a bin. -inf and 0, which mean "never" and "no weight of its own", have bins of their own; so has
     every value if there are at most as many different values as bins.
 
-    >>> centres, codes = quantise(np.array([-3, -1, -1, 0, -5], np.float32), 8)
-    >>> centres[codes].tolist()
+    >>> centres, codes = quantise(torch.tensor([-3.0, -1, -1, 0, -5]), 8)
+    >>> centres[codes.long()].tolist()
     [-3.0, -1.0, -1.0, 0.0, -5.0]
 
     Args:
@@ -34,9 +33,9 @@ def quantise(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
 
     Returns:
         The value of each bin, (2^bits,) float32, increasing, the last one repeated if there are fewer bins; and the
-        number of each value's bin, (values,) of `CODE_TYPES[bits]`.
+        number of each value's bin, (values,) uint8 or int16.
     """
-    distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    distinct, inverse, counts = np.unique(values.numpy(), return_inverse=True, return_counts=True)
     alone = (np.isinf(distinct) | (distinct == 0)) if len(distinct) > 2**bits else np.ones(len(distinct), bool)
     means = distinct.astype(float)
     if not alone.all():
@@ -48,7 +47,7 @@ def quantise(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
     found, numbers = np.unique(means.astype(np.float32), return_inverse=True)
     centres = np.full(2**bits, found[-1] if len(found) else 0, np.float32)
     centres[: len(found)] = found
-    return centres, numbers[inverse].astype(np.uint16).astype(CODE_TYPES[bits])
+    return torch.from_numpy(centres), torch.from_numpy(numbers[inverse]).to(CODE_TYPES[bits])
 
 
 def quantise_two(values: Tensor, bits: int) -> tuple[Tensor, Tensor]:
@@ -61,4 +60,4 @@ def quantise_two(values: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     never = values == -math.inf
     centres = torch.full((2**bits,), -math.inf)
     centres[0] = values.masked_fill(never, 0).min() if len(values) else 0
-    return centres, never.to(torch.uint8 if bits == 8 else torch.int16)
+    return centres, never.to(CODE_TYPES[bits])

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.ngram_quantisation import quantise, quantise_two
-from hf_lecture_models.layers.ngram_search import find, where_true
-from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.layers.ngram_tables import NGramTables, find, where_true
 from hf_lecture_models.layers.offloading import method_with_weights
-
-Found = tuple[Tensor, Tensor]  # where stored n-grams end in a stream, and their indices
 
 
 class NGramTrie(nn.Module):
@@ -29,46 +28,42 @@ class NGramTrie(nn.Module):
         self, vocab_size: int, sizes: Sequence[int], non_events: Sequence[int] = (), bits: int | None = None
     ) -> None:
         super().__init__()
+        self.arguments: tuple[Any, ...] = (vocab_size, sizes, non_events, bits)
         self.vocab_size, self.order, self.bits = vocab_size, len(sizes), bits
         uniform = torch.full((vocab_size,), -math.log10(vocab_size - len(non_events)), dtype=torch.float32)
         uniform[list(non_events)] = -math.inf
         self.register_buffer("log10_probs_1", uniform)
         for n, size in enumerate(sizes[1:], 2):
             self.register_buffer(f"keys_{n}", torch.arange(size))
-            self._register("probs", n, uniform[torch.arange(size) % vocab_size])
+            self.register_buffer(f"log10_probs_{n}", uniform[torch.arange(size) % vocab_size])
         for n, size in enumerate(sizes[:-1], 1):
-            self._register("backoffs", n, torch.zeros(size, dtype=torch.float32))
+            self.register_buffer(f"log10_backoffs_{n}", torch.zeros(size, dtype=torch.float32))
+        if bits is not None:
+            self._quantise(quantise_two, bits)
 
-    def _register(self, name: str, n: int, values: Tensor) -> None:
-        if self.bits is not None and n > 1:
-            values, codes = quantise_two(values, self.bits)
-            self.register_buffer(f"{name}_codes_{n}", codes)
-        self.register_buffer(f"log10_{name}_{n}", values)
+    def _quantise(self, put_into_bins: Callable[[Tensor, int], tuple[Tensor, Tensor]], bits: int) -> None:
+        orders = range(2, self.order + 1)
+        for name in [*(f"probs_{n}" for n in orders), *(f"backoffs_{n}" for n in orders[:-1])]:
+            values, codes = put_into_bins(self.get_buffer(f"log10_{name}"), bits)
+            self.register_buffer(f"log10_{name}", values)
+            self.register_buffer(name.replace("_", "_codes_"), codes)
 
-    def _values(self, name: str, n: int, at: Tensor | None) -> Tensor:
-        table = self.get_buffer(f"log10_{name}_{n}")
-        if self.bits is None or n == 1:
-            return table if at is None else table.index_select(0, at)
-        codes = self.get_buffer(f"{name}_codes_{n}")
-        codes = codes if at is None else codes.index_select(0, at)
-        return table.index_select(0, codes.long() & (2**self.bits - 1))
-
-    @property
-    def sizes(self) -> list[int]:
-        """Number of n-grams of each order."""
-        return [self.vocab_size, *(len(self.keys(n)) for n in range(2, self.order + 1))]
+    def draw_weights(self) -> None:
+        """Become uniform, as a new trie is."""
+        for name, value in type(self)(*self.arguments).named_buffers():
+            init.copy_(self.get_buffer(name), value)
 
     def keys(self, n: int) -> Tensor:
         """(n-grams of order n,) int64, n >= 2."""
         return self.get_buffer(f"keys_{n}")
 
-    def log10_probs(self, n: int, at: Tensor | None = None) -> Tensor:
-        """(n-grams of order n,) float32; those at some indices, (indices,), where they are given."""
-        return self._values("probs", n, at)
-
-    def log10_backoffs(self, n: int, at: Tensor | None = None) -> Tensor:
-        """(n-grams of order n,) float32, n < order; or those at some indices."""
-        return self._values("backoffs", n, at)
+    def log10(self, name: str, n: int, at: Tensor | None = None) -> Tensor:
+        """(n-grams of order n,) float32: their "probs", or "backoffs" (n < order); those at some indices, if given."""
+        values = self.get_buffer(f"log10_{name}_{n}")
+        if self.bits is not None and n > 1:
+            codes = self.get_buffer(f"{name}_codes_{n}")
+            at = (codes if at is None else codes.index_select(0, at)).long() & (2**self.bits - 1)
+        return values if at is None else values.index_select(0, at)
 
     @method_with_weights
     def tables(self) -> NGramTables:
@@ -77,20 +72,19 @@ class NGramTrie(nn.Module):
         return NGramTables(
             self.vocab_size,
             [self.keys(n).numpy(force=True) for n in orders[1:]],
-            [self.log10_probs(n).numpy(force=True) for n in orders],
-            [self.log10_backoffs(n).numpy(force=True) for n in orders[:-1]],
+            [self.log10("probs", n).numpy(force=True) for n in orders],
+            [self.log10("backoffs", n).numpy(force=True) for n in orders[:-1]],
         )
 
     def load_tables(self, tables: NGramTables) -> None:
         """Take the arrays of ``tables`` as buffers, on the CPU, without a copy but where they are quantised."""
         for n, keys in enumerate(tables.keys, 2):
-            self._buffers[f"keys_{n}"] = torch.from_numpy(keys)
+            self.register_buffer(f"keys_{n}", torch.from_numpy(keys))
         for name, arrays in (("probs", tables.log10_probs), ("backoffs", tables.log10_backoffs)):
             for n, values in enumerate(arrays, 1):
-                if self.bits is not None and n > 1:
-                    values, codes = quantise(values, self.bits)
-                    self._buffers[f"{name}_codes_{n}"] = torch.from_numpy(codes)
-                self._buffers[f"log10_{name}_{n}"] = torch.from_numpy(values)
+                self.register_buffer(f"log10_{name}_{n}", torch.from_numpy(values))
+        if self.bits is not None:
+            self._quantise(quantise, self.bits)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> NGramTrie:
         # Seen as integers of the same width, floats move to another device and are never cast.
@@ -99,27 +93,28 @@ class NGramTrie(nn.Module):
             self._buffers[name] = fn(bits).view(buffer.dtype)
         return self
 
-    def extend(self, n: int, at: Tensor, contexts: Tensor, words: Tensor, total: Tensor | None) -> Found:
-        """Go from contexts of n-1 words to the n-grams "context word".
+    def extend(
+        self, n: int, at: Tensor, contexts: Tensor, words: Tensor, total: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Go from contexts of n-1 words to the n-grams "context word"; return where they are stored, and their indices.
 
         Args:
             at: (known,) the positions in `words` that have a stored context; contexts: (known,) its indices.
             words: (tokens,).
             total: (tokens,) log10 p by all shorter contexts, updated in place: p of the n-gram where it is stored, else
                 times the context's back-off weight. None if only the indices are wanted.
-
-        Returns:
-            The positions whose n-gram is stored, and its indices; (stored,) each.
         """
         entries = find(self.keys(n), contexts * self.vocab_size + words.index_select(0, at))
         hits = where_true(entries >= 0)
         stored, entries = at.index_select(0, hits), entries.index_select(0, hits)
         if total is not None:
-            total.index_add_(0, at, self.log10_backoffs(n - 1, contexts))
-            total.index_copy_(0, stored, self.log10_probs(n, entries))
+            total.index_add_(0, at, self.log10("backoffs", n - 1, contexts))
+            total.index_copy_(0, stored, self.log10("probs", n, entries))
         return stored, entries
 
-    def walk(self, words: Tensor, starts: Tensor, order: int, total: Tensor | None = None) -> Iterator[Found]:
+    def walk(
+        self, words: Tensor, starts: Tensor, order: int, total: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield, for each order from 2 to ``order``, where stored n-grams end in a stream, and their indices.
 
         ``starts``, (tokens,) bool, is True where a row starts: no n-gram crosses it.
@@ -133,46 +128,46 @@ class NGramTrie(nn.Module):
             yield at, entries
 
     @method_with_weights
-    def contexts(self, words: Tensor, starts: Tensor) -> list[Tensor]:
-        """Indices of the n-grams, n = 1 to order-1, that end at each word of a stream (see `walk`); -1: not stored."""
-        longer = self.walk(words, starts, self.order - 1)
-        found = [words, *(torch.full_like(words, -1).index_copy_(0, at, entries) for at, entries in longer)]
-        return found[: self.order - 1]
+    def contexts(self, words: Tensor, starts: Tensor) -> Tensor:
+        """(order-1, tokens): index of the n-grams of 1 to order-1 words that end at each word (see `walk`), or -1."""
+        found = words.new_full((self.order - 1, len(words)), -1)
+        found[:1] = words
+        for n, (at, entries) in enumerate(self.walk(words, starts, self.order - 1), 1):
+            found[n].index_copy_(0, at, entries)
+        return found
 
     @method_with_weights
     def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Natural log p of each word of a stream given the words before it in its row (see `walk`), (tokens,).
-
-        And the number of words of the longest stored n-gram that ends there, (tokens,).
-        """
-        total, lengths = self.log10_probs(1, words), torch.ones_like(words)
+        """Natural log p of each word in its row (see `walk`), and the length of its stored n-gram; (tokens,) each."""
+        total, lengths = self.log10("probs", 1, words), torch.ones_like(words)
         for n, (at, _) in enumerate(self.walk(words, starts, self.order, total), 2):
             lengths.index_fill_(0, at, n)
         return total * math.log(10), lengths
 
     @method_with_weights
-    def log_probs(self, contexts: list[Tensor], words: Tensor) -> Tensor:
-        """Natural log p of each word after its contexts of 1 to order-1 words, (words,) each."""
-        total = self.log10_probs(1, words)
+    def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:
+        """Natural log p of each word, (words,), after its `contexts` of 1 to order-1 words, (order-1, words)."""
+        total = self.log10("probs", 1, words)
         for n, context in enumerate(contexts, 2):
             at = (context >= 0).nonzero().squeeze(1)
             self.extend(n, at, context[at], words, total)
         return total * math.log(10)
 
     @method_with_weights
-    def distributions(self, contexts: list[Tensor], rows: int) -> Tensor:
-        """Natural log p of every word, (rows, vocab), after contexts of 1 to order-1 words, (rows,) each."""
-        weights = [self.log10_probs(1).new_zeros(rows) for _ in range(self.order)]
-        for n in range(self.order - 1, 0, -1):  # weights[n-1]: of all contexts from n words on
+    def distributions(self, contexts: Tensor) -> Tensor:
+        """Natural log p of every word, (rows, vocab), after contexts of 1 to order-1 words, (order-1, rows)."""
+        # [n-1]: the weights of all contexts from n words on.
+        weights = self.log10("probs", 1).new_zeros(self.order, contexts.shape[1])
+        for n in range(self.order - 1, 0, -1):
             known = contexts[n - 1] >= 0
-            weights[n - 1][known] = self.log10_backoffs(n, contexts[n - 1][known])
+            weights[n - 1, known] = self.log10("backoffs", n, contexts[n - 1, known])
             weights[n - 1] += weights[n]
-        table = self.log10_probs(1) + weights[0][:, None]
+        table = self.log10("probs", 1) + weights[0][:, None]
         for n, context in enumerate(contexts, 1):
             # The children of a context are one slice of the sorted keys; "none" (-1) has the empty slice before key 0.
             first = torch.searchsorted(self.keys(n + 1), context * self.vocab_size)
             count = torch.searchsorted(self.keys(n + 1), (context + 1) * self.vocab_size) - first
-            row = torch.arange(rows, device=context.device).repeat_interleave(count)
+            row = torch.arange(len(context), device=context.device).repeat_interleave(count)
             child = torch.arange(len(row), device=context.device) + (first - count.cumsum(0) + count)[row]
-            table[row, self.keys(n + 1)[child] % self.vocab_size] = self.log10_probs(n + 1, child) + weights[n][row]
+            table[row, self.keys(n + 1)[child] % self.vocab_size] = self.log10("probs", n + 1, child) + weights[n][row]
         return table.mul_(math.log(10))

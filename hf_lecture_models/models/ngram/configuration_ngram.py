@@ -98,26 +98,29 @@ class NGramConfig(LectureConfig):
 
     def check_fields(self) -> None:
         """Check the pruning thresholds, what was estimated, and the table sizes."""
-        prune = self.prune or [0]
-        if len(prune) > self.order or prune[0] != 0 or sorted(prune) != prune:
-            raise ValueError(
-                f"NGramConfig.prune is {self.prune}; give at most order={self.order} thresholds that begin with 0 "
-                "(1-grams are never pruned) and do not decrease, such as [0, 1, 2]"
-            )
         if len(self.non_events) >= self.vocab_size:
             raise ValueError(f"NGramConfig.vocab_size is {self.vocab_size}; beside <s> and <pad> there must be a word")
+        if self.prune:
+            self._check_prune(self.prune)
+        for name, largest in LARGEST_ESTIMATES.items():
+            if getattr(self, name) is not None:
+                self._check_estimates(name, largest)
         if self.num_classes is not None and not bool(self.non_events) < self.num_classes <= self.vocab_size:
             raise ValueError(
                 f"NGramConfig.num_classes is {self.num_classes}; there can be as many as words, "
                 f"vocab_size={self.vocab_size}, and beside that of <s> and <pad> there must be one"
             )
-        for name, largest in LARGEST_ESTIMATES.items():
-            if getattr(self, name) is not None:
-                self._check_estimates(name, largest)
         if self.table_sizes is not None:
             self._check_table_sizes(self.table_sizes)
         if self.components or self.mixture_weights:
             self._check_mixture()
+
+    def _check_prune(self, prune: list[int]) -> None:
+        if len(prune) > self.order or prune[0] != 0 or sorted(prune) != prune:
+            raise ValueError(
+                f"NGramConfig.prune is {prune}; give at most order={self.order} thresholds that begin with 0 "
+                "(1-grams are never pruned) and do not decrease, such as [0, 1, 2]"
+            )
 
     def _check_number(self, name: str, value: float) -> None:
         super()._check_number(name, value)

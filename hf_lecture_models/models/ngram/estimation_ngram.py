@@ -15,10 +15,9 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_classes import WordClasses
-from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import FileTexts, Stream, check_longest, count_ngrams, make_stream
+from hf_lecture_models.models.ngram.counting_ngram import FileTexts, check_longest, count_ngrams, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, fit_within
 from hf_lecture_models.models.ngram.smoothing.interpolated import smooth
@@ -47,19 +46,15 @@ def fit(
 
     >>> from hf_lecture_models import WordTokenizer
     >>> texts = ["the cat sat", "the cat ran"]
-    >>> model = NGramForCausalLM.fit(texts, WordTokenizer.train(texts), order=2, smoothing="add_alpha")
-    >>> model.config.order, model.config.table_sizes
-    (2, [8, 6])
+    >>> NGramForCausalLM.fit(texts, WordTokenizer.train(texts), order=2, smoothing="add_alpha").config.table_sizes
+    [8, 6]
 
     Args:
         texts: any iterable of str, or the path of a file with one text per line (blank lines are texts; `.gz` too).
-        tokenizer: any tokenizer of transformers with a beginning and an end of text; its ids go into the configuration.
-        order, smoothing: words in the longest n-gram; one of `SMOOTHINGS`.
-        alpha, katz_k, backoff_factor: for add-alpha, Katz, stupid back-off; see `NGramConfig`.
+        tokenizer: any tokenizer of transformers with a beginning and an end of text.
+        order, smoothing, alpha, prune, katz_k, backoff_factor: see `NGramConfig`.
         held_out: texts for Jelinek-Mercer, whose weights make them most probable; given as `texts` is.
-        prune: thresholds per order; n-grams that occur at most so often are dropped, as by `lmplz --prune`.
         classes: for n-grams of word classes: how many to find, or a file of them (`classes/class_files.py`).
-        progress: show progress bars on a terminal.
         memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
 
     Raises:
@@ -69,24 +64,11 @@ def fit(
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     _check_smoothing(config, held_out)
-    model = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
-    return _fit_in_memory(cls, texts, tokenizer, config, held_out, classes, progress) if model is None else model
-
-
-def _fit_in_memory(
-    cls: type[NGramForCausalLM],
-    texts: Texts,
-    tokenizer: Any,
-    config: NGramConfig,
-    held_out: Texts | None,
-    classes: int | Path | None,
-    progress: bool,
-) -> NGramForCausalLM:
+    if memory is not None and (model := fit_within(memory, cls, texts, tokenizer, config, classes, progress)):
+        return model
     known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
-    pair = None
-    if held_out is not None and config.smoothing == "jelinek_mercer":
-        pair = read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-    return fit_ids(*read_corpus(tokenizer, texts, progress), config, pair, known, progress, cls)
+    other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
+    return fit_ids(*read_corpus(tokenizer, texts, progress), config, other, known, progress, cls)
 
 
 def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
@@ -112,16 +94,13 @@ def fit_ids(
     progress: bool = False,
     model_class: type[NGramForCausalLM] = NGramForCausalLM,
 ) -> NGramForCausalLM:
-    """Estimate an n-gram model from token ids.
+    """Estimate an n-gram model from token ids; estimated values are written into `config`.
 
     Args:
         ids: (tokens,) integers, text after text, without special tokens.
         lengths: (texts,) number of tokens in each text.
-        config: order, smoothing and its options, vocabulary size, token ids; estimated values are written into it.
         held_out: ids and lengths of held-out texts, for Jelinek-Mercer.
         classes: as `fit`, or the classes themselves.
-        progress: show a progress bar on a terminal.
-        model_class: what to build.
 
     Raises:
         ValueError: as `fit`.
@@ -132,21 +111,24 @@ def fit_ids(
     stream = make_stream(ids, lengths, config)
     check_longest(int(stream.places.max()) + 1, config.order)
     other = None
-    if config.smoothing == "jelinek_mercer" and held_out is not None:
+    if held_out is not None and config.smoothing == "jelinek_mercer":
         if not len(held_out[1]):
             raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
         other = make_stream(*held_out, config)
-    if classes is None:
-        return model_class.from_tables(_estimate(stream, other, config, progress), config)
-    if isinstance(classes, int):
-        classes = find_classes(stream, config, classes, progress)
-    return _fit_classes(stream, other, config, classes, progress, model_class)
+    if classes is not None:
+        if isinstance(classes, int):
+            classes = find_classes(stream, config, classes, progress)
+        return _fit_classes(ids, lengths, config, held_out, classes, progress, model_class)
+    with tqdm(total=2 * config.order, desc="counting, smoothing", disable=None if progress else True) as bar:
+        tables = smooth(count_ngrams(stream, config, bar), config, other, bar)
+    return model_class.from_tables(tables, config)
 
 
 def _fit_classes(
-    stream: Stream,
-    other: Stream | None,
+    ids: np.ndarray,
+    lengths: np.ndarray,
     config: NGramConfig,
+    held_out: tuple[np.ndarray, np.ndarray] | None,
     classes: WordClasses,
     progress: bool,
     model_class: type[NGramForCausalLM],
@@ -154,20 +136,14 @@ def _fit_classes(
     """Estimate the n-grams of classes as those of words, in texts whose words are the classes."""
     if len(classes.class_of) != config.vocab_size:
         raise ValueError(f"classes of {len(classes.class_of)} words, but vocab_size is {config.vocab_size}")
-    stream = Stream(classes.class_of[stream.words], stream.places)
-    other = None if other is None else Stream(classes.class_of[other.words], other.places)
+    other = None if held_out is None else (classes.class_of[held_out[0]], held_out[1])
     config_inside = config_of_classes(config, classes)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "1-grams that occur")  # rarely: classes are all frequent, and should be
-        tables = _estimate(stream, other, config_inside, progress)
+        inside = fit_ids(classes.class_of[ids], lengths, config_inside, other, progress=progress)
     for name, estimated in config_inside.how_estimated().items():
         setattr(config, name, estimated)
-    return model_class.from_tables(tables, config, classes)
-
-
-def _estimate(stream: Stream, held_out: Stream | None, config: NGramConfig, progress: bool) -> NGramTables:
-    with tqdm(total=2 * config.order, desc="counting, smoothing", disable=None if progress else True) as bar:
-        return smooth(count_ngrams(stream, config, bar), config, held_out, bar)
+    return model_class.from_tables(inside.tables(), config, classes)
 
 
 def _check_smoothing(config: NGramConfig, held_out: Any) -> None:

@@ -33,7 +33,7 @@ Deviations:
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -46,9 +46,12 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, ne
 from hf_lecture_models.base.modeling import given_arguments
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
-from hf_lecture_models.layers.ngram_search import where_true
+from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
+from hf_lecture_models.layers.ngram_mixture import NGramMixture
+from hf_lecture_models.layers.ngram_tables import NGramTables, where_true
+from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel, new_trie
+from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel
 
 # `generate()` gives the first two, though the model has no cache.
 _KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})
@@ -71,6 +74,40 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
         super().__init__(config)
         self.trie = new_trie(config)
         self.post_init()
+
+    @classmethod
+    def from_tables(cls, tables: NGramTables, config: NGramConfig, classes: WordClasses | None = None) -> Self:
+        """Return a model with these tables, over words or over `classes`; their sizes are written into `config`.
+
+        Raises:
+            ValueError: the tables are damaged, or do not fit the configuration.
+        """
+        tables.check()
+        words = tables.vocab_size if classes is None else len(classes.check().class_of)
+        config.num_classes = None if classes is None else classes.num_classes
+        if (tables.order, tables.vocab_size, words) != (config.order, config.units, config.vocab_size):
+            raise ValueError(
+                f"tables of order {tables.order} over {tables.vocab_size} {'words' if classes is None else 'classes'} "
+                f"of {words} words do not fit a configuration of order {config.order} over {config.vocab_size}"
+            )
+        config.table_sizes = tables.sizes
+        with torch.device("meta"):
+            model = cls(config)
+        model.trie.load_tables(tables)
+        if classes is not None:
+            model.trie.load_classes(classes)
+        return model.eval()
+
+    def quantise(self, bits: int) -> Self:
+        """Return a copy whose logarithms of orders 2 and up take 8 or 16 bits each (`ngram_quantisation.py`).
+
+        Its distributions no longer sum to one. Keys are shared with this model, and saved as they are.
+
+        Raises:
+            ValueError: another number of bits, or the model is an interpolation of several.
+        """
+        config = type(self.config).from_dict({**self.config.to_dict(), "quantisation_bits": bits})
+        return self.from_tables(self.tables(), config, self.word_classes())
 
     @can_return_tuple
     def forward(
@@ -101,21 +138,24 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
         """
         if not self.config.is_distribution:
             raise ValueError(_NO_DISTRIBUTION)
-        kwargs = given_arguments(self, kwargs, _KEYWORDS)
-        input_ids = self._checked(input_ids)
+        if kwargs:
+            kwargs = given_arguments(self, kwargs, _KEYWORDS)
+        input_ids = token_ids(input_ids)
+        # The key of an n-gram with a word outside the vocabulary would be that of another n-gram.
+        check_token_ids(input_ids, self.config.vocab_size)
         real = real_token_mask(input_ids, attention_mask, None)
         # The last entry is "no context": index -1 finds it.
-        contexts = [F.pad(c, (0, 1), value=-1) for c in self.trie.contexts(input_ids[real], _row_starts(real))]
+        contexts = F.pad(self.trie.contexts(input_ids[real], _row_starts(real)), (0, 1), value=-1)
         # (batch, seq): index, among the real tokens of the batch, of the last one up to each position.
         states = (real.flatten().cumsum(0).view_as(real) - 1).masked_fill(real.cumsum(1) == 0, -1)
-        loss = self._loss(contexts, states, labels, **kwargs)
+        loss = self._loss(contexts, states, labels, **kwargs) if labels is not None or kwargs else None
         kept = slice_logits_to_keep(states[..., None], logits_to_keep)[..., 0]
-        rows = self.trie.distributions([c[kept.flatten()] for c in contexts], kept.numel())
+        rows = self.trie.distributions(contexts[:, kept.flatten()])
         return CausalLMOutput(loss=loss, logits=rows.view(*kept.shape, rows.shape[-1]))
 
     def _loss(
         self,
-        contexts: list[Tensor],
+        contexts: Tensor,
         states: Tensor,
         labels: Tensor | None,
         num_items_in_batch: Tensor | int | None = None,
@@ -127,7 +167,7 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
             return None
         # After padding on the left, the first real token has no context; in a row without padding it is not a target.
         counted = (targets != NOT_COUNTED) & (states >= 0)
-        log_probs = self.trie.log_probs([c[states[counted]] for c in contexts], targets[counted])
+        log_probs = self.trie.log_probs(contexts[:, states[counted]], targets[counted])
         return mean_over_items(-log_probs.sum(), counted.sum(), num_items_in_batch)
 
     @torch.no_grad()
@@ -138,7 +178,8 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
         Without an `attention_mask`, all tokens but `pad_token_id` are real. Stupid back-off gives ln S instead, which
         compares sentences but is not a logarithm of a probability.
         """
-        config, input_ids = self.config, self._checked(input_ids)
+        config, input_ids = self.config, token_ids(input_ids)
+        check_token_ids(input_ids, config.vocab_size)
         real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
         at = where_true(real.flatten())
         words, starts = input_ids.flatten().index_select(0, at), _row_starts(real)
@@ -151,12 +192,6 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
         scores = torch.zeros(input_ids.numel(), dtype=torch.float32, device=input_ids.device)
         return scores.index_copy_(0, at, log_probs.masked_fill_(starts, 0.0)).view_as(input_ids)
 
-    def _checked(self, input_ids: Tensor) -> Tensor:
-        ids = token_ids(input_ids)
-        # The key of an n-gram with a word outside the vocabulary would be that of another n-gram.
-        check_token_ids(ids, self.config.vocab_size)
-        return ids
-
 
 def _row_starts(real: Tensor) -> Tensor:
     """Return which of `input_ids[real]` are the first of their rows, (real tokens,) bool."""
@@ -164,3 +199,13 @@ def _row_starts(real: Tensor) -> Tensor:
     starts = torch.zeros(int(lengths.sum()), dtype=torch.bool, device=real.device)
     starts[(lengths.cumsum(0) - lengths)[lengths > 0]] = True
     return starts
+
+
+def new_trie(config: NGramConfig) -> Any:
+    """Return the look-up that a configuration describes: over words, over classes, or a mixture of several models."""
+    if config.mixture_weights is not None:
+        return NGramMixture([new_trie(one) for one in config.component_configs], config.mixture_weights)
+    if config.num_classes is not None:
+        sizes = config.num_classes, config.sizes
+        return ClassNGramTrie(config.vocab_size, *sizes, config.non_events, config.quantisation_bits)
+    return NGramTrie(config.vocab_size, config.sizes, config.non_events, config.quantisation_bits)

@@ -1,17 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The base of the n-gram model: made from tables, saved, loaded, generating; `modeling_ngram.py` has the equations."""
+"""The base of the n-gram model: tables out, loading, generating; `modeling_ngram.py` has the equations."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import torch
-from torch import nn
 
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
-from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
 from hf_lecture_models.layers.ngram_tables import NGramTables
@@ -20,16 +18,6 @@ from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 _Texts = Iterable[str] | str | os.PathLike[str]
 _Path = str | os.PathLike[str]
-
-
-def new_trie(config: NGramConfig) -> Any:
-    """Return the look-up that a configuration describes: over words, over classes, or a mixture of several models."""
-    if config.mixture_weights is not None:
-        return NGramMixture([new_trie(one) for one in config.component_configs], config.mixture_weights)
-    if config.num_classes is not None:
-        sizes = config.num_classes, config.sizes
-        return ClassNGramTrie(config.vocab_size, *sizes, config.non_events, config.quantisation_bits)
-    return NGramTrie(config.vocab_size, config.sizes, config.non_events, config.quantisation_bits)
 
 
 def tries_of(trie: Any) -> list[NGramTrie]:
@@ -73,48 +61,13 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         try:
-            model.check_tables()
+            for trie in tries_of(model.trie):
+                trie.tables().check()
+                if isinstance(trie, ClassNGramTrie):
+                    trie.word_classes().check()
         except ValueError as error:
             raise ValueError(f"the checkpoint {pretrained_model_name_or_path}: {error}") from error
         return loaded
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        if isinstance(module, NGramTrie):
-            which = [trie is module for trie in tries_of(self.trie)].index(True)
-            for name, value in tries_of(new_trie(self.config))[which].named_buffers():
-                init.copy_(module.get_buffer(name), value)
-
-    @classmethod
-    def from_tables(cls, tables: NGramTables, config: NGramConfig, classes: WordClasses | None = None) -> Self:
-        """Return a model with these tables, over words or over `classes`; their sizes are written into `config`.
-
-        Raises:
-            ValueError: the tables are damaged, or do not fit the configuration.
-        """
-        tables.check()
-        words = tables.vocab_size if classes is None else len(classes.check().class_of)
-        config.num_classes = None if classes is None else classes.num_classes
-        if (tables.order, tables.vocab_size, words) != (config.order, config.units, config.vocab_size):
-            raise ValueError(
-                f"tables of order {tables.order} over {tables.vocab_size} {'words' if classes is None else 'classes'} "
-                f"of {words} words do not fit a configuration of order {config.order} over {config.vocab_size}"
-            )
-        config.table_sizes = tables.sizes
-        with torch.device("meta"):
-            model: Any = cls(config)
-        model.trie.load_tables(tables)
-        if classes is not None:
-            model.trie.load_classes(classes)
-        return model.eval()
-
-    def check_tables(self) -> None:
-        """Raise a ValueError that names the table if one is damaged."""
-        for trie in tries_of(self.trie):
-            trie.tables().check()
-            if isinstance(trie, ClassNGramTrie):
-                trie.word_classes().check()
 
     def tables(self) -> NGramTables:
         """Return the tables as numpy arrays; on the CPU they share memory with a model that is not quantised.
@@ -126,17 +79,6 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
             rule = f"the model interpolates {len(self.trie.tries)} models, each with tables of its own"
             raise ValueError(f"{rule}; take those that it was made of, one by one")
         return self.trie.tables()
-
-    def quantise(self, bits: int) -> Self:
-        """Return a copy whose logarithms of orders 2 and up take 8 or 16 bits each (`ngram_quantisation.py`).
-
-        Its distributions no longer sum to one. Keys are shared with this model, and saved as they are.
-
-        Raises:
-            ValueError: another number of bits, or the model is an interpolation of several.
-        """
-        config = type(self.config).from_dict({**self.config.to_dict(), "quantisation_bits": bits})
-        return self.from_tables(self.tables(), config, self.word_classes())
 
     def word_classes(self) -> WordClasses | None:
         """Return the class of each word, as numpy arrays; None for a model of words."""

@@ -30,26 +30,28 @@ def model():
     return fit_ids(IDS, LENGTHS, NGramConfig(**CONFIG))
 
 
-def values_of(codes, bits):
-    return codes.astype(np.int64) & (2**bits - 1)
+def binned(values, bits):
+    """The bin of each value, and what this bin gives back."""
+    centres, codes = quantise(torch.from_numpy(values), bits)
+    assert (codes.dtype, len(centres)) == (CODE_TYPES[bits], 2**bits)
+    bins = codes.numpy().astype(np.int64) & (2**bits - 1)
+    return bins, centres.numpy()[bins]
 
 
 @pytest.mark.parametrize("bits", [8, 16])
 def test_bins_hold_equally_many_values_and_stand_for_their_mean(bits):
     values = -RNG.permutation(2**bits * 5).astype(np.float32) - 1  # all different, none alone
-    centres, codes = quantise(values, bits)
-    assert (codes.dtype, len(centres)) == (CODE_TYPES[bits], 2**bits)
+    bins, found = binned(values, bits)
     expected = np.sort(values.astype(float)).reshape(-1, 5).mean(1).repeat(5)[np.argsort(np.argsort(values))]
-    np.testing.assert_allclose(centres[values_of(codes, bits)], expected, rtol=1e-6)
-    assert np.bincount(values_of(codes, bits)).tolist() == [5] * 2**bits
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert np.bincount(bins).tolist() == [5] * 2**bits
 
 
 def test_bins_by_hand_with_values_that_occur_often_or_stand_alone():
     many = np.repeat(np.float32(-2.5), 300)
     rare = -np.arange(3, 303, dtype=np.float32)
     values = np.concatenate([many, rare, [np.float32(-np.inf), np.float32(0)] * 5]).astype(np.float32)
-    centres, codes = quantise(values, 8)
-    found = centres[values_of(codes, 8)]
+    _, found = binned(values, 8)
     assert np.isneginf(found[values == -np.inf]).all()
     assert (found[values == 0] == 0).all()
     # 600 ordinary values in 254 bins: of those that are all different, a bin holds the 2 or 3 whose ranks fall there.
@@ -64,8 +66,7 @@ def test_bins_by_hand_with_values_that_occur_often_or_stand_alone():
 def test_few_values_stay_as_they_are(values):
     values = np.array(values, np.float32)
     for bits in (8, 16):
-        centres, codes = quantise(values, bits)
-        np.testing.assert_array_equal(centres[values_of(codes, bits)], values)
+        np.testing.assert_array_equal(binned(values, bits)[1], values)
 
 
 @pytest.mark.parametrize("bits", [8, 16])
@@ -73,8 +74,7 @@ def test_a_quantised_model_scores_with_its_centres_and_loads_again(bits, model, 
     quantised = model.quantise(bits)
     plain, tables = model.tables(), quantised.tables()
     for n in range(2, 4):
-        centres, codes = quantise(plain.log10_probs[n - 1], bits)
-        np.testing.assert_array_equal(tables.log10_probs[n - 1], centres[values_of(codes, bits)])
+        np.testing.assert_array_equal(tables.log10_probs[n - 1], binned(plain.log10_probs[n - 1], bits)[1])
         np.testing.assert_array_equal(tables.keys[n - 2], plain.keys[n - 2])
     np.testing.assert_array_equal(tables.log10_probs[0], plain.log10_probs[0])
     # As a model that is not quantised, of the same numbers.

@@ -28,8 +28,7 @@ import numpy as np
 import torch
 
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.layers.ngram_search import find
-from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.layers.ngram_tables import NGramTables, find
 
 FST_SUFFIX, SYMBOLS_SUFFIX, EPSILON = ".fst.txt", ".syms", "<epsilon>"
 ROWS_PER_WRITE = 1 << 15

@@ -120,12 +120,10 @@ class _Smoothing:
             found = lower.gather(entry.suffixes, self.rows)
             part = replace(entry, keys=entry.keys - contexts.start * vocab_size, suffixes=np.arange(len(found)))
             kept = kept_ngrams(entry, n, config)
-            starts, kept_contexts = np.ones(1, bool), np.ones(1, bool)
+            starts = kept_contexts = np.ones(1, bool)
             if n > 1:
                 shorter = self.counts[n - 2].read(contexts.start, contexts.stop)
-                starts = shorter.starts
-                kept_contexts = np.zeros(len(starts), bool)
-                kept_contexts[kept_ngrams(shorter, n - 1, config)] = True
+                starts, kept_contexts = shorter.starts, kept_ngrams(shorter, n - 1, config)
             part_used = used.read(ngrams.start, ngrams.stop)
             probs, gammas = smooth_order(part, starts, n, part_used, kept, found, config, ratios)
             longer.append(probs)

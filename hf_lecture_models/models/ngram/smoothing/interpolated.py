@@ -36,6 +36,7 @@ Deviations:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -55,12 +56,37 @@ FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 def smooth(
     counts: list[NGramCounts], config: NGramConfig, held_out: Stream | None = None, bar: tqdm | None = None
 ) -> NGramTables:
-    """Return p and back-off weight of each n-gram that is kept; discounts or weights are written into `config`."""
+    """Return p and back-off weight of each n-gram that is kept; what is estimated for it is written into `config`."""
+    used, ratios = _fit_parameters(counts, config, held_out, bar)
+    tables = NGramTables(config.vocab_size, [], [], [])
+    lower, starts = uniform(config), np.ones(1, bool)
+    kept: np.ndarray | slice = slice(None)
+    kept_contexts: np.ndarray | slice = slice(None)
+    for n, entry in enumerate(counts, 1):
+        keys = entry.keys
+        if config.prune:
+            kept = kept_ngrams(entry, n, config)
+            keys = renumber(keys[kept], kept_contexts, config.vocab_size)
+        probs, gammas = smooth_order(entry, starts, n, used[n - 1], kept, lower, config, ratios[n - 1])
+        tables.log10_probs.append(np.minimum(log10(probs[kept]), 0))
+        if n > 1:
+            tables.keys.append(keys)
+            tables.log10_backoffs.append(log10(gammas[kept_contexts]))
+        lower, starts, kept_contexts = probs, entry.starts, kept
+        if bar is not None:
+            bar.update()
+    return tables
+
+
+def _fit_parameters(
+    counts: list[NGramCounts], config: NGramConfig, held_out: Stream | None, bar: tqdm | None
+) -> tuple[list[np.ndarray], Sequence[DiscountRatios | None]]:
+    """Write what is estimated into `config`; return the counts that each order uses, and the ratios of back-off."""
     config.interpolation_weights = config.discounts = config.discount_ratios = config.strengths = None
     used = [entry.occurrences for entry in counts]
     if config.smoothing in KNESER_NEY:
-        used[:-1] = [continuation_counts(counts, n) for n in range(1, config.order)]
-    ratios: list[DiscountRatios] = []
+        for n in range(1, config.order):
+            used[n - 1] = continuation_counts(counts, n)
     if config.smoothing in DISCOUNTING:
         config.discounts = [fit_discounts(small_counts(c), n, config) for n, c in enumerate(used, 1)]
     elif config.smoothing == "pitman_yor":
@@ -68,25 +94,8 @@ def smooth(
     elif held_out is not None:
         config.interpolation_weights = fit_weights(held_out_events(counts, held_out, config), config.num_events)
     elif config.smoothing in ("good_turing", "katz", "stupid_backoff"):
-        ratios = fit_all_ratios(used, config)
-    keys = [entry.keys for entry in counts[1:]]
-    kept: list[np.ndarray | slice] = [slice(None)] * config.order
-    if config.prune:
-        kept = [kept_ngrams(entry, n, config) for n, entry in enumerate(counts, 1)]
-        keys = _renumbered(counts, kept, config.vocab_size)
-    tables = NGramTables(config.vocab_size, keys, [], [])
-    lower = uniform(config)
-    for n, entry in enumerate(counts, 1):
-        starts = counts[n - 2].starts if n > 1 else np.ones(1, bool)
-        ratio = ratios[n - 1] if ratios else None
-        probs, gammas = smooth_order(entry, starts, n, used[n - 1], kept[n - 1], lower, config, ratio)
-        tables.log10_probs.append(np.minimum(log10(probs[kept[n - 1]]), 0))
-        if n > 1:
-            tables.log10_backoffs.append(log10(gammas[kept[n - 2]]))
-        lower = probs
-        if bar is not None:
-            bar.update()
-    return tables
+        return used, fit_all_ratios(used, config)
+    return used, [None] * config.order
 
 
 def uniform(config: NGramConfig) -> np.ndarray:
@@ -116,7 +125,7 @@ def smooth_order(
 
     Args:
         entry: the n-grams of all contexts, or of neighbouring ones that are numbered from 0.
-        starts: (contexts,) whether a context begins with `<s>`; one True for order 1.
+        starts: (contexts,) True where a context begins with `<s>`; one True for order 1.
         n: the order.
         used: (n-grams,) the counts that are discounted; for Pitman-Yor, the first term of P itself.
         kept: (n-grams,) those that are not pruned.
@@ -125,8 +134,14 @@ def smooth_order(
         ratios: for smoothings that back off.
     """
     prefixes = entry.keys // config.vocab_size
-    numerators, totals = _first_term(used, prefixes, starts, n, config, ratios)
-    if not isinstance(kept, slice):
+    totals = np.bincount(prefixes, used, minlength=len(starts))
+    if config.smoothing in DISCOUNTING:
+        by_count = np.array([0.0, *config.discounts[n - 1]])  # type: ignore[index]
+        numerators = used - by_count.take(used, mode="clip")
+        np.maximum(numerators, 0, out=numerators)
+    else:
+        numerators, totals = _first_term(used, totals, prefixes, starts, n, config, ratios)
+    if isinstance(kept, np.ndarray):
         numerators[~kept] = 0
     if config.smoothing == "stupid_backoff":
         return np.divide(numerators, totals[prefixes], out=numerators, where=numerators > 0), np.ones(len(totals))
@@ -161,29 +176,24 @@ def interpolate(
 
 def _first_term(
     used: np.ndarray,
+    totals: np.ndarray,
     prefixes: np.ndarray,
     starts: np.ndarray,
     n: int,
     config: NGramConfig,
     ratios: DiscountRatios | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return c(hw) - D(hw) of each n-gram, (n-grams,), and C(h) of each context, (contexts,); float64."""
+    """Return c(hw) - D(hw), (n-grams,), and C(h), (contexts,), of smoothings without a discount by count; float64."""
     if config.smoothing == "pitman_yor":
         return used.copy(), np.ones(len(starts))
-    totals = np.bincount(prefixes, used, minlength=len(starts))
     if config.smoothing == "add_alpha":
         # Only full contexts are counted (order n-1, or beginning with `<s>`); all others give 1 / |V|.
         full = np.ones_like(starts) if n == config.order else starts & (n > 1)
         return used * full[prefixes].astype(float), np.where(full, totals + config.alpha * config.num_events, 0)
     if ratios is not None:
         return used * ratios.of(used), totals
-    if config.interpolation_weights is not None:
-        return config.interpolation_weights[n - 1] * used, totals
-    if config.discounts is None:
-        return used.astype(float), totals
-    by_count = np.array([0.0, *config.discounts[n - 1]])
-    numerators = used - by_count.take(used, mode="clip")
-    return np.maximum(numerators, 0, out=numerators), totals
+    weight = 1.0 if config.interpolation_weights is None else config.interpolation_weights[n - 1]
+    return weight * used, totals
 
 
 def small_counts(used: np.ndarray) -> np.ndarray:
@@ -193,14 +203,13 @@ def small_counts(used: np.ndarray) -> np.ndarray:
 
 def fit_discounts(small: np.ndarray, n: int, config: NGramConfig) -> list[float]:
     """Return one discount, or three, for the n-grams of order n, from their `small_counts`."""
-    of = small.astype(float)
-    wanted = 3 if config.smoothing == "modified_kneser_ney" else 1
+    of, wanted = small.astype(float), 3 if config.smoothing == "modified_kneser_ney" else 1
     if of[1 : max(wanted, 2) + 1].all():
-        y = of[1] / (of[1] + 2 * of[2])
-        found = [k - (k + 1) * y * of[k + 1] / of[k] for k in (1, 2, 3)] if wanted == 3 else [y]
-        if all(0 <= discount <= k for k, discount in enumerate(found, 1)):
-            return [float(discount) for discount in found]
-    numbers = ", ".join(f"{count:.0f}" for count in of[1:5])
+        y, k = of[1] / (of[1] + 2 * of[2]), np.arange(1, wanted + 1)
+        found = k - (k + 1) * y * of[2:5] / of[1:4] if wanted == 3 else np.array([y])
+        if ((found >= 0) & (found <= k)).all():
+            return found.tolist()
+    numbers = ", ".join(map(str, small[1:5]))
     warnings.warn(
         f"{n}-grams that occur 1, 2, 3, 4 times number {numbers}: too few, or artificial text, to estimate discounts; "
         f"{FALLBACK_DISCOUNTS[:wanted]} are used. A larger corpus avoids this",
@@ -209,19 +218,15 @@ def fit_discounts(small: np.ndarray, n: int, config: NGramConfig) -> list[float]
     return list(FALLBACK_DISCOUNTS[:wanted])
 
 
-def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray | slice:
-    """Return an index of the n-grams of order n that are not pruned: a mask, or a slice of all."""
+def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray:
+    """Return which n-grams of order n are not pruned, (n-grams,) bool."""
     threshold = 0 if not config.prune else config.prune[min(n, len(config.prune)) - 1]
-    return entry.occurrences > threshold if threshold else slice(None)
+    return (entry.occurrences > threshold) | (threshold == 0)
 
 
-def _renumbered(counts: list[NGramCounts], kept: list[np.ndarray | slice], vocab_size: int) -> list[np.ndarray]:
-    """Return the keys of the kept n-grams, with prefixes numbered among the kept (n-1)-grams."""
-    keys = []
-    for entry, kept_shorter, kept_entry in zip(counts[1:], kept, kept[1:], strict=False):
-        selected = entry.keys[kept_entry]
-        if not isinstance(kept_shorter, slice):
-            numbers = np.cumsum(kept_shorter) - 1
-            selected = numbers[selected // vocab_size] * vocab_size + selected % vocab_size
-        keys.append(selected)
-    return keys
+def renumber(keys: np.ndarray, kept_contexts: np.ndarray | slice, vocab_size: int) -> np.ndarray:
+    """Return the keys of kept n-grams, with their contexts numbered among the kept ones."""
+    if isinstance(kept_contexts, slice):
+        return keys
+    numbers = np.cumsum(kept_contexts) - 1
+    return numbers[keys // vocab_size] * vocab_size + keys % vocab_size
