@@ -2,7 +2,8 @@
 """Multiple choice: losses, scores and accuracies as a loop over single choices has them, whatever their number."""
 
 import json
-import shutil
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from hf_lecture_models.tasks.task import Encoded
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_chooser import ROWS, save_small_chooser, small_chooser
 from tests.tasks.small_classifier import WORDS, small_tokenizer
+from tests.tasks.task_tests import HeadTaskTests, train
 
 TASK = MultipleChoice()
 KINDS = ["stock", "ours"]
@@ -40,14 +42,6 @@ def recipe(**fields: Any) -> MultipleChoiceRecipe:
     return MultipleChoiceRecipe(**(defaults | {"learning_rate": 0.1} | fields))
 
 
-def train(chosen: MultipleChoiceRecipe, output_dir: Path, **options: Any) -> tuple[Any, Any]:
-    data, held_out = TASK.read(chosen, "train"), TASK.read(chosen, "validation")
-    tokenizer = TASK.processor(chosen, data)
-    model = TASK.model(chosen, tokenizer, data)
-    result = TASK.train(model, tokenizer, data, held_out, chosen, output_dir=output_dir, quiet=True, **options)
-    return result, model
-
-
 def scores_by_hand(model: Any, row: dict[str, Any]) -> torch.Tensor:
     """The score of each choice, read alone and unpadded."""
     tokenizer, scores = small_tokenizer(), []
@@ -57,35 +51,17 @@ def scores_by_hand(model: Any, row: dict[str, Any]) -> torch.Tensor:
     return torch.stack(scores)
 
 
-def by_hand(model: Any, rows: list[dict[str, Any]], chosen: MultipleChoiceRecipe) -> list[float]:
-    """Plain gradient descent, choice by choice: the step's loss is the mean over its rows."""
-    losses = []
-    for epoch in range(int(chosen.epochs)):
-        order = np.random.default_rng((chosen.seed, epoch)).permutation(len(rows))
-        for start in range(0, len(rows), chosen.batch_size):
-            step = [rows[index] for index in order[start : start + chosen.batch_size]]
-            mean = sum(-F.log_softmax(scores_by_hand(model, row), 0)[row["label"]] for row in step) / len(step)
-            model.zero_grad()
-            mean.backward()
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    if parameter.grad is not None:
-                        parameter -= chosen.learning_rate * parameter.grad
-            losses.append(mean.item())
-    return losses
+class TestMultipleChoice(HeadTaskTests):
+    task = TASK
+    savers = {kind: partial(save_small_chooser, kind=kind) for kind in KINDS}
+    rows = ROWS
+    items = 10
 
+    def loss_of(self, model: Any, unit: Any) -> tuple[torch.Tensor, int]:
+        return -F.log_softmax(scores_by_hand(model, unit), 0)[unit["label"]], 1
 
-@pytest.mark.parametrize("accumulation_steps", [1, pytest.param(2, marks=pytest.mark.slow), 4])
-def test_training_is_that_of_a_loop_of_our_own(tmp_path: Path, folder: Path, accumulation_steps: int) -> None:
-    # Ten rows in steps of four: the last step has two, and its last micro-batches have none.
-    chosen = recipe(from_pretrained=str(folder), accumulation_steps=accumulation_steps, log_every=1)
-    result, model = train(chosen, tmp_path)
-    expected = small_chooser(folder.name)
-    losses = by_hand(expected, ROWS, chosen)
-    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
-    for name, parameter in expected.named_parameters():
-        torch.testing.assert_close(dict(model.named_parameters())[name], parameter, rtol=1e-3, atol=1e-5)
-    assert result.items == 20
+    def ids_of(self, encoded: Any) -> list[Any]:
+        return [list(chain.from_iterable(choice["input_ids"] for choice in row)) for row in encoded]
 
 
 def test_scores_and_accuracy_are_those_of_single_choices(folder: Path) -> None:
@@ -118,11 +94,11 @@ def test_a_batch_is_that_of_transformers_own_collator(folder: Path) -> None:
     torch.testing.assert_close(model(**ours.inputs).loss, model(**theirs).loss)
 
 
-def test_each_row_comes_once_an_epoch_and_processes_step_alike() -> None:
+def test_processes_step_alike() -> None:
     """Rows of one number of choices are read together, in as many micro-batches by every process."""
     model, tokenizer, data = small_chooser("stock"), small_tokenizer(), TASK.read(recipe(), "train")
     collate = ChoiceCollator(encode_choices(model, tokenizer, data), data.columns["label"], tokenizer)
-    seen, lengths = [], []
+    lengths = []
     for process in range(2):
         batches = ChoiceBatches(collate, 8, seed=0)
         batches.set_shard(RowShard(8, 2, process, 2))
@@ -132,42 +108,8 @@ def test_each_row_comes_once_an_epoch_and_processes_step_alike() -> None:
             assert len({tensor.shape[1] for name, tensor in batch.inputs.items() if name != "labels"}) == 1
             assert batch.inputs["labels"].ne(-100).sum() == batch.num_items
             assert batch.inputs["attention_mask"].sum(2).min() > 0, "attention over nothing would be NaN"
-            choices = batch.inputs["input_ids"][: batch.num_items]
-            seen += [tuple(tokenizer.decode(ids, skip_special_tokens=True) for ids in row) for row in choices]
     assert lengths[0] == lengths[1]
     assert max(lengths[0]) == 4, "two micro-batches, each of rows of two choices and of three"
-    expected = [tuple(f"{row['context']} {choice}" for choice in row["choices"]) for row in ROWS]
-    assert sorted(seen) == sorted(expected)
-
-
-def test_a_run_resumes_to_the_same_bits(tmp_path: Path, folder: Path) -> None:
-    chosen = recipe(from_pretrained=str(folder), save_every=2, accumulation_steps=2, validation_rows=ROWS[:4])
-    _, expected = train(chosen, tmp_path / "straight")
-    shutil.copytree(tmp_path / "straight", tmp_path / "cut")
-    newest = max((tmp_path / "cut" / "checkpoints").iterdir())
-    (newest / "complete.json").unlink()
-    with pytest.warns(UserWarning, match=r"complete.json is missing"):
-        _, model = train(chosen, tmp_path / "cut", resume=True)
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
-
-
-@pytest.mark.parametrize("accumulation_steps", [1, 2])
-def test_a_frozen_backbone_reads_rows_of_any_number_of_choices(
-    tmp_path: Path, folder: Path, accumulation_steps: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The head learns what it learns beside a backbone that runs in every step."""
-    chosen = recipe(
-        from_pretrained=str(folder), freeze_backbone=True, accumulation_steps=accumulation_steps, log_every=1
-    )
-    result, model = train(chosen, tmp_path)
-    assert "features of 23 texts take" in capsys.readouterr().err
-    expected = small_chooser(folder.name)
-    for parameter in expected.base_model.parameters():
-        parameter.requires_grad_(False)
-    losses = by_hand(expected, ROWS, chosen)
-    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
-    torch.testing.assert_close(model.classifier.weight, expected.classifier.weight, rtol=1e-3, atol=1e-5)
-    assert not torch.equal(model.classifier.weight, small_chooser(folder.name).classifier.weight)
 
 
 # What a model reads
@@ -228,7 +170,7 @@ def test_a_context_may_be_empty() -> None:
 def test_a_new_model_and_a_checkpoint_with_changed_fields(tmp_path: Path) -> None:
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
     for model_type, name in (("lecture_bert", "LectureBertForMultipleChoice"), ("bert", "BertForMultipleChoice")):
-        result, _ = train(recipe(model={"model_type": model_type, **sizes}, epochs=1), tmp_path / name)
+        result, _ = train(TASK, recipe(model={"model_type": model_type, **sizes}, epochs=1), tmp_path / name)
         assert result.step == 3
         assert json.loads((tmp_path / name / "config.json").read_text())["architectures"] == [name]
         tokenizer = AutoTokenizer.from_pretrained(tmp_path / name)
@@ -371,12 +313,6 @@ def test_predictions_are_written_as_benchmarks_take_them(
         expected = [line.replace("X", str(names[index - (task == "swag")])) for index, line in enumerate(lines)]
         assert path.read_text().splitlines() == expected
     assert TASK.read(recipe(), "predict") is None
-
-
-def test_rows_to_predict_that_are_too_long_are_refused_before_training(tmp_path: Path) -> None:
-    chosen = recipe(predict_files=[write(tmp_path / "rows.jsonl", ROWS[0] | {"context": "film " * 20})])
-    with pytest.raises(ValueError, match=r"rows.jsonl, row 1, choice 0 has 26 tokens"):
-        TASK.check_predict_data(small_chooser("stock"), small_tokenizer(), TASK.read(chosen, "predict"), chosen)
 
 
 def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,6 @@ from hf_lecture_models.tasks.question_answering import (
     cut_questions,
 )
 from hf_lecture_models.tasks.task import Encoded
-from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_answerer import (
     ANSWERABLE,
     ROWS,
@@ -41,6 +39,7 @@ from tests.tasks.small_answerer import (
     squad_json,
     write_squad,
 )
+from tests.tasks.task_tests import HeadTaskTests, descend, train
 
 TASK = QuestionAnswering()
 LENGTH, STRIDE = 24, 6
@@ -61,14 +60,6 @@ def read(rows: list[dict[str, Any]], **fields: Any) -> Rows:
     data = TASK.read(recipe(train_rows=rows, **fields), "train")
     assert data is not None
     return data
-
-
-def train(chosen: QuestionAnsweringRecipe, output_dir: Path, **options: Any) -> tuple[Any, Any]:
-    data, held_out = TASK.read(chosen, "train"), TASK.read(chosen, "validation")
-    tokenizer = TASK.processor(chosen, data)
-    model = TASK.model(chosen, tokenizer, data)
-    result = TASK.train(model, tokenizer, data, held_out, chosen, output_dir=output_dir, quiet=True, **options)
-    return result, model
 
 
 # Beside a loop of our own, with windows as transformers' own example makes them
@@ -104,78 +95,64 @@ def windows_by_hand(row: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+WINDOWS = [window for row in ROWS for window in windows_by_hand(row)]
+
+
 def logits_by_hand(model: Any, window: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
     outputs = model(torch.tensor([window["ids"]]), token_type_ids=torch.tensor([window["types"]]))
     return outputs.start_logits[0], outputs.end_logits[0]
 
 
-def by_hand(model: Any, chosen: QuestionAnsweringRecipe) -> list[float]:
-    """Plain gradient descent, window by window."""
-    windows = [window for row in ROWS for window in windows_by_hand(row)]
-    losses = []
-    for epoch in range(int(chosen.epochs)):
-        order = np.random.default_rng((chosen.seed, epoch)).permutation(len(windows))
-        for first in range(0, len(windows), chosen.batch_size):
-            parts = []
-            for index in order[first : first + chosen.batch_size]:
-                start, end = logits_by_hand(model, windows[index])
-                right = torch.tensor([windows[index]["start"], windows[index]["end"]])
-                parts.append(F.cross_entropy(torch.stack([start, end]), right))
-            mean = torch.stack(parts).mean()
-            model.zero_grad()
-            mean.backward()
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    if parameter.grad is not None:
-                        parameter -= chosen.learning_rate * parameter.grad
-            losses.append(mean.item())
-    return losses
+def loss_of(model: Any, window: dict[str, Any]) -> tuple[torch.Tensor, int]:
+    """The mean of -ln P(first token of the answer) and -ln P(its last token)."""
+    places = torch.tensor([window["start"], window["end"]])
+    return F.cross_entropy(torch.stack(logits_by_hand(model, window)), places), 1
 
 
-@pytest.mark.parametrize("accumulation_steps", [1, 6])
-def test_training_is_that_of_a_loop_of_our_own(tmp_path: Path, folder: Path, accumulation_steps: int) -> None:
-    """The one of stock BERT, whose head takes padding for places; so windows go one by one there."""
-    chosen = recipe(from_pretrained=str(folder), batch_size=6, accumulation_steps=6, log_every=1)
-    ours = recipe(from_pretrained=str(folder), batch_size=6, accumulation_steps=accumulation_steps, log_every=1)
-    windows = [window for row in ROWS for window in windows_by_hand(row)]
-    assert sum(window["end"] > 0 for window in windows) > 5, "else little is learned"
-    assert len(windows) > len(ROWS) + 5
-    assert len(windows) % 6, "the last step has empty places"
+def save_ours(folder: Path) -> Path:
+    """The same weights, with our head."""
+    stock = save_small_bert(folder / "stock")
+    LectureBertForQuestionAnswering.from_pretrained(stock).save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    return folder
+
+
+class TestQuestionAnswering(HeadTaskTests):
+    task = TASK
+    savers = {"ours": save_ours}
+    rows = ROWS
+    items = len(WINDOWS)
+    labels = ("start_positions", "end_positions")
+
+    def recipe(self, **fields: Any) -> Any:
+        return recipe(**fields)
+
+    def units(self) -> list[dict[str, Any]]:
+        return WINDOWS
+
+    def loss_of(self, model: Any, unit: Any) -> tuple[torch.Tensor, int]:
+        return loss_of(model, unit)
+
+    def ids_of(self, encoded: Any) -> list[list[int]]:
+        return [window["ids"] for window in WINDOWS]
+
+
+@pytest.mark.parametrize("freeze_backbone", [False, True])
+def test_a_head_that_takes_padding_for_places_learns_windows_one_by_one(
+    tmp_path: Path, folder: Path, freeze_backbone: bool
+) -> None:
+    """The head of transformers' own BERT."""
+    fields = {"batch_size": 6, "accumulation_steps": 6, "log_every": 1, "freeze_backbone": freeze_backbone}
+    chosen = recipe(from_pretrained=str(folder), **fields)
+    assert sum(window["end"] > 0 for window in WINDOWS) > 5, "else little is learned"
+    assert len(WINDOWS) > len(ROWS) + 5
+    assert len(WINDOWS) % 6, "the last step has empty places"
     expected = AutoModelForQuestionAnswering.from_pretrained(folder)
-    losses = by_hand(expected, chosen)
-    model = LectureBertForQuestionAnswering.from_pretrained(folder)
-    data = TASK.read(ours, "train")
-    result = TASK.train(model, small_tokenizer(), data, None, ours, output_dir=tmp_path, quiet=True)
-    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
-    stock, _ = train(chosen, tmp_path / "stock")
-    assert [row["loss"] for row in stock.history] == pytest.approx(losses, rel=1e-4)
-    assert result.items == 2 * len(windows)
-    trained = {name: tensor for name, tensor in expected.named_parameters() if tensor.grad is not None}
-    again = LectureBertForQuestionAnswering.from_pretrained(tmp_path)
-    expected.save_pretrained(tmp_path / "expected")
-    other = LectureBertForQuestionAnswering.from_pretrained(tmp_path / "expected")
-    assert trained
-    for name, parameter in other.named_parameters():
-        torch.testing.assert_close(dict(again.named_parameters())[name], parameter, rtol=1e-3, atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["ours", "stock"])
-def test_a_frozen_backbone_trains_the_head_alone(tmp_path: Path, folder: Path, kind: str) -> None:
-    """What it says is kept for ours; the stock head takes padding for places, so that it reads the windows anew."""
-    if kind == "ours":
-        LectureBertForQuestionAnswering.from_pretrained(folder).save_pretrained(tmp_path / "start")
-        small_tokenizer().save_pretrained(tmp_path / "start")
-    start = tmp_path / "start" if kind == "ours" else folder
-    chosen = recipe(
-        from_pretrained=str(start), freeze_backbone=True, batch_size=6, accumulation_steps=6, log_every=1, epochs=3
-    )
-    expected = AutoModelForQuestionAnswering.from_pretrained(folder)
-    expected.base_model.requires_grad_(False)
-    losses = by_hand(expected, chosen)
-    result, model = train(chosen, tmp_path / "run")
+    expected.base_model.requires_grad_(not freeze_backbone)
+    losses = descend(expected, WINDOWS, loss_of, chosen)
+    result, model = train(TASK, chosen, tmp_path)
     assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
     torch.testing.assert_close(model.qa_outputs.weight, expected.qa_outputs.weight, rtol=1e-3, atol=1e-5)
-    assert not any(weight.requires_grad for weight in model.base_model.parameters())
 
 
 def answers_by_hand(model: Any, row: dict[str, Any]) -> tuple[list[tuple[float, str]], float]:
@@ -261,7 +238,7 @@ def test_a_small_one_learns(tmp_path: Path) -> None:
         max_length=384,
         evaluate_every=40,
     )
-    result, _ = train(chosen, tmp_path)
+    result, _ = train(TASK, chosen, tmp_path)
     assert result.metric_name == "f1"
     assert result.best_metric > 0.8
     kept, tokenizer = AutoModelForQuestionAnswering.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
@@ -288,7 +265,7 @@ def test_a_model_without_cls_learns_the_beginning_of_the_text(tmp_path: Path) ->
     loaded = TASK.processor(chosen, data)
     windows = [window for own in cut_questions(model, loaded, data, chosen) for window in own]
     assert {int(window.inputs["input_ids"][window.no_answer]) for window in windows} == {tokenizer.bos_token_id}
-    result, _ = train(chosen, tmp_path / "run")
+    result, _ = train(TASK, chosen, tmp_path / "run")
     assert result.step == 2 * -(-len(windows) // 4)
     assert {"validation_f1", "validation_NoAns_f1"} <= result.history[-1].keys()
 
@@ -304,22 +281,6 @@ def test_a_classifier_becomes_an_answerer(tmp_path: Path) -> None:
     data = TASK.read(chosen, "train")
     model = TASK.model(chosen, TASK.processor(chosen, data), data)
     assert model.qa_outputs.out_features == model.config.num_labels == 2
-
-
-def test_a_run_resumes_to_the_same_bits(tmp_path: Path, folder: Path) -> None:
-    chosen = recipe(from_pretrained=str(folder), save_every=2, accumulation_steps=2, validation_rows=ROWS[:4])
-    _, expected = train(chosen, tmp_path / "straight")
-    shutil.copytree(tmp_path / "straight", tmp_path / "cut")
-    newest = max((tmp_path / "cut" / "checkpoints").iterdir())
-    (newest / "complete.json").unlink()
-    with pytest.warns(UserWarning, match=r"complete.json is missing"):
-        _, model = train(chosen, tmp_path / "cut", resume=True)
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
-    with pytest.raises(ValueError, match="cannot resume: the training data changed since the run was started"):
-        data, held_out = read(ROWS[::-1]), TASK.read(chosen, "validation")
-        TASK.train(
-            model, TASK.processor(chosen, data), data, held_out, chosen, output_dir=tmp_path / "cut", resume=True
-        )
 
 
 # Batches
@@ -338,25 +299,6 @@ def test_batches_are_padded_on_the_right(side: str) -> None:
     assert batch.inputs["start_positions"].tolist() == [1, 2]
     assert batch.inputs["end_positions"].tolist() == [1, 3]
     assert batch.num_items == 2
-    alone = collate(np.array([1, -1, -1]))
-    assert (alone.inputs["input_ids"].shape, alone.num_items) == ((1, 6), 1)
-    empty = collate(np.array([-1, -1]))
-    assert (empty.inputs["start_positions"].tolist(), empty.num_items) == ([-100], 0)
-    assert empty.inputs["attention_mask"].sum() > 0, "attention over nothing would be NaN"
-
-
-def test_each_window_comes_once_an_epoch(folder: Path) -> None:
-    chosen = recipe(batch_size=8, accumulation_steps=2)
-    model, data = AutoModelForQuestionAnswering.from_pretrained(folder), TASK.read(chosen, "train")
-    seen: list[tuple[int, ...]] = []
-    for process in range(2):
-        batches = TASK.batches(model, small_tokenizer(), data, chosen)
-        batches.set_shard(RowShard(8, 2, process, 2))
-        for _ in range(batches.steps_per_epoch):
-            for batch in batches.next_step():
-                for ids, mask in zip(batch.inputs["input_ids"], batch.inputs["attention_mask"], strict=True):
-                    seen += [tuple(ids[mask.bool()].tolist())] if batch.num_items else []
-    assert sorted(seen) == sorted(tuple(window["ids"]) for row in ROWS for window in windows_by_hand(row))
 
 
 # Data

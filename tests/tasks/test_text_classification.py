@@ -3,7 +3,6 @@
 
 import json
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,10 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.class_labels import class_names, label_ids
 from hf_lecture_models.tasks.class_measures import measures_by_class
-from hf_lecture_models.tasks.text_classification import ExampleCollator, TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer
+from tests.tasks.task_tests import HeadTaskTests, descend, train
 
 TASK = TextClassification()
 NUMBERS = [{"text": row["text"], "label": 4.5 - 3 * row["label"] + index / 10} for index, row in enumerate(ROWS)]
@@ -38,14 +38,6 @@ def recipe(**fields: Any) -> TextClassificationRecipe:
     return TextClassificationRecipe(**(defaults | {"learning_rate": 0.1} | fields))
 
 
-def train(chosen: TextClassificationRecipe, output_dir: Path, **options: Any) -> tuple[Any, Any]:
-    data, held_out = TASK.read(chosen, "train"), TASK.read(chosen, "validation")
-    tokenizer = TASK.processor(chosen, data)
-    model = TASK.model(chosen, tokenizer, data)
-    result = TASK.train(model, tokenizer, data, held_out, chosen, output_dir=output_dir, quiet=True, **options)
-    return result, model
-
-
 def logits_of(model: Any, chosen: TextClassificationRecipe, part: str = "train", **options: Any) -> torch.Tensor:
     tokenizer = small_tokenizer(**options)
     return TASK.predict(model, tokenizer, TASK.encode(model, tokenizer, TASK.read(chosen, part), chosen))
@@ -54,45 +46,22 @@ def logits_of(model: Any, chosen: TextClassificationRecipe, part: str = "train",
 # Training and evaluation beside a loop of our own
 
 
-def by_hand(model: Any, tokenizer: Any, rows: list[dict[str, Any]], chosen: TextClassificationRecipe) -> list[float]:
-    """Plain gradient descent, text by text: the step's loss is the mean over its texts."""
-    losses = []
-    for epoch in range(int(chosen.epochs)):
-        order = np.random.default_rng((chosen.seed, epoch)).permutation(len(rows))
-        for start in range(0, len(rows), chosen.batch_size):
-            step = [rows[index] for index in order[start : start + chosen.batch_size]]
-            total = torch.zeros(())
-            for row in step:
-                inputs = tokenizer(row["text"], row.get("text_pair"), return_tensors="pt")
-                logits = model(**inputs).logits[0]
-                if chosen.problem_type == "regression":
-                    total = total + (logits[0] - row["label"]) ** 2
-                else:
-                    total = total - F.log_softmax(logits, 0)[row["label"]]
-            mean = total / len(step)
-            model.zero_grad()
-            mean.backward()
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    if parameter.grad is not None:
-                        parameter -= chosen.learning_rate * parameter.grad
-            losses.append(mean.item())
-    return losses
+def loss_of(model: Any, row: dict[str, Any]) -> tuple[torch.Tensor, int]:
+    """-ln P(label), or the squared error of a number."""
+    logits = model(**small_tokenizer()(row["text"], row.get("text_pair"), return_tensors="pt")).logits[0]
+    if len(logits) == 1:
+        return (logits[0] - row["label"]) ** 2, 1
+    return -F.log_softmax(logits, 0)[row["label"]], 1
 
 
-@pytest.mark.parametrize("accumulation_steps", [1, pytest.param(2, marks=pytest.mark.slow), 4])
-def test_training_is_that_of_a_loop_of_our_own(tmp_path: Path, folder: Path, accumulation_steps: int) -> None:
-    # Ten rows in steps of four: the last step has two, and its last micro-batches have none.
-    chosen = recipe(
-        train_rows=ROWS[:10], from_pretrained=str(folder), accumulation_steps=accumulation_steps, log_every=1
-    )
-    result, model = train(chosen, tmp_path)
-    expected = small_bert()
-    losses = by_hand(expected, small_tokenizer(), ROWS[:10], chosen)
-    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
-    for name, parameter in expected.named_parameters():
-        torch.testing.assert_close(dict(model.named_parameters())[name], parameter, rtol=1e-3, atol=1e-5)
-    assert result.items == 20
+class TestTextClassification(HeadTaskTests):
+    task = TASK
+    savers = {"bert": save_small_bert}
+    rows = ROWS[:10]
+    items = 10
+
+    def loss_of(self, model: Any, unit: Any) -> tuple[torch.Tensor, int]:
+        return loss_of(model, unit)
 
 
 def test_numbers_are_learned_by_squared_errors_and_measured_by_correlation(tmp_path: Path, folder: Path) -> None:
@@ -104,23 +73,16 @@ def test_numbers_are_learned_by_squared_errors_and_measured_by_correlation(tmp_p
         log_every=1,
         learning_rate=0.01,
     )
-    result, model = train(chosen, tmp_path)
+    expected = TASK.model(chosen, small_tokenizer(), TASK.read(chosen, "train"))
+    result, model = train(TASK, chosen, tmp_path)
     assert (model.config.num_labels, model.config.problem_type) == (1, "regression")
-    expected = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, ignore_mismatched_sizes=True)
-    expected.load_state_dict(small_bert_with_head_of(chosen, folder))
-    losses = by_hand(expected, small_tokenizer(), NUMBERS, chosen)
+    losses = descend(expected, NUMBERS, loss_of, chosen)
     found = [row["loss"] for row in result.history if "loss" in row]
     assert found == pytest.approx(losses, rel=1e-4)
     kept = AutoModelForSequenceClassification.from_pretrained(tmp_path)
     predictions = logits_of(kept, chosen, "validation")[:, 0].numpy()
     labels = [row["label"] for row in NUMBERS]
     assert result.best_metric == pytest.approx(np.corrcoef(predictions, labels)[0, 1], abs=1e-6)
-
-
-def small_bert_with_head_of(chosen: TextClassificationRecipe, folder: Path) -> dict[str, torch.Tensor]:
-    """The weights from which a run starts: its new head follows from the seed."""
-    data = TASK.read(chosen, "train")
-    return TASK.model(chosen, small_tokenizer(), data).state_dict()
 
 
 def test_predictions_and_accuracy_are_those_of_single_texts(folder: Path) -> None:
@@ -151,68 +113,10 @@ def test_the_first_text_of_a_pair_is_told_from_the_second(tmp_path: Path, folder
         {"text": a["text"], "text_pair": b["text"], "label": a["label"]} for a, b in zip(ROWS, ROWS[3:], strict=False)
     ]
     chosen = recipe(train_rows=rows, from_pretrained=str(folder), epochs=1, log_every=1)
-    result, _ = train(chosen, tmp_path)
-    assert [row["loss"] for row in result.history] == pytest.approx(
-        by_hand(small_bert(), small_tokenizer(), rows, chosen), rel=1e-4
-    )
+    result, _ = train(TASK, chosen, tmp_path)
+    losses = descend(small_bert(), rows, loss_of, chosen)
+    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
     assert json.loads((tmp_path / "task.json").read_text())["pairs"]
-
-
-def test_a_run_resumes_to_the_same_bits(tmp_path: Path, folder: Path) -> None:
-    chosen = recipe(from_pretrained=str(folder), save_every=2, accumulation_steps=2, validation_rows=ROWS[:4])
-    _, expected = train(chosen, tmp_path / "straight")
-    shutil.copytree(tmp_path / "straight", tmp_path / "cut")
-    newest = max((tmp_path / "cut" / "checkpoints").iterdir())
-    (newest / "complete.json").unlink()
-    with pytest.warns(UserWarning, match=r"complete.json is missing"):
-        _, model = train(chosen, tmp_path / "cut", resume=True)
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
-    with pytest.raises(ValueError, match="cannot resume: the training data changed since the run was started"):
-        held_out = TASK.read(chosen, "validation")
-        data = TASK.read(recipe(train_rows=[*ROWS[:-1], {"text": "long", "label": 0}]), "train")
-        model = TASK.model(chosen, small_tokenizer(), data)
-        TASK.train(model, small_tokenizer(), data, held_out, chosen, output_dir=tmp_path / "cut", resume=True)
-
-
-# Batches
-
-
-def collator(side: str = "right") -> ExampleCollator:
-    tokenizer = small_tokenizer(padding_side=side)
-    examples = [dict(tokenizer(text)) for text in ("funny", "a fine film")]
-    return ExampleCollator(examples, [1, 0], tokenizer)
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_rows_are_padded_on_the_tokenizers_side(side: str) -> None:
-    batch = collator(side)(np.array([0, 1]))
-    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
-    assert torch.equal(batch.inputs["attention_mask"], mask.flip(1) if side == "left" else mask)
-    assert batch.inputs["labels"].tolist() == [1, 0]
-    assert batch.num_items == 2
-
-
-def test_empty_places_are_left_out() -> None:
-    batch = collator()(np.array([1, -1, -1]))
-    assert batch.inputs["input_ids"].shape == (1, 5)
-    assert (batch.inputs["labels"].tolist(), batch.num_items) == ([0], 1)
-    empty = collator()(np.array([-1, -1]))
-    assert (empty.inputs["labels"].tolist(), empty.num_items) == ([-100], 0)
-    assert empty.inputs["attention_mask"].sum() > 0, "attention over nothing would be NaN"
-
-
-def test_each_row_comes_once_an_epoch(folder: Path) -> None:
-    chosen = recipe(batch_size=8, accumulation_steps=2)
-    model, data = AutoModelForSequenceClassification.from_pretrained(folder), TASK.read(chosen, "train")
-    seen = []
-    for process in range(2):
-        batches = TASK.batches(model, small_tokenizer(), data, chosen)
-        batches.set_shard(RowShard(8, 2, process, 2))
-        for _ in range(batches.steps_per_epoch):
-            for batch in batches.next_step():
-                rows = batch.inputs["input_ids"][: batch.num_items]
-                seen += [small_tokenizer().decode(row, skip_special_tokens=True) for row in rows]
-    assert sorted(seen) == sorted(row["text"] for row in ROWS)
 
 
 # Classes
@@ -239,7 +143,7 @@ def test_classes_are_those_of_the_data(labels: list[Any], names: dict[Any, str],
 def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
     names = {"0": "good", "1": "bad"}
     chosen = recipe(label_names=names, model={"model_type": "distilbert", "dim": 8, "n_layers": 1, "n_heads": 2})
-    train(chosen, tmp_path)
+    train(TASK, chosen, tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["id2label"] == {"0": "good", "1": "bad"}
     assert config["label2id"] == {"good": 0, "bad": 1}
@@ -471,27 +375,6 @@ def test_rows_of_heavier_classes_count_more(tmp_path: Path, folder: Path) -> Non
     nats = -torch.log_softmax(TASK.predict(model, tokenizer, encoded), 1)
     expected = sum((3.0 if label == 0 else 1.0) * nats[row, label] for row, label in enumerate(encoded.labels))
     torch.testing.assert_close(sum(losses).detach(), expected, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"class_weights": {"0": -1.0}}, "class_weights.0 must be a number of at least 0, not -1.0"),
-        ({"class_weights": {"0": "much"}}, "class_weights.0 must be a number of at least 0, not 'much'"),
-        ({"class_weights": {"0": 2.0}, "problem_type": "regression"}, "class_weights are for classes"),
-        ({"class_weights": {False: 2.0}}, 'put a name such as "no" or "yes" into quotes'),
-    ],
-)
-def test_weights_that_cannot_be(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        recipe(**fields)
-
-
-def test_weights_name_classes(folder: Path) -> None:
-    chosen = recipe(class_weights={"fine": 2.0})
-    model = AutoModelForSequenceClassification.from_pretrained(folder)
-    with pytest.raises(ValueError, match="class_weights.fine names none of the classes"):
-        TASK.batches(model, small_tokenizer(), TASK.read(chosen, "train"), chosen)
 
 
 def test_names_with_dots_are_names() -> None:

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from seqeval.metrics.sequence_labeling import get_entities
@@ -17,14 +15,13 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, BertMod
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.tagged_sentences import SentenceCollator, encode_sentences
+from hf_lecture_models.tasks.tagged_sentences import encode_sentences
 from hf_lecture_models.tasks.token_classification import (
     TokenClassification,
     TokenClassificationRecipe,
     read_tags,
     tag_names,
 )
-from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_tagger import (
     ROWS,
     TAGS,
@@ -34,6 +31,7 @@ from tests.tasks.small_tagger import (
     small_tokenizer,
     write_conll,
 )
+from tests.tasks.task_tests import HeadTaskTests, train
 
 TASK = TokenClassification()
 WORDS = sum(len(row["tokens"]) for row in ROWS)
@@ -54,14 +52,6 @@ def recipe(**fields: Any) -> TokenClassificationRecipe:
     return TokenClassificationRecipe(**(defaults | {"learning_rate": 0.1, "scheme": "entities"} | fields))
 
 
-def train(chosen: TokenClassificationRecipe, output_dir: Path, **options: Any) -> tuple[Any, Any]:
-    data, held_out = TASK.read(chosen, "train"), TASK.read(chosen, "validation")
-    tokenizer = TASK.processor(chosen, data)
-    model = TASK.model(chosen, tokenizer, data)
-    result = TASK.train(model, tokenizer, data, held_out, chosen, output_dir=output_dir, quiet=True, **options)
-    return result, model
-
-
 def read(rows: list[dict[str, Any]], **fields: Any) -> Rows:
     data = TASK.read(recipe(train_rows=rows, **fields), "train")
     assert data is not None
@@ -79,39 +69,23 @@ def word_logits(model: Any, row: dict[str, Any]) -> torch.Tensor:
 # Training and evaluation beside a loop of our own
 
 
-def by_hand(model: Any, chosen: TokenClassificationRecipe) -> list[float]:
-    """Plain gradient descent, sentence by sentence: the step's loss is the mean over its words."""
-    losses = []
-    for epoch in range(int(chosen.epochs)):
-        order = np.random.default_rng((chosen.seed, epoch)).permutation(len(ROWS))
-        for start in range(0, len(ROWS), chosen.batch_size):
-            step = [ROWS[index] for index in order[start : start + chosen.batch_size]]
-            parts = []
-            for row in step:
-                ids = torch.tensor([TAGS.index(tag) for tag in row["tags"]])
-                parts.append(F.cross_entropy(word_logits(model, row), ids, reduction="none"))
-            mean = torch.cat(parts).mean()
-            model.zero_grad()
-            mean.backward()
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    if parameter.grad is not None:
-                        parameter -= chosen.learning_rate * parameter.grad
-            losses.append(mean.item())
-    return losses
+class TestTokenClassification(HeadTaskTests):
+    """The LSTM's tokenizer pads on the left; its labels must be there too."""
 
+    task = TASK
+    savers = {"bert": save_small_bert, "lstm": save_small_lstm}
+    rows = ROWS
+    items = WORDS
 
-@pytest.mark.parametrize("accumulation_steps", [1, pytest.param(2, marks=pytest.mark.slow), 4])
-def test_training_is_that_of_a_loop_of_our_own(tmp_path: Path, folder: Path, accumulation_steps: int) -> None:
-    # Ten sentences in steps of four: the last step has two, and its last micro-batches have none.
-    chosen = recipe(from_pretrained=str(folder), accumulation_steps=accumulation_steps, log_every=1)
-    result, model = train(chosen, tmp_path)
-    expected = AutoModelForTokenClassification.from_pretrained(folder)
-    losses = by_hand(expected, chosen)
-    assert [row["loss"] for row in result.history] == pytest.approx(losses, rel=1e-4)
-    for name, parameter in expected.named_parameters():
-        torch.testing.assert_close(dict(model.named_parameters())[name], parameter, rtol=1e-3, atol=1e-5)
-    assert result.items == 2 * WORDS
+    def recipe(self, **fields: Any) -> Any:
+        return super().recipe(**{"scheme": "entities", **fields})
+
+    def loss_of(self, model: Any, unit: Any) -> tuple[torch.Tensor, int]:
+        ids = torch.tensor([TAGS.index(tag) for tag in unit["tags"]])
+        return F.cross_entropy(word_logits(model, unit), ids, reduction="sum"), len(ids)
+
+    def ids_of(self, encoded: Any) -> list[list[int]]:
+        return [sentence.inputs["input_ids"] for sentence in encoded]
 
 
 @torch.no_grad()
@@ -136,79 +110,13 @@ def test_measures_are_those_of_single_sentences(folder: Path) -> None:
     assert not model.training
 
 
-def test_a_run_resumes_to_the_same_bits(tmp_path: Path, folder: Path) -> None:
-    chosen = recipe(from_pretrained=str(folder), save_every=2, accumulation_steps=2, validation_rows=ROWS[:4])
-    _, expected = train(chosen, tmp_path / "straight")
-    shutil.copytree(tmp_path / "straight", tmp_path / "cut")
-    newest = max((tmp_path / "cut" / "checkpoints").iterdir())
-    (newest / "complete.json").unlink()
-    with pytest.warns(UserWarning, match=r"complete.json is missing"):
-        _, model = train(chosen, tmp_path / "cut", resume=True)
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), expected.parameters(), strict=True))
-    with pytest.raises(ValueError, match="cannot resume: the training data changed since the run was started"):
-        data, held_out = read(ROWS[::-1]), TASK.read(chosen, "validation")
-        TASK.train(
-            model, TASK.processor(chosen, data), data, held_out, chosen, output_dir=tmp_path / "cut", resume=True
-        )
-
-
 def test_the_best_weights_are_those_of_the_best_f1(tmp_path: Path, bert: Path) -> None:
     chosen = recipe(from_pretrained=str(bert), validation_rows=ROWS, epochs=30, learning_rate=0.5)
-    result, _ = train(chosen, tmp_path)
+    result, _ = train(TASK, chosen, tmp_path)
     assert result.metric_name == "f1"
     assert result.best_metric == max(row["validation_f1"] for row in result.history if "validation_f1" in row) > 0.6
     kept = AutoModelForTokenClassification.from_pretrained(tmp_path)
     assert TASK.evaluate(kept, small_tokenizer(), read(ROWS), chosen)["f1"] == pytest.approx(result.best_metric)
-
-
-# Batches
-
-
-def collator(side: str = "right") -> SentenceCollator:
-    tokenizer = small_tokenizer(padding_side=side)
-    inputs = [dict(tokenizer(text)) for text in ("Berlin", "Ada Lovelace met")]
-    return SentenceCollator(inputs, [[-100, 0, -100], [-100, 1, 3, -100, 4, -100]], tokenizer)
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_labels_are_padded_where_the_tokens_are(side: str) -> None:
-    batch = collator(side)(np.array([0, 1]))
-    short = [-100, 0, -100]
-    assert batch.inputs["labels"].tolist() == [
-        [-100] * 3 + short if side == "left" else short + [-100] * 3,
-        [-100, 1, 3, -100, 4, -100],
-    ]
-    assert torch.equal(
-        batch.inputs["labels"] != -100, (batch.inputs["labels"] != -100) & (batch.inputs["attention_mask"] == 1)
-    )
-    assert batch.num_items == 4
-
-
-def test_empty_places_are_left_out() -> None:
-    batch = collator()(np.array([1, -1, -1]))
-    assert (batch.inputs["input_ids"].shape, batch.num_items) == ((1, 6), 3)
-    empty = collator()(np.array([-1, -1]))
-    assert (empty.inputs["labels"].unique().tolist(), empty.num_items) == ([-100], 0)
-    assert empty.inputs["attention_mask"].sum() > 0, "attention over nothing would be NaN"
-
-
-def test_each_sentence_comes_once_an_epoch(bert: Path) -> None:
-    chosen = recipe(batch_size=8, accumulation_steps=2)
-    model, data = AutoModelForTokenClassification.from_pretrained(bert), TASK.read(chosen, "train")
-    seen, items = [], 0
-    for process in range(2):
-        batches = TASK.batches(model, small_tokenizer(), data, chosen)
-        batches.set_shard(RowShard(8, 2, process, 2))
-        for _ in range(batches.steps_per_epoch):
-            for batch in batches.next_step():
-                rows = batch.inputs["input_ids"] if batch.num_items else []
-                seen += [small_tokenizer().decode(row, skip_special_tokens=True) for row in rows]
-                items += batch.num_items
-    assert sorted(seen) == sorted(
-        small_tokenizer().decode(small_tokenizer()(" ".join(row["tokens"]), add_special_tokens=False)["input_ids"])
-        for row in ROWS
-    )
-    assert items == WORDS
 
 
 # Tags
@@ -216,7 +124,7 @@ def test_each_sentence_comes_once_an_epoch(bert: Path) -> None:
 
 def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
     model = {"model_type": "distilbert", "dim": 8, "n_layers": 1, "n_heads": 2}
-    train(recipe(model=model, scheme="plain"), tmp_path)
+    train(TASK, recipe(model=model, scheme="plain"), tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     assert list(config["id2label"].values()) == TAGS
     assert config["label2id"] == {tag: index for index, tag in enumerate(TAGS)}
@@ -408,7 +316,7 @@ def test_tags_that_the_model_does_not_know(tmp_path: Path, bert: Path) -> None:
         ValueError,
         match=rf"dev.conll, line {line}, 'Paris': tag 'B-CITY' is none of the model's, B-LOC, .*_names.B-CITY",
     ):
-        train(chosen, tmp_path / "run")
+        train(TASK, chosen, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     mapped = recipe(validation_files=[path], from_pretrained=str(bert), label_names={"B-CITY": "B-LOC"})
     data = TASK.read(mapped, "validation")

@@ -1,0 +1,205 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Every task of the registry passes the checks of `TaskTests` with a tiny recipe."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hf_lecture_models.tasks.registry import TASKS
+from tests.tasks.small_answerer import ANSWERABLE
+from tests.tasks.small_chooser import ROWS as CHOICES
+from tests.tasks.small_classifier import ROWS as SENTENCES
+from tests.tasks.small_tagger import ROWS as TAGGED
+from tests.tasks.small_translator import MODELS
+from tests.tasks.small_translator import ROWS as PAIRS
+from tests.tasks.task_tests import TaskTests
+from tests.tasks.test_image_classification import SHAPE, write_images
+
+LINE = "the keeper reads a letter in town while one ship passes light and night falls on garden"
+WORDS = LINE.split(" ")
+TEXTS = [" ".join((WORDS * 3)[n % 7 : n % 7 + 8 + n * 3 % 15]) for n in range(12)]
+LAYER: dict[str, Any] = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+BERT = {"model_type": "lecture_bert", "max_position_embeddings": 32, **LAYER}
+SPANS = {"model_type": "lecture_transformer", "position_encoding": "relative_buckets", "norm_position": "pre", **LAYER}
+LONG = "film " * 40
+
+
+class TestCausalLM(TaskTests):
+    task = TASKS["causal_lm"]
+    fields = {"model": {"model_type": "lecture_recurrent", "hidden_size": 8}, "layout": "stream", "sequence_length": 6}
+    data = TEXTS
+    mistakes = [
+        ({"layout": "rows"}, "layout must be one of stream, blocks, texts, not 'rows'"),
+    ]
+
+
+class TestMaskedLM(TaskTests):
+    task = TASKS["masked_lm"]
+    fields = {
+        "model": BERT,
+        "documents": "texts",
+        "sequence_length": 16,
+        "tokenizer": {"type": "word", "template": "bert"},
+    }
+    data = TEXTS
+    mistakes = [
+        ({"mask_probability": 0}, "mask_probability must be above 0 and at most 1, not 0.0"),
+        ({"mask_probability": 1.5}, "mask_probability must be above 0 and at most 1, not 1.5"),
+        ({"documents": "pages"}, "documents must be one of blank_lines, titles, texts, not 'pages'"),
+        ({"documents": "titles"}, "training data: next sentences need two documents at least, "),
+        ({"sequence_length": 33}, "sequence_length 33 is more than the model's longest input, 32 tokens"),
+    ]
+
+
+class TestBidirectionalLM(TaskTests):
+    task = TASKS["bidirectional_lm"]
+    fields = {
+        "model": {"model_type": "lecture_elmo", "char_embedding_size": 4, "char_filters": [[1, 4]], "hidden_size": 8}
+        | {"projection_size": 4, "num_highway_layers": 1, "softmax_samples": 4},
+        "tokenizer": {"type": "elmo", "max_characters_per_token": 8, "vocab_size": 10},
+        "sequence_length": 6,
+    }
+    data = TEXTS
+    mistakes = [({"tokenizer": {"type": "word"}}, "WordTokenizer has no words to predict; a language model of both")]
+
+
+class TestTextClassification(TaskTests):
+    task = TASKS["text_classification"]
+    fields = {
+        "model": {"model_type": "lecture_recurrent", "hidden_size": 8},
+        "max_length": 16,
+        "label_names": {"0": "bad"},
+    }
+    data = SENTENCES
+    mistakes = [
+        ({"task": "rto"}, "task must be one of cola, "),
+        ({"pseudo_labels": "TEACHER"}, "pseudo_labels and unlabelled_files belong together"),
+        ({"class_weights": {"0": -1.0}}, "class_weights.0 must be a number of at least 0, not -1.0"),
+        ({"class_weights": {"0": "much"}}, "class_weights.0 must be a number of at least 0, not 'much'"),
+        ({"class_weights": {"0": 2.0}, "problem_type": "regression"}, "class_weights are for classes"),
+        ({"class_weights": {"fine": 2.0}}, "class_weights.fine names none of the classes bad, 1"),
+    ]
+    unreadable = ({"text": None}, "row 1: text is None, no text")
+
+
+class TestTokenClassification(TaskTests):
+    task = TASKS["token_classification"]
+    fields = {"model": {**BERT, "max_position_embeddings": 16}, "scheme": "entities"}
+    data = TAGGED
+    mistakes = [({"scheme": "bio"}, "scheme must be one of plain, entities, not 'bio'")]
+    unreadable = ({"tokens": LONG.split()}, "row 1 has 42 tokens, more than the model's longest input; --max_length 16")
+
+
+class TestQuestionAnswering(TaskTests):
+    task = TASKS["question_answering"]
+    fields = {"model": BERT, "max_length": 24, "doc_stride": 6, "max_answer_length": 6}
+    data = ANSWERABLE
+    mistakes = [({"max_length": 4}, "max_length 4 leaves no room for a question and a text")]
+    unreadable = ({"question": "", "context": "a film"}, "row 1 .* has no question; add it, or leave the row out")
+
+
+class TestMultipleChoice(TaskTests):
+    task = TASKS["multiple_choice"]
+    fields = {"model": {**BERT, "max_position_embeddings": 16}}
+    data = CHOICES
+    mistakes = [({"task": "copas"}, "task must be one of ")]
+    unreadable = (CHOICES[0] | {"context": LONG}, "row 1, choice 0 has 46 tokens")
+
+
+class TestTranslation(TaskTests):
+    task = TASKS["translation"]
+    fields = {"model": MODELS["ours"], "batch_tokens": 32, "num_beams": 1, "max_length": 60}
+    fields |= {"tokenizer": {"type": "bpe", "form": "bytes", "vocab_size": 320}}
+    data = PAIRS
+    mistakes = [
+        ({"label_smoothing": 1.0}, "label_smoothing must be below 1"),
+        ({"task": "german"}, "task must be one of"),
+    ]
+    unreadable = ({"source": " "}, "row 1 has an empty side")
+
+
+class TestSpanCorruption(TaskTests):
+    task = TASKS["span_corruption"]
+    fields = {"model": SPANS | {"dropout": 0.1}, "documents": "texts", "sequence_length": 40, "sentinels": 6}
+    fields |= {"tokenizer": {"type": "word"}}
+    data = TEXTS
+    mistakes = [
+        ({"sentinels": 1, "mean_span_length": 1.0}, "spans, but the tokenizer has 1 sentinel(s)"),
+        ({"sequence_length": 2}, "has no room for text beside 1 special token(s); raise it to 3 at least"),
+        ({"noise_density": 1.0}, "noise_density must be above 0 and below 1, not 1.0"),
+        ({"mean_span_length": 0.5}, "mean_span_length must be at least 1, not 0.5"),
+        (
+            {"model": SPANS | {"position_encoding": "learned", "max_position_embeddings": 20}},
+            "sequence_length 40 is more than the model's longest input, 20 tokens",
+        ),
+    ]
+
+
+class TestTextToText(TaskTests):
+    task = TASKS["text_to_text"]
+    fields = {"model": MODELS["ours"], "tokenizer": {"type": "word"}, "max_length": 20}
+    data = [{"sentence": row["text"], "label": row["label"]} for row in SENTENCES]
+    data += [{"sentence": "sst2 sentence : positive negative", "label": 1}]
+    mistakes = [({"task": "stsb"}, "task must be one of cola, sst2")]
+    unreadable = ({"sentence": None}, "row 1: text is None, no text")
+
+
+class TestWordVectors(TaskTests):
+    task = TASKS["word_vectors"]
+    fields = {
+        "model": {"model_type": "lecture_word2vec", "hidden_size": 4},
+        "tokenizer": {"type": "word", "min_count": 1},
+    }
+    fields |= {"batch_size": 2, "block_words": 8, "updates_per_step": 2, "shared_noise": 4, "subsample_threshold": 0}
+    data = TEXTS
+    mistakes = [
+        ({"clip_norm": 1.0}, "word vectors are trained without clip_norm"),
+        ({"weight_decay": 0.1}, "word vectors are trained without weight_decay"),
+        ({"accumulation_steps": 2}, "word vectors are trained without accumulation_steps"),
+        ({"model": BERT}, "is no word2vec; set model.model_type lecture_word2vec"),
+    ]
+
+
+class ImageTests(TaskTests):
+    """The data are classes of images, each with a shade."""
+
+    fields = {"model": SHAPE | {"num_channels": 1}}
+    data = list("abcdefg")
+
+    def write(self, name: str, data: Sequence[Any]) -> str:
+        shutil.rmtree(name, ignore_errors=True)
+        if data != ["damaged"]:
+            return str(write_images(Path(name), tuple(data), number=2))
+        Path(name).mkdir()
+        Path(name, "a.png").write_bytes(b"no image")
+        return name
+
+
+class TestImageClassification(ImageTests):
+    task = TASKS["image_classification"]
+    mistakes = [
+        ({"model": SHAPE | {"patch_size": 3}}, "image_size is 4; it must be a multiple of patch_size=3"),
+        ({"model": SHAPE | {"num_channels": 2}}, "model.num_channels must be 1 or 3, not 2"),
+        (
+            {"model": SHAPE | {"pach_size": 2}},
+            "no field model.pach_size in LectureViTConfig; did you mean model.patch_si",
+        ),
+        ({"tokenizer": {"type": "word"}}, "images have no tokenizer; leave tokenizer out"),
+        ({"validation_share": 1}, "validation_share must be below 1"),
+        ({"dataset_name": "some/images"}, "the recipe names its data twice"),
+        ({"freeze_backbone": True}, "freeze_backbone needs from_pretrained"),
+    ]
+    unreadable = ("damaged", "a.png cannot be read as an image")
+
+
+class TestMaskedImages(ImageTests):
+    task = TASKS["masked_images"]
+    mistakes = [({"mask_probability": 0}, "mask_probability must be above 0")]
+
+
+def test_each_task_of_the_registry_is_checked() -> None:
+    classes = [*TaskTests.__subclasses__(), *ImageTests.__subclasses__()]
+    assert {one.task.name for one in classes if one is not ImageTests} == set(TASKS)
