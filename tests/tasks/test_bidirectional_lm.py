@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import AutoTokenizer, pipeline
 
 from hf_lecture_models import ElmoForPreTraining, ElmoForTokenClassification, ElmoTokenizer
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.tasks.bidirectional_lm import (
     BidirectionalLM,
@@ -25,7 +23,6 @@ from hf_lecture_models.tasks.bidirectional_lm import (
 )
 from hf_lecture_models.tasks.registry import measure_file, task_of
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
-from tests.hub.card_examples import examples
 
 TASK = BidirectionalLM()
 TEXTS = ["the cat sat on the mat", "a dog sat", "the dog and the cat sat on a mat and sat and sat"] * 2
@@ -105,33 +102,7 @@ def test_perplexities_are_those_of_the_whole_softmax() -> None:
     assert found["unknown"] == sum(word not in tokenizer.words for text in TEXTS for word in text.split())
 
 
-@pytest.mark.parametrize("samples", [None, 4])
-def test_stopped_and_resumed_it_ends_in_the_same_bits(samples: int | None, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"model": {**SHAPE, "softmax_samples": samples}, "save_every": 2}
-    run(tmp_path / "straight", epochs=2, **options)
-    with pytest.raises(KeyboardInterrupt):
-        _interrupted(tmp_path / "cut", options)
-    run(tmp_path / "cut", resume=True, epochs=2, **options)
-    first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("straight", "cut"))
-    for name, tensor in first.items():
-        assert torch.equal(tensor, second[name]), name
-
-
-def _interrupted(folder: Path, options: dict[str, Any]) -> None:
-    calls, forward = [], ElmoForPreTraining.forward
-
-    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        calls.append(self.training)
-        if sum(calls) == 4:
-            raise KeyboardInterrupt
-        return forward(self, *args, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ElmoForPreTraining, "forward", counted)
-        run(folder, epochs=2, **options)
-
-
-def test_a_folder_says_what_it_is(trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
+def test_a_folder_says_what_it_is(trained: Path, tmp_path: Path) -> None:
     model, tokenizer = ElmoForPreTraining.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
     assert type(tokenizer) is ElmoTokenizer
     assert len(tokenizer.words) == model.config.num_words == 10
@@ -140,10 +111,6 @@ def test_a_folder_says_what_it_is(trained: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "new.txt").write_text("the cat sat\na zebra\n", encoding="utf-8")
     measured = measure_file(tmp_path / "new.txt", model, tokenizer, facts)["results"]
     assert (measured["predictions"], measured["unknown"]) == (7, 1)
-    (tmp_path / "README.md").write_text(str(render_card(facts)), encoding="utf-8")
-    monkeypatch.chdir(trained)
-    exec(examples(tmp_path / "README.md")[0], {})
-    assert capsys.readouterr().out == "4 words of 12 numbers\n"
 
 
 def test_a_tagger_starts_from_it_and_freezes_it(trained: Path, tmp_path: Path) -> None:

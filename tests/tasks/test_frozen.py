@@ -6,7 +6,6 @@ import math
 import signal
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +45,13 @@ from hf_lecture_models import (
 )
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.frozen import freeze_backbone, frozen_backbone
-from hf_lecture_models.tasks.main import run_task, train_and_test, train_from_command
-from hf_lecture_models.tasks.multiple_choice import MultipleChoice
+from hf_lecture_models.tasks.main import run_task, train_from_command
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
-from hf_lecture_models.tasks.token_classification import TokenClassification
 from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from tests.forked_python import run_workers
 from tests.interrupted import start_interrupted
-from tests.tasks.small_chooser import ROWS as CHOICES
 from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer, write_tsv
 
 SCRIPT = Path(__file__).parents[2] / "training" / "finetune_glue.py"
@@ -397,42 +393,3 @@ def test_what_stays_random_or_untrained_is_said(tmp_path: Path, capsys: pytest.C
     said = capsys.readouterr().err
     assert "the word vectors of the new tokens are random, and freeze_backbone leaves them so" in said
     assert "auxiliary_lm_weight trains nothing of a frozen backbone" in said
-
-
-def save_bert(folder: Path) -> str:
-    """A backbone without a head, and the tokenizer."""
-    small_bert().bert.save_pretrained(folder)
-    small_tokenizer().save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.mark.parametrize(
-    ("task", "rows"),
-    [
-        (MultipleChoice(), CHOICES),
-        (
-            TokenClassification(),
-            [{"tokens": row["text"].split(), "tags": list(map(str.upper, row["text"].split()))} for row in ROWS],
-        ),
-        (TextClassification(), [row | {"label": index / 3, "text_pair": "a film"} for index, row in enumerate(ROWS)]),
-    ],
-    ids=["choices", "tags", "numbers"],
-)
-def test_every_task_with_a_head_trains_it_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], task: Any, rows: list[Any]
-) -> None:
-    fields = {"problem_type": "regression"} if isinstance(task, TextClassification) else {}
-    chosen = task.recipe_class(
-        **fields,
-        **{"train_rows": rows, "validation_rows": rows[:5], "from_pretrained": save_bert(tmp_path / "bert")},
-        **{"freeze_backbone": True, "epochs": 3, "batch_size": 4, "optimizer": "sgd", "learning_rate": 0.1},
-        output_dir=str(tmp_path / "kept"),
-    )
-    kept = train_and_test(task, chosen).training
-    assert "features of" in capsys.readouterr().err
-    monkeypatch.setattr("hf_lecture_models.tasks.frozen._read_all", lambda *_: None)
-    run = train_and_test(task, replace(chosen, output_dir=str(tmp_path / "run"))).training
-    assert kept.best_metric == pytest.approx(run.best_metric, rel=1e-4)
-    again = load_file(tmp_path / "run" / "model.safetensors")
-    for name, weight in load_file(tmp_path / "kept" / "model.safetensors").items():
-        torch.testing.assert_close(again[name], weight, rtol=1e-4, atol=1e-5, msg=name)

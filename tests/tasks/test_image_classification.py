@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,8 @@ from hf_lecture_models import hub
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.image_classification import ImageClassification
-from hf_lecture_models.tasks.main import run_task, train_from_command
+from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.masked_images import MaskedImagesTask
-from hf_lecture_models.tasks.registry import measure_file, task_of
 
 SHAPE = {"model_type": "lecture_vit", "image_size": 4, "patch_size": 2, "hidden_size": 8, "num_hidden_layers": 1}
 SHAPE |= {"num_attention_heads": 2, "intermediate_size": 8}
@@ -75,13 +73,6 @@ def test_the_folder_holds_all_that_a_pipeline_needs(trained: Path) -> None:
     assert 'pipeline("image-classification"' in card
 
 
-def test_it_is_measured_by_its_task(trained: Path) -> None:
-    model, processor = load_model(str(trained / "run"))
-    assert task_of(model).name == "image_classification"
-    facts = facts_of(trained / "run", model, processor)
-    assert measure_file(str(trained / "data"), model, processor, facts)["results"]["accuracy"] == 1.0
-
-
 def test_the_terminal_predicts_images_by_their_paths(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     images = [str(trained / "data" / name / "0.png") for name in ("dark", "light")]
     (trained / "paths.txt").write_text("\n".join(images) + "\n")
@@ -133,34 +124,3 @@ def make_image_processor_of(size: int) -> Any:
     from hf_lecture_models.tasks.images import make_image_processor
 
     return make_image_processor(size, 3)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--train_files", "DATA/dark"], "DATA/dark holds no folder; put the images of each class into a folder"),
-        (["--train_files", "DATA/dark/0.png"], "is no IDX file of images, no folder, and no table"),
-        (["--train_files", "nowhere"], "there is no file nowhere"),
-        (["--model.patch_size", "3"], "image_size is 4; it must be a multiple of patch_size=3"),
-        (["--model.num_channels", "2"], "model.num_channels must be 1 or 3, not 2"),
-        (["--model.pach_size", "2"], "no field model.pach_size in LectureViTConfig; did you mean model.patch_size?"),
-        (["--tokenizer.type", "word"], "images have no tokenizer; leave tokenizer out"),
-        (["--validation_share", "1"], "validation_share must be below 1"),
-        (["--test_files", "OTHER"], "OTHER, row 1: label 'cat' is none of the model's classes, dark, light"),
-        (["--dataset_name", "some/images"], "the recipe names its data twice"),
-        (["--freeze_backbone", "true"], "freeze_backbone needs from_pretrained"),
-    ],
-)
-def test_a_mistake_costs_one_line_and_no_traceback(
-    trained: Path, tmp_path: Path, arguments: list[str], message: str
-) -> None:
-    other = write_images(tmp_path / "other", ("cat", "dog"), number=1)
-    places = {"DATA": str(trained / "data"), "OTHER": str(other)}
-    for name, place in places.items():
-        arguments = [argument.replace(name, place) for argument in arguments]
-        message = message.replace(name, place)
-    options = ["--train_files", str(trained / "data"), "--model", str(SHAPE | {"num_channels": 1})]
-    with pytest.raises(SystemExit, match=re.escape(message)) as stopped:
-        run_task(ImageClassification(), [*options, "--output_dir", str(tmp_path / "run"), *arguments], "")
-    assert "\n" not in str(stopped.value.code)
-    assert not (tmp_path / "run").exists()

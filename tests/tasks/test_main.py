@@ -15,7 +15,6 @@ from safetensors.torch import load_file
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.main import parse_command, run_task, train_from_command
-from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Task
@@ -76,21 +75,6 @@ def test_predictions_for_hidden_labels_are_those_of_the_kept_weights(
     assert (outcome.predictions, outcome.test_results) == (path, None)
     assert json.loads(path.read_text()) == right[5::-1]
     assert train_from_command(Labels(), ["recipe.yaml", "--resume"]).predictions is None
-
-
-def test_rows_that_cannot_be_predicted_are_refused_before_training(place: Path) -> None:
-    write_tsv(Path("long.tsv"), [{"text": "fine " * 30, "label": -1}])
-    for options, error, message in (
-        (["--predict_files", "long.tsv"], ValueError, "long.tsv, row 1 has 32 tokens"),
-        (["--predict_files", "nowhere.tsv"], FileNotFoundError, "there is no file nowhere.tsv"),
-    ):
-        with pytest.raises(error, match=message):
-            train_from_command(Labels(), ["recipe.yaml", *options])
-    Path("T.txt").write_text("a fine film\n" * 3)
-    options = ["--from_pretrained", "FOLDER", "--train_files", "T.txt", "--predict_files", "T.txt"]
-    with pytest.raises(ValueError, match=r"train_masked_lm.py writes no predictions; leave out predict_files"):
-        train_from_command(MaskedLM(), [*options, "--output_dir", "OUT", "--next_sentence", "false"])
-    assert not Path("OUT").exists()
 
 
 # Several seeds

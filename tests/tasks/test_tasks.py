@@ -54,6 +54,13 @@ class TestMaskedLM(TaskTests):
     ]
 
 
+class TestMaskedWords(TestMaskedLM):
+    """Without next sentences, which is another class of models."""
+
+    fields = TestMaskedLM.fields | {"next_sentence": False}
+    mistakes = []
+
+
 class TestBidirectionalLM(TaskTests):
     task = TASKS["bidirectional_lm"]
     fields = {

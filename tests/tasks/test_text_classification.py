@@ -382,6 +382,8 @@ def test_names_with_dots_are_names() -> None:
     chosen = load_recipe(None, overrides, recipe_class=TextClassificationRecipe)
     assert (chosen.class_weights, chosen.label_names) == ({"U.S. news": 2.0}, {"a.b": "c.d"})
     assert chosen.model["hidden_sizes"] == [3]
+    with pytest.raises(ValueError, match='put a name such as "no" or "yes" into quotes'):
+        recipe(class_weights={False: 2.0})
 
 
 def test_figures_of_classes_where_nothing_is_right_or_names_are_equal() -> None:

@@ -19,7 +19,7 @@ from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.registry import measure_file, task_of
+from hf_lecture_models.tasks.registry import task_of
 from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
 from hf_lecture_models.tokenization.pairs import TokenizerPair
 from tests.tasks.small_translator import MODELS, PAIRS, ROWS, SOURCES, TARGETS, make_translator, rows, small_recipe
@@ -74,16 +74,6 @@ def test_the_card_has_the_signature(trained: tuple[str, Path]) -> None:
     card = render_card(facts_of(folder, model, tokenizer))
     assert card.data.pipeline_tag == "translation"
     assert "The signature of BLEU is `nrefs:1|case:mixed" in card.text
-    assert 'pipeline("machine-translation", model="."' in card.text
-    assert not re.search(r"\n{4,}|[{}]{2}|\{%|None| \n", card.text)
-
-
-def test_a_file_of_pairs_is_measured(trained: tuple[str, Path], tmp_path: Path) -> None:
-    path = tmp_path / "pairs.tsv"
-    path.write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS[:3]), encoding="utf-8")
-    model, tokenizer = load_model(str(trained[1]))
-    facts = facts_of(trained[1], model, tokenizer)
-    assert measure_file(path, model, tokenizer, facts)["results"]["pairs"] == 3
 
 
 # Data
@@ -191,12 +181,8 @@ def test_the_vocabulary_of_another_model() -> None:
 
 
 def test_recipes_that_cannot_be() -> None:
-    with pytest.raises(ValueError, match=re.escape("label_smoothing must be below 1")):
-        small_recipe(label_smoothing=1.0)
     with pytest.raises(ValueError, match="task french_english brings pairs of its own, but others to train on"):
         TranslationRecipe(task="french_english", train_files=["a.fr.txt", "a.en.txt"])
-    with pytest.raises(ValueError, match="task must be one of french_english"):
-        small_recipe(task="german")
 
 
 # Training

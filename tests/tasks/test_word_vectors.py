@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForPreTraining, AutoTokenizer, pipeline
 
 from hf_lecture_models import Word2VecForPreTraining, Word2VecModel
 from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.registry import task_of
-from hf_lecture_models.tasks.word_vectors import WordVectors, WordVectorsRecipe
+from hf_lecture_models.tasks.word_vectors import WordVectors
 from tests.interrupted import check_stopped_and_resumed
 
 ROOT = Path(__file__).parents[2]
@@ -52,23 +51,6 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(tmp_path: Path, monkeypatc
     check_stopped_and_resumed(SCRIPT, [str(RECIPE)], train)
 
 
-def test_resumed_in_one_process_it_ends_in_the_same_bits(tmp_path: Path) -> None:
-    """The checkpoint holds the sums of each row."""
-    options = [RECIPE, "--epochs", 4, "--evaluate_every", 2, "--output_dir"]
-    straight = train(*options, tmp_path / "straight")
-    train(*options, tmp_path / "cut")
-    last = sorted((tmp_path / "cut" / "checkpoints").iterdir())[-1]
-    for file in sorted(last.iterdir(), reverse=True):
-        file.unlink()
-    last.rmdir()
-    assert train(*options, tmp_path / "cut", "--resume").step == straight.step
-    first, second = (sorted((tmp_path / name / "checkpoints").iterdir())[-1] for name in ("straight", "cut"))
-    for name, tensor in load_file(first / "model.safetensors").items():
-        assert torch.equal(tensor, load_file(second / "model.safetensors")[name]), name
-    state = load_file(second / "state.safetensors")
-    assert any("row_sums" in name for name in state)
-
-
 def test_training_goes_on_from_a_folder(tmp_path: Path) -> None:
     train(RECIPE, "--epochs", 10, "--output_dir", tmp_path / "first")
     first = AutoModelForPreTraining.from_pretrained(tmp_path / "first")
@@ -85,23 +67,6 @@ def test_training_goes_on_from_a_folder(tmp_path: Path) -> None:
         train(RECIPE, *options, "--output_dir", tmp_path / "third")
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("clip_norm", 1.0), ("weight_decay", 0.1), ("accumulation_steps", 2)],
-)
-def test_what_the_updates_do_not_read_is_refused(field: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"trained without {field}"):
-        WordVectorsRecipe(**{field: value})
-
-
-def test_other_models_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is no word2vec; set model.model_type lecture_word2vec"):
-        train(
-            RECIPE,
-            "--model",
-            "{model_type: lecture_bert, hidden_size: 8, num_attention_heads: 2}",
-            "--output_dir",
-            tmp_path,
-        )
+def test_texts_without_two_words_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no text has two words"):
         train(RECIPE, "--validation_texts", "[zebra]", "--epochs", 1, "--output_dir", tmp_path)
