@@ -2,7 +2,6 @@
 """Configuration of the bag of words."""
 
 from dataclasses import field
-from typing import Any, ClassVar
 
 from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
 from hf_lecture_models.io.compat import strict
@@ -30,12 +29,9 @@ class BagOfWordsConfig(LectureConfig):
     """
 
     model_type = "lecture_bag_of_words"
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "input_coding": ("one_hot", "integer"),
-        "hidden_act": ("relu", "gelu", "gelu_new", "silu"),
-    }
-    positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size",)
-    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)
+    allowed_values = {"input_coding": ("one_hot", "integer"), "hidden_act": ("relu", "gelu", "gelu_new", "silu")}
+    positive_fields = ("vocab_size",)
+    dropout_fields = ("dropout",)
 
     vocab_size: int = 10_000
     input_coding: str = "one_hot"
@@ -64,13 +60,11 @@ class BagOfWordsConfig(LectureConfig):
 
     def check_fields(self) -> None:
         """Refuse impossible widths, too many layers, and dropout without hidden layers."""
-        if not all(0 < width <= LARGEST_WIDTH for width in self.hidden_sizes):
+        most = self.largest_values["num_hidden_layers"]
+        if len(self.hidden_sizes) > most or not all(0 < width <= LARGEST_WIDTH for width in self.hidden_sizes):
             raise ValueError(
-                f"BagOfWordsConfig.hidden_sizes is {self.hidden_sizes}; widths are from 1 to {LARGEST_WIDTH}"
-            )
-        if len(self.hidden_sizes) > (most := self.largest_values["num_hidden_layers"]):
-            raise ValueError(
-                f"BagOfWordsConfig.hidden_sizes has {len(self.hidden_sizes)} layers; at most {most} are allowed"
+                f"BagOfWordsConfig.hidden_sizes is {self.hidden_sizes}; at most {most} layers are allowed, of widths "
+                f"from 1 to {LARGEST_WIDTH}"
             )
         if self.dropout and not self.hidden_sizes:
             raise ValueError(

@@ -2,12 +2,10 @@
 """Configuration of ELMo."""
 
 from dataclasses import field
-from typing import Any, ClassVar
 
 from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
 from hf_lecture_models.io.compat import strict
 
-_LARGEST_WORD = 2**10
 _MOST_FILTERS = 64
 _OFFICIAL_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
@@ -46,9 +44,9 @@ class ElmoConfig(LectureConfig):
     """
 
     model_type = "lecture_elmo"
-    keys_to_ignore_at_inference: ClassVar[list[str]] = ["past_key_values", "hidden_states"]
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"char_activation": ("relu", "tanh")}
-    positive_fields: ClassVar[tuple[str, ...]] = (
+    keys_to_ignore_at_inference = ["past_key_values", "hidden_states"]
+    allowed_values = {"char_activation": ("relu", "tanh")}
+    positive_fields = (
         "vocab_size",
         "max_characters_per_token",
         "char_embedding_size",
@@ -60,20 +58,15 @@ class ElmoConfig(LectureConfig):
         "word_vector_size",
         "task_hidden_size",
     )
-    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout", "task_dropout")
-    non_negative_fields: ClassVar[tuple[str, ...]] = (
-        "num_highway_layers",
-        "cell_clip",
-        "projection_clip",
-    )
-    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {
-        **dict.fromkeys(
+    dropout_fields = ("dropout", "task_dropout")
+    non_negative_fields = ("num_highway_layers", "cell_clip", "projection_clip")
+    largest_values = (
+        LectureConfig.largest_values
+        | {"max_characters_per_token": 2**10, "num_highway_layers": 256, "softmax_samples": 2**20}
+        | dict.fromkeys(
             ("char_embedding_size", "projection_size", "word_vector_size", "task_hidden_size"), LARGEST_WIDTH
-        ),
-        "max_characters_per_token": _LARGEST_WORD,
-        "num_highway_layers": 256,
-        "softmax_samples": 2**20,
-    }
+        )
+    )
 
     vocab_size: int = 262
     max_characters_per_token: int = 50
@@ -107,11 +100,6 @@ class ElmoConfig(LectureConfig):
     def num_filters(self) -> int:
         """Width of a word's vector before it is projected: all filters."""
         return sum(number for _, number in self.char_filters)
-
-    @property
-    def task_input_size(self) -> int:
-        """Width of the slide's x̃ = [x; Σ s h→; Σ s h←]."""
-        return self.word_vector_size + self.output_size
 
     def check_fields(self) -> None:
         """Refuse filters wider than a word, bounds of 0, and a projection that does not reduce the width."""

@@ -39,6 +39,7 @@ _OPTIONS = {
     ("char_cnn", "n_highway"): "num_highway_layers",
     ("char_cnn", "activation"): "char_activation",
 }
+_MISSING = object()
 _MAY_LACK = {"cell_clip": None, "projection_clip": None, "use_skip_connections": False, "char_activation": "relu"}
 
 
@@ -86,17 +87,13 @@ def _fields(path: _Path) -> dict[str, Any]:
     for keys, name in _OPTIONS.items():
         value: Any = options
         for key in keys:
-            value = value.get(key, _Missing) if isinstance(value, Mapping) else _Missing
-        if value is _Missing and name not in _MAY_LACK:
+            value = value.get(key, _MISSING) if isinstance(value, Mapping) else _MISSING
+        if value is _MISSING and name not in _MAY_LACK:
             raise ValueError(f"{path} has no {'.'.join(keys)}; name the options.json of an ELMo model with characters")
-        fields[name] = _MAY_LACK[name] if value is _Missing else value
+        fields[name] = _MAY_LACK[name] if value is _MISSING else value
     _check_types(path, fields)
     # A bound of 0 means no bound.
     return fields | {name: fields[name] or None for name in ("cell_clip", "projection_clip")}
-
-
-class _Missing:
-    pass
 
 
 def _check_types(path: _Path, fields: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ Deviations:
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -48,14 +48,15 @@ from transformers.utils.generic import ModelOutput
 from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
 from hf_lecture_models.base.large_vocabulary import CountedOutputLayer
 from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forward
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.character_cnn import CharacterCnn, character_ids
 from hf_lecture_models.layers.clipped_lstm import ClippedLstmLayer
-from hf_lecture_models.layers.highway import Highway
+from hf_lecture_models.layers.highway import Gate, Highway
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
+from hf_lecture_models.layers.recurrent_layer import init_kernel
 from hf_lecture_models.layers.sampled_softmax import SampledSoftmaxLinear
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
-from hf_lecture_models.models.elmo.initialization_elmo import draw_initial_weights
 
 
 @dataclass
@@ -80,7 +81,11 @@ class ElmoLayer(GradientCheckpointingLayer):
 
     def __init__(self, config: ElmoConfig, skips: bool):
         super().__init__()
-        self.forwards, self.backwards = (clipped_lstm(config) for _ in range(2))
+        width = config.projection_size
+        kernels = (nn.LSTM(width, config.hidden_size, batch_first=True, proj_size=width) for _ in range(2))
+        self.forwards, self.backwards = (
+            ClippedLstmLayer(kernel, config.cell_clip, config.projection_clip) for kernel in kernels
+        )
         self.dropout, self.skips = nn.Dropout(config.dropout), skips
         self.state_sizes = (*self.forwards.state_sizes, *self.backwards.state_sizes)
 
@@ -119,8 +124,19 @@ class ElmoPreTrainedModel(LayeredPreTrainedModel):
         """Return None: the vocabulary of the predicted words is not that of the characters."""
 
     @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        draw_initial_weights(module)
+    def _init_weights(self, module: Any) -> None:
+        if isinstance(module, nn.Embedding):
+            init.uniform_(module.weight, -1.0, 1.0)
+        elif isinstance(module, nn.Conv1d):
+            init.uniform_(module.weight, -0.05, 0.05)
+            init.zeros_(module.bias)  # type: ignore[arg-type]
+        elif isinstance(module, nn.Linear):
+            init.normal_(module.weight, std=module.in_features**-0.5)
+            init.constant_(module.bias, -2.0 if isinstance(module, Gate) else 0.0)
+        elif isinstance(module, nn.RNNBase):
+            init_kernel(module)
+        if hasattr(module, "draw_weights"):
+            module.draw_weights()
 
 
 class ElmoModel(ElmoPreTrainedModel):
@@ -202,10 +218,3 @@ class ElmoForPreTraining(CountedOutputLayer, BidirectionalLMHead, ElmoPreTrained
         """Build the softmax of both directions."""
         samples, sizes = config.softmax_samples, (config.projection_size, config.num_words)
         self.lm_head = nn.Linear(*sizes) if samples is None else SampledSoftmaxLinear(*sizes, samples)
-
-
-def clipped_lstm(config: ElmoConfig) -> ClippedLstmLayer:
-    """LSTM_k."""
-    width, size = config.projection_size, config.hidden_size
-    kernel = nn.LSTM(width, size, batch_first=True, proj_size=width)
-    return ClippedLstmLayer(kernel, config.cell_clip, config.projection_clip)

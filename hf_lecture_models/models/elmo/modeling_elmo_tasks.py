@@ -9,8 +9,7 @@ The paper's section 3.2 and slides R:723-731. With ELMo's layers h→_k, h←_k 
 
 and the ends of an answer are two tags, for which the softmax is over l.
 
-Deviations, which the list of `modeling_elmo.py` has too:
-- From the paper: one small task model instead of many; neither weight decay towards equal s nor layer norm in the mix.
+`modeling_elmo.py` lists the deviations.
 """
 
 from typing import Any, ClassVar
@@ -43,7 +42,7 @@ class ElmoTaskReader(nn.Module):
         self.characters = CharacterCnn(config.vocab_size, _CHARACTER_SIZE, filters)
         self.mix = SoftmaxLayerMix(config.num_hidden_layers + 1)
         self.dropout = nn.Dropout(config.task_dropout)
-        sizes = config.task_input_size, config.task_hidden_size
+        sizes = config.word_vector_size + config.output_size, config.task_hidden_size
         forwards, backwards = (RecurrentLayer(nn.LSTM(*sizes, batch_first=True)) for _ in range(2))
         self.lstm = BidirectionalLayer(forwards, backwards)
 

@@ -2,7 +2,7 @@
 """Configuration of the padded multi-layer perceptron, and the fields that it shares with one input per layer."""
 
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
 from hf_lecture_models.io.compat import strict
@@ -26,12 +26,12 @@ class WordSequenceConfig(LectureConfig):
         bos_token_id, eos_token_id, pad_token_id: ids of special tokens, which are left out.
     """
 
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+    allowed_values = {
         "input_coding": ("one_hot", "integer"),
         "hidden_act": ("relu", "gelu", "gelu_new", "silu", "tanh"),
     }
     positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size", "embedding_size", "max_position_embeddings")
-    dropout_fields: ClassVar[tuple[str, ...]] = ("dropout",)
+    dropout_fields = ("dropout",)
 
     vocab_size: int = 10_000
     input_coding: str = "one_hot"
@@ -53,6 +53,11 @@ class WordSequenceConfig(LectureConfig):
     def input_size(self) -> int:
         """Width n of one input u_l."""
         return self.embedding_size or (self.vocab_size if self.input_coding == "one_hot" else 1)
+
+    @property
+    def longest_input(self) -> int:
+        """Number of tokens that always fit. `<s>` and `</s>` need no place, so a longer row may fit too."""
+        return self.max_position_embeddings
 
     def check_fields(self) -> None:
         """Refuse word vectors with the integer coding."""
@@ -95,12 +100,9 @@ class PaddedMlpConfig(WordSequenceConfig):
     def check_fields(self) -> None:
         """Refuse impossible widths, and too few or too many layers."""
         super().check_fields()
-        most = self.largest_values["num_hidden_layers"]
-        if not 1 <= len(self.hidden_sizes) <= most:
+        most, widths = self.largest_values["num_hidden_layers"], self.hidden_sizes
+        if not 1 <= len(widths) <= most or not all(0 < width <= LARGEST_WIDTH for width in widths):
             raise ValueError(
-                f"PaddedMlpConfig.hidden_sizes has {len(self.hidden_sizes)} layers; from 1 to {most} are allowed"
-            )
-        if not all(0 < width <= LARGEST_WIDTH for width in self.hidden_sizes):
-            raise ValueError(
-                f"PaddedMlpConfig.hidden_sizes is {self.hidden_sizes}; widths are from 1 to {LARGEST_WIDTH}"
+                f"PaddedMlpConfig.hidden_sizes is {widths}; from 1 to {most} layers are allowed, of widths from 1 to "
+                f"{LARGEST_WIDTH}"
             )

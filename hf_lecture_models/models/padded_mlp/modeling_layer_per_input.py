@@ -26,11 +26,12 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
+from hf_lecture_models.base.word_inputs import WordInputsPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.initial_weights import StateLinear
 from hf_lecture_models.layers.input_codings import zero_pad
 from hf_lecture_models.models.padded_mlp.configuration_layer_per_input import LayerPerInputConfig
-from hf_lecture_models.models.padded_mlp.modeling_padded_mlp import WordSequencePreTrainedModel, input_layer
+from hf_lecture_models.models.padded_mlp.modeling_padded_mlp import input_layer
 
 
 class InputLayer(nn.Module):
@@ -46,7 +47,7 @@ class InputLayer(nn.Module):
         return self.activation(self.linear(torch.cat((h, u), -1))).where(goes_on, h)
 
 
-class LayerPerInputPreTrainedModel(WordSequencePreTrainedModel):
+class LayerPerInputPreTrainedModel(WordInputsPreTrainedModel):
     """The base of both models with one input per layer."""
 
     config: LayerPerInputConfig

@@ -41,15 +41,6 @@ from hf_lecture_models.layers.input_codings import CODINGS, zero_pad
 from hf_lecture_models.models.padded_mlp.configuration_padded_mlp import PaddedMlpConfig, WordSequenceConfig
 
 
-class WordSequencePreTrainedModel(WordInputsPreTrainedModel):
-    """The base of the padded perceptron and of one input per layer: a maximum length."""
-
-    @property
-    def longest_input(self) -> int:
-        """Number of tokens that always fit. `<s>` and `</s>` need no place, so a longer row may fit too."""
-        return self.config.max_position_embeddings
-
-
 def input_layer(config: WordSequenceConfig) -> nn.Module:
     """From ids (batch, seq) to u (batch, seq, n)."""
     if config.embedding_size is not None:
@@ -57,7 +48,7 @@ def input_layer(config: WordSequenceConfig) -> nn.Module:
     return CODINGS[config.input_coding](config.vocab_size)
 
 
-class PaddedMlpPreTrainedModel(WordSequencePreTrainedModel):
+class PaddedMlpPreTrainedModel(WordInputsPreTrainedModel):
     """The base of both padded perceptrons."""
 
     config: PaddedMlpConfig

@@ -4,7 +4,6 @@
 from hf_lecture_models.base.configuration import LARGEST_WIDTH
 from hf_lecture_models.base.large_vocabulary import LargeVocabularyConfig
 from hf_lecture_models.io.compat import strict
-from hf_lecture_models.layers.pair_vectors import PAIR_WIDTHS
 
 
 @strict
@@ -94,23 +93,9 @@ class RecurrentConfig(LargeVocabularyConfig):
         return self.output_projection_size or self.layer_output_size
 
     @property
-    def text_vector_size(self) -> int:
-        """Width of the vector that the classifier reads."""
-        return self.output_size * PAIR_WIDTHS[self.pair_combination]
-
-    @property
     def type_vocab_size(self) -> int:
         """Number of texts that `token_type_ids` distinguish in one input."""
         return 1 if self.pair_combination is None else 2
-
-    def check_language_model(self, reader: str) -> None:
-        """Raise a ValueError if the model reads both ways, or has a field of the classifier set."""
-        if self.bidirectional:
-            raise ValueError(
-                f"{reader} predicts from the left context only: set bidirectional=False (all other recurrent models "
-                "take bidirectional=True)"
-            )
-        self.refuse_pooling(reader)
 
     def check_classifier(self) -> None:
         """Raise a ValueError if the last states of both directions are projected together."""
@@ -120,8 +105,13 @@ class RecurrentConfig(LargeVocabularyConfig):
                 "output_projection_size=None, or pooling='mean' or 'max'"
             )
 
-    def refuse_pooling(self, reader: str) -> None:
-        """Raise a ValueError if a field of the classifier is set, which the class named `reader` does not read."""
+    def check_reader(self, reader: str, left_to_right: bool = False) -> None:
+        """Raise a ValueError if a field is set that `reader`, a class that makes no vector of a text, does not read."""
+        if left_to_right and self.bidirectional:
+            raise ValueError(
+                f"{reader} predicts from the left context only: set bidirectional=False (all other recurrent models "
+                "take bidirectional=True)"
+            )
         for name, unset in (("pooling", "last"), ("pair_combination", None)):
             if getattr(self, name) != unset:
                 raise ValueError(

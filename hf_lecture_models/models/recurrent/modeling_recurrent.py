@@ -73,7 +73,12 @@ from hf_lecture_models.base.large_vocabulary import LargeVocabularyLM
 from hf_lecture_models.base.recurrent_kernels import RecurrentKernelsModel
 from hf_lecture_models.base.stateful_text import StatefulTextModel
 from hf_lecture_models.layers.inputs import input_vectors
-from hf_lecture_models.layers.pair_vectors import PAIR_COMBINATIONS, check_single_texts, texts_of_pairs
+from hf_lecture_models.layers.pair_vectors import (
+    PAIR_COMBINATIONS,
+    PAIR_WIDTHS,
+    check_single_texts,
+    texts_of_pairs,
+)
 from hf_lecture_models.layers.recurrent_cache import State
 from hf_lecture_models.layers.recurrent_layer import KERNELS, BidirectionalLayer, RecurrentLayer
 from hf_lecture_models.layers.text_vectors import POOLINGS, real_tokens
@@ -131,7 +136,8 @@ class RecurrentModel(StatefulTextModel, RecurrentPreTrainedModel):
 
     def state_shapes(self, batch: int) -> list[list[tuple[int, ...]]]:
         """(batch, size) for each tensor of each layer's state."""
-        return [[(batch, size) for size in layer.state_sizes] for layer in self.layers]  # type: ignore[union-attr]
+        layer: Any = self.layers[0]
+        return [[(batch, size) for size in layer.state_sizes]] * len(self.layers)
 
 
 def _block(config: RecurrentConfig, input_size: int) -> nn.Module:
@@ -156,7 +162,7 @@ class RecurrentForCausalLM(LargeVocabularyLM, CausalLMHead, RecurrentPreTrainedM
 
     def add_layers(self, config: RecurrentConfig) -> None:
         """Build `lm_head`."""
-        config.check_language_model(type(self).__name__)
+        config.check_reader(type(self).__name__, left_to_right=True)
         super().add_layers(config)
 
 
@@ -183,7 +189,8 @@ class RecurrentForSequenceClassification(SequenceClassificationHead, RecurrentPr
         config.check_classifier()
         self.model.layers[-1].dropout = nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(config.text_vector_size, config.num_labels)
+        size = config.output_size * PAIR_WIDTHS[config.pair_combination]
+        self.classifier = nn.Linear(size, config.num_labels)
 
     def read_texts(self, inputs: dict[str, Any]) -> tuple[Any, Tensor]:
         """Read each text of a pair as a row of its own."""
@@ -219,6 +226,6 @@ class RecurrentForTokenClassification(TokenClassificationHead, RecurrentPreTrain
 
     def add_layers(self, config: RecurrentConfig) -> None:
         """Build the classifier of h_l, on which the last layer's dropout has acted."""
-        config.refuse_pooling(type(self).__name__)
+        config.check_reader(type(self).__name__)
         self.dropout = nn.Identity()
         self.classifier = nn.Linear(config.output_size, config.num_labels)

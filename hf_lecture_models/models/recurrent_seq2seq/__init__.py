@@ -5,10 +5,10 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq import RecurrentSeq2SeqConfig
-from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_encoder import RecurrentSeq2SeqPreTrainedModel
 from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_seq2seq import (
     RecurrentSeq2SeqForConditionalGeneration,
     RecurrentSeq2SeqModel,
+    RecurrentSeq2SeqPreTrainedModel,
 )
 
 register(

@@ -1,12 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The decoders of the recurrent encoder-decoders, one for each use of the source.
 
-`modeling_recurrent_seq2seq.py` has the equations.
-
-Deviations, which its list has too:
-- From Bahdanau et al.: s_0 is made from the last states of both directions.
-- From Luong et al.: where the h_j are wider than s_i, the scores are their "general"; no input feeding.
-- From the slides: N s25's sum of W_o s_i and V_o c_i is tanh(W_c [c; s]).
+`modeling_recurrent_seq2seq.py` has the equations and the deviations.
 """
 
 from dataclasses import dataclass
@@ -18,15 +13,18 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
 
 from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.base.recurrent_kernels import RecurrentKernelsModel
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
 from hf_lecture_models.layers.recurrent_layer import KERNELS, RecurrentLayer
 from hf_lecture_models.layers.source_attention import AdditiveScore, Maxout, attention_weights
 from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq import RecurrentSeq2SeqConfig
-from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_encoder import (
-    RecurrentEncoderOutput,
-    RecurrentSeq2SeqPreTrainedModel,
-)
+
+
+class RecurrentSeq2SeqPreTrainedModel(RecurrentKernelsModel):
+    """The base of all recurrent encoders and decoders."""
+
+    config: RecurrentSeq2SeqConfig
 
 
 @dataclass
@@ -54,12 +52,8 @@ class DecoderLayer(GradientCheckpointingLayer):
         kernel = KERNELS[config.cell_type](input_size, config.hidden_size, batch_first=True)
         self.recurrence = RecurrentLayer(kernel, config.dropout)
 
-    def forward(
-        self, hidden: Tensor, state: State, mask: Tensor | None, context: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def forward(self, hidden: Tensor, state: State, mask: Tensor | None) -> tuple[Tensor, State]:
         """(batch, target, input_size) -> (batch, target, hidden_size), and the state after it."""
-        if context is not None:
-            hidden = torch.cat((hidden, context.unsqueeze(1).expand(-1, hidden.shape[1], -1)), -1)
         return self.recurrence(hidden, state, mask)
 
 
@@ -98,8 +92,9 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
             self.embed_tokens = nn.Embedding(config.decoder_vocab_size, config.input_size)
         self.dropout = nn.Dropout(config.dropout)
         self.num_states = 2 if config.cell_type == "lstm" else 1
-        above = (DecoderLayer(config, config.hidden_size) for _ in range(config.num_hidden_layers - 1))
-        self.layers = nn.ModuleList([self.make_first_layer(config), *above])
+        self.layers = nn.ModuleList([self.make_first_layer(config)])
+        for _ in range(config.num_hidden_layers - 1):
+            self.layers.append(DecoderLayer(config, config.hidden_size))
         self.make_modules(config)
         self.post_init()
 
@@ -114,14 +109,14 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
 
     def state_matrices(self, size: int) -> nn.ModuleList:
         """Return linear maps from vectors of `size` to each tensor of each layer's first state."""
-        count = self.config.num_hidden_layers * self.num_states
+        count = len(self.layers) * self.num_states
         return nn.ModuleList(nn.Linear(size, self.config.hidden_size) for _ in range(count))
 
     def first_states(self, source: Source) -> list[Tensor]:
         """s_0: each layer's h, followed by an LSTM's c; each is (batch, hidden_size)."""
-        last = list(source.last.flatten(1, 2).unbind(1))
+        last = source.last.flatten(1, 2).unbind(1)
         if self.config.source_size == self.config.hidden_size:
-            return last
+            return list(last)
         return [torch.tanh(W(states)) for W, states in zip(self.W_s, last, strict=True)]
 
     def keys(self, source: Source) -> Tensor | None:
@@ -140,7 +135,7 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
     def forward(
         self,
         inputs_embeds: Tensor,
-        encoder_outputs: RecurrentEncoderOutput,
+        encoder_outputs: Any,
         encoder_attention_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         past_key_values: RecurrentCache | None = None,
@@ -151,10 +146,8 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
         """Read the target's word vectors (batch, target, input_size), from s_0 on or from `past_key_values`."""
         words = self.dropout(inputs_embeds)
         mask = padding_mask(attention_mask, words)
-        memory, last = encoder_outputs.last_hidden_state, encoder_outputs.last_states
-        assert memory is not None
-        assert last is not None
-        source = Source(memory, last, padding_mask(encoder_attention_mask, memory))
+        memory = encoder_outputs.last_hidden_state
+        source = Source(memory, encoder_outputs.last_states, padding_mask(encoder_attention_mask, memory))
         states = self._start(past_key_values, source)
         hidden, state, *seen = self.first_layer(words, states[0], mask, source)
         after = [state]
@@ -162,30 +155,29 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
             hidden, state = layer(hidden, state, mask)
             after.append(state)
         hidden, weights = self.output(hidden, words, source, *seen)
+        if self.caches_keys:
+            after.append((source.keys,))
         shown = self.config.output_attentions if output_attentions is None else output_attentions
         return BaseModelOutputWithPastAndCrossAttentions(
             hidden,
-            RecurrentCache.after(past_key_values, self._kept(after, source), words.shape[1]) if use_cache else None,
+            RecurrentCache.after(past_key_values, after, words.shape[1]) if use_cache else None,
             cross_attentions=(weights.unsqueeze(1),) if shown and weights is not None else None,
         )
 
     def _start(self, cache: RecurrentCache | None, source: Source) -> list[State]:
-        """Return each layer's state before these words, and set the source's keys."""
-        batch, length, _ = source.states.shape
+        """Return each layer's state before these words, and set the source's keys: the cache's, or those of s_0."""
         n, size = self.num_states, self.config.hidden_size
-        shapes: list[list[tuple[int, ...]]] = [[(batch, size)] * n for _ in self.layers]
-        if self.caches_keys:
-            shapes.append([(batch, length, size)])
-        states = carried_states(cache, shapes)
-        if None not in states:
-            source.keys = states.pop()[0] if self.caches_keys else self.keys(source)  # type: ignore[index]
-            return states  # type: ignore[return-value]
+        if cache is not None:
+            batch, length, _ = source.states.shape
+            shapes: list[list[tuple[int, ...]]] = [[(batch, size)] * n for _ in self.layers]
+            if self.caches_keys:
+                shapes.append([(batch, length, size)])
+            states: Any = carried_states(cache, shapes)
+            if None not in states:
+                source.keys = states.pop()[0] if self.caches_keys else self.keys(source)
+                return states
         source.keys, first = self.keys(source), self.first_states(source)
         return [tuple(first[k : k + n]) for k in range(0, len(first), n)]
-
-    def _kept(self, after: list[State], source: Source) -> list[State]:
-        """The states that go into the cache, the keys among them."""
-        return [*after, (source.keys,)] if self.caches_keys and source.keys is not None else after
 
 
 class EveryStepDecoder(FirstStateDecoder):
@@ -212,8 +204,9 @@ class EveryStepDecoder(FirstStateDecoder):
 
     def first_layer(self, words: Tensor, state: State, mask: Tensor | None, source: Source) -> tuple[Any, ...]:
         """Read [y; c]."""
-        context = self.context(source)
-        return *self.layers[0](words, state, mask, context), context.unsqueeze(1).expand(-1, words.shape[1], -1)
+        context, shape = self.context(source).unsqueeze(1), (-1, words.shape[1], -1)
+        given = torch.cat((words, context.expand(shape)), -1)
+        return *self.layers[0](given, state, mask), context.expand(shape)
 
     def output(self, hidden: Tensor, words: Tensor, source: Source, *seen: Tensor) -> tuple[Tensor, Tensor | None]:
         """t_i of s_i, y_{i-1} and c."""
@@ -266,8 +259,8 @@ class DotDecoder(FirstStateDecoder):
 
     def output(self, hidden: Tensor, words: Tensor, source: Source, *seen: Tensor) -> tuple[Tensor, Tensor | None]:
         """t_i of c_i and s_i."""
-        assert source.keys is not None
-        weights = attention_weights(hidden @ source.keys.transpose(1, 2), source.mask)
+        keys: Any = source.keys
+        weights = attention_weights(hidden @ keys.transpose(1, 2), source.mask)
         return torch.tanh(self.W_c(torch.cat((weights @ source.states, hidden), -1))), weights
 
 

@@ -38,21 +38,93 @@ Deviations:
 - Weights start normal, recurrent ones uniform within 1/sqrt(hidden_size); forget gates have no extra bias.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from transformers.generation import GenerationMixin
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import ModelOutput
 
 from hf_lecture_models.base.encoder_decoder import EncoderDecoderModel, checked_source
 from hf_lecture_models.base.heads.seq2seq_lm import Seq2SeqLMHead
-from hf_lecture_models.layers.inputs import input_vectors
+from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.layers.inputs import input_vectors, padding_mask
+from hf_lecture_models.layers.recurrent_layer import KERNELS, RecurrentLayer
 from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq import RecurrentSeq2SeqConfig
-from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_decoder import DECODERS
-from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_encoder import (
-    RecurrentEncoder,
-    RecurrentEncoderOutput,
+from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_decoder import (
+    DECODERS,
     RecurrentSeq2SeqPreTrainedModel,
 )
+
+
+@dataclass
+class RecurrentEncoderOutput(ModelOutput):
+    """The encoder's outputs.
+
+    Attributes:
+        last_hidden_state: (batch, source, source_size), h_j at each token in the source's order; zeros at padding.
+        last_states: (batch, num_hidden_layers, 1 or 2, source_size): each layer's h, and an LSTM's c, after the whole
+            source; in two directions [h→_J; h←_1].
+        hidden_states: the word vectors and each layer's output, if asked for.
+    """
+
+    last_hidden_state: Tensor | None = None
+    last_states: Tensor | None = None
+    hidden_states: tuple[Tensor, ...] | None = None
+
+
+class EncoderLayer(GradientCheckpointingLayer):
+    """h_j = q(h_{j-1}, x_j), from the first token on, from the last one back, or both."""
+
+    def __init__(self, config: RecurrentSeq2SeqConfig, input_size: int):
+        super().__init__()
+        kernel, sizes = KERNELS[config.cell_type], (input_size, config.hidden_size)
+        both, back = config.bidirectional_encoder, config.reverse_source
+        self.forwards = None if back else RecurrentLayer(kernel(*sizes, batch_first=True))
+        self.backwards = RecurrentLayer(kernel(*sizes, batch_first=True)) if both or back else None
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, hidden: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """(batch, source, input_size) -> the outputs (batch, source, source_size), and `last_states` of this layer."""
+        outputs, last = [], []
+        if self.forwards is not None:
+            ahead, state = self.forwards(hidden, None, mask)
+            outputs, last = [ahead], [torch.stack(state, 1)]
+        if self.backwards is not None:
+            # In the flipped row the last real token comes first, after any padding.
+            back, state = self.backwards(hidden.flip(1), None, None if mask is None else mask.flip(1))
+            outputs, last = [*outputs, back.flip(1)], [*last, torch.stack(state, 1)]
+        return self.dropout(torch.cat(outputs, -1)), torch.cat(last, -1)
+
+
+class RecurrentEncoder(RecurrentSeq2SeqPreTrainedModel):
+    """Word vectors and a stack of layers, which read the source in one direction or in both."""
+
+    def __init__(self, config: RecurrentSeq2SeqConfig):
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.input_size)
+        self.dropout = nn.Dropout(config.dropout)
+        sizes = [config.input_size] + [config.source_size] * (config.num_hidden_layers - 1)
+        self.layers = nn.ModuleList(EncoderLayer(config, size) for size in sizes)
+        self.post_init()
+
+    @model_forward
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        **kwargs: bool,
+    ) -> RecurrentEncoderOutput:
+        """Read sources (batch, source), whose real tokens `attention_mask` marks with 1."""
+        hidden = self.dropout(input_vectors(self.embed_tokens, input_ids, inputs_embeds))
+        mask, last = padding_mask(attention_mask, hidden), []
+        for layer in self.layers:
+            hidden, states = layer(hidden, mask)
+            last.append(states)
+        return RecurrentEncoderOutput(hidden, torch.stack(last, 1))
 
 
 class RecurrentSeq2SeqModel(EncoderDecoderModel, RecurrentSeq2SeqPreTrainedModel):
@@ -64,7 +136,6 @@ class RecurrentSeq2SeqModel(EncoderDecoderModel, RecurrentSeq2SeqPreTrainedModel
     target, source).
 
     >>> model = RecurrentSeq2SeqModel(RecurrentSeq2SeqConfig(vocab_size=9, hidden_size=4, attention_type="dot"))
-    >>> import torch
     >>> source, target = torch.tensor([[3, 1, 4]]), torch.tensor([[0, 5]])
     >>> outputs = model(source, decoder_input_ids=target, output_attentions=True)
     >>> outputs.last_hidden_state.shape, outputs.cross_attentions[0].shape
@@ -99,7 +170,6 @@ class RecurrentSeq2SeqModel(EncoderDecoderModel, RecurrentSeq2SeqPreTrainedModel
 class RecurrentSeq2SeqForConditionalGeneration(Seq2SeqLMHead, RecurrentSeq2SeqPreTrainedModel, GenerationMixin):
     """The translator: P(w_i | w_1 ... w_{i-1}, source) = softmax(W_o t_i + b_o).
 
-    >>> import torch
     >>> ids = {"decoder_start_token_id": 0, "eos_token_id": 2, "pad_token_id": 1}
     >>> config = RecurrentSeq2SeqConfig(vocab_size=9, hidden_size=4, attention_type="additive", **ids)
     >>> model = RecurrentSeq2SeqForConditionalGeneration(config)

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of word2vec."""
 
-from typing import Any, ClassVar
-
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.io.compat import strict
 
@@ -29,12 +27,12 @@ class Word2VecConfig(LectureConfig):
     """
 
     model_type = "lecture_word2vec"
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {
+    allowed_values = {
         "architecture": ("skip_gram", "cbow"),
         "output_layer": ("negative_sampling", "hierarchical_softmax"),
     }
-    positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size", "hidden_size", "window_size", "num_negatives")
-    non_negative_fields: ClassVar[tuple[str, ...]] = ("noise_exponent",)
+    positive_fields = ("vocab_size", "hidden_size", "window_size", "num_negatives")
+    non_negative_fields = ("noise_exponent",)
 
     vocab_size: int = 10_000
     hidden_size: int = 100
