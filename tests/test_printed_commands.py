@@ -99,7 +99,7 @@ NOT_RUN = {
     r"pip install .*": "it changes the environment in which the tests run; .ci/run begins with the README's two",
     r"pytest.*|\.ci/run": "it would run this test",
     r"hf auth login": "it asks for a token, and is huggingface_hub's",
-    r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl_with_peft.py runs it",
+    r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl.py runs it",
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",

@@ -12,8 +12,9 @@ import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
-from transformers import AutoModelForCausalLM, MambaConfig, MambaForCausalLM
+from transformers import AutoModelForCausalLM
 
+import hf_lecture_models as ours
 from hf_lecture_models import (
     Gpt1Config,
     Gpt1ForSequenceClassification,
@@ -25,6 +26,7 @@ from hf_lecture_models import (
     NGramForCausalLM,
 )
 from tests.interop.small_models import small_model, small_tokenizer
+from tests.model_tests import token_inputs
 
 peft = pytest.importorskip("peft")
 pytestmark = pytest.mark.slow
@@ -76,16 +78,20 @@ def base_model(name: str, fields: dict[str, Any], folder: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(folder)
 
 
-def train(model: Any, tokens: torch.Tensor) -> list[float]:
+def train(model: Any, batch: dict[str, Any], steps: int = 30, learning_rate: float = 0.02) -> list[float]:
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer, losses = torch.optim.Adam(trained, lr=0.02), []
-    for _ in range(30):
+    optimizer, losses = torch.optim.Adam(trained, lr=learning_rate), []
+    for _ in range(steps):
         optimizer.zero_grad()
-        loss = model(input_ids=tokens, labels=tokens, logits_to_keep=1).loss
+        loss = model(**batch).loss
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     return losses
+
+
+def as_labels(tokens: torch.Tensor) -> dict[str, Any]:
+    return {"input_ids": tokens, "labels": tokens, "logits_to_keep": 1}
 
 
 @pytest.mark.parametrize(("name", "fields", "targets"), CASES.values(), ids=CASES)
@@ -96,7 +102,7 @@ def test_adapters_train_merge_and_reload(
     before = {key: value.clone() for key, value in base.state_dict().items()}
     tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
     adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", r=2, **targets))
-    losses = train(adapted, tokens)
+    losses = train(adapted, as_labels(tokens))
     assert losses[-1] < 0.8 * losses[0]
     adapted.eval()
     with torch.no_grad():
@@ -127,6 +133,74 @@ def test_adapters_train_merge_and_reload(
     assert reloaded.state_dict().keys() == before.keys()
 
 
+WORDS, LAYERS = {"target_modules": ["embed_tokens"]}, {"target_modules": "all-linear"}
+KERNELS: dict[str, Any] = {"target_parameters": ["rnn.weight_ih_l0", "rnn.weight_hh_l0"]}
+SIZES = {"embedding_size": 6, "max_position_embeddings": 8}
+ADDITIVE = {"hidden_size": 8, "attention_type": "additive", "bidirectional_encoder": True, "decoder_start_token_id": 16}
+PAIRS = {"pooling": "max", "bidirectional": True, "pair_combination": "infersent"}
+# Names of the head and of its configuration, its fields, what is adapted; a classifier is trained in full beside it.
+HEADS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
+    "linear": ("BagOfWordsForSequenceClassification", "BagOfWords", {}, WORDS),
+    "deep": ("BagOfWordsForSequenceClassification", "BagOfWords", {"hidden_sizes": [6, 5]}, WORDS),
+    "padded": ("PaddedMlpForSequenceClassification", "PaddedMlp", {"hidden_sizes": [8, 6], **SIZES}, LAYERS),
+    "padded, words": ("PaddedMlpForSequenceClassification", "PaddedMlp", {"hidden_sizes": [8, 6], **SIZES}, WORDS),
+    "layers": ("LayerPerInputForSequenceClassification", "LayerPerInput", {"hidden_size": 8, **SIZES}, LAYERS),
+    "layers, words": ("LayerPerInputForSequenceClassification", "LayerPerInput", {"hidden_size": 8, **SIZES}, WORDS),
+    "recurrent": ("RecurrentForSequenceClassification", "Recurrent", {"hidden_size": 12}, KERNELS | WORDS),
+    "pairs": ("RecurrentForSequenceClassification", "Recurrent", {"hidden_size": 12, **PAIRS}, KERNELS | WORDS),
+    "cbow": (
+        "Word2VecForPreTraining",
+        "Word2Vec",
+        {"hidden_size": 6, "architecture": "cbow", "unk_token_id": 0},
+        {**WORDS, "modules_to_save": ["output"]},
+    ),
+    "translator": ("RecurrentSeq2SeqForConditionalGeneration", "RecurrentSeq2Seq", ADDITIVE, LAYERS),
+    "translator, kernels": (
+        "RecurrentSeq2SeqForConditionalGeneration",
+        "RecurrentSeq2Seq",
+        ADDITIVE,
+        {"target_modules": ["embed_tokens", "lm_head"], **KERNELS},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_adapters_of_other_models(kind: str, tmp_path: Path) -> None:
+    model_class, config_class, fields, targets = HEADS[kind]
+    special = {"bos_token_id": 17, "eos_token_id": 18, "pad_token_id": 19}
+    config = getattr(ours, f"{config_class}Config")(vocab_size=20, num_labels=3, **special, **fields)
+    base = getattr(ours, model_class)(config)
+    for parameter in base.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    base.save_pretrained(tmp_path / "base")
+    load, is_classifier = type(base).from_pretrained, hasattr(base, "classifier")
+    batch: dict[str, Any] = token_inputs(config, (6, 4, 5))
+    if kind == "pairs":
+        batch["token_type_ids"] = (torch.arange(6) > 2).long().expand(3, -1)
+    labels = torch.tensor([2, 0, 1]) if is_classifier else batch["input_ids"]
+    task = "SEQ_CLS" if is_classifier else "SEQ_2_SEQ_LM" if config.is_encoder_decoder else None
+    adapted = peft.get_peft_model(load(tmp_path / "base"), peft.LoraConfig(r=2, task_type=task, **targets))
+    losses = train(adapted, {**batch, "labels": labels}, 60, 0.05)
+    assert losses[-1] < (0.5 if is_classifier else 0.8) * losses[0]
+    adapted.eval().save_pretrained(tmp_path / "adapter")
+    if is_classifier:  # which knows its base
+        auto = peft.AutoPeftModelForSequenceClassification
+        again = auto.from_pretrained(tmp_path / "adapter", num_labels=3).eval()
+    else:
+        again = peft.PeftModel.from_pretrained(load(tmp_path / "base"), tmp_path / "adapter").eval()
+    output = "last_hidden_state" if kind == "cbow" else "logits"
+    given = {**batch, "labels": labels} if config.is_encoder_decoder else batch
+    with torch.no_grad():
+        expected = adapted(**given)[output]
+        assert_close(again(**given)[output], expected, rtol=0, atol=1e-6)
+        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
+        merged = load(tmp_path / "merged").eval()
+        assert_close(merged(**given)[output], expected, rtol=0, atol=1e-4)
+        if config.is_encoder_decoder:
+            options = {"input_ids": batch["input_ids"], "max_new_tokens": 4, "num_beams": 2}
+            assert torch.equal(merged.generate(**options), again.generate(**options))
+
+
 @pytest.mark.parametrize("name", ["gpt1", "self_attention"])
 def test_all_linear_finds_the_blocks_and_leaves_the_output_alone(name: str) -> None:
     """Queries, keys and values share one matrix, so one adapter of rank r serves the three."""
@@ -140,39 +214,20 @@ def test_all_linear_finds_the_blocks_and_leaves_the_output_alone(name: str) -> N
     assert query_key_value.lora_B["default"].weight.shape == (96, 2)
 
 
-def test_all_linear_finds_nothing_in_recurrent_kernels() -> None:
-    model = small_model("recurrent", small_tokenizer())
-    with pytest.raises(ValueError, match="No `target_modules` passed|No modules were targeted"):
-        peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear"))
-
-
 @pytest.mark.parametrize("name", ["gpt1", "self_attention", "recurrent"])
+@pytest.mark.parametrize("kept", [["embed_tokens"], ["lm_head"], ["embed_tokens", "lm_head"]], ids=str)
 @pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`", "ignore:Input and output embeddings")
-def test_tied_words_come_apart_where_one_end_is_trained(name: str, tmp_path: Path) -> None:
-    base = base_model(name, {"tie_word_embeddings": True}, tmp_path / "base")
-    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
-    targets = {"target_parameters": ["rnn.weight_ih_l0"]} if name == "recurrent" else {"target_modules": ["qkv_proj"]}
-    targets["modules_to_save"] = ["embed_tokens"]
-    adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", r=2, **targets))
-    losses = train(adapted, tokens)
-    assert losses[-1] < 0.8 * losses[0]
-    merged, logits = reloaded_after_merging(adapted, tokens, tmp_path)
-    assert not merged.config.tie_word_embeddings
-    assert not torch.equal(merged.lm_head.weight, merged.get_input_embeddings().weight)
-    assert_close(*logits, rtol=0, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["gpt1", "self_attention", "recurrent"])
-@pytest.mark.parametrize("kept", [["lm_head"], ["embed_tokens", "lm_head"]], ids=str)
-@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`", "ignore:Input and output embeddings")
-def test_an_output_layer_in_full_keeps_its_bias(kept: list[str], name: str, tmp_path: Path) -> None:
-    """Tied words come apart, and the merged model has the adapted one's logits."""
+def test_tied_words_come_apart_where_one_end_is_trained(kept: list[str], name: str, tmp_path: Path) -> None:
+    """The output layer keeps its bias, and the merged model has the adapted one's logits."""
     base = base_model(name, {"tie_word_embeddings": True}, tmp_path / "base")
     tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
     targets = {"target_parameters": ["rnn.weight_ih_l0"]} if name == "recurrent" else {"target_modules": ["qkv_proj"]}
     adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", r=2, modules_to_save=kept, **targets))
-    train(adapted, tokens)
+    losses = train(adapted, as_labels(tokens))
+    assert losses[-1] < 0.8 * losses[0]
     merged, logits = reloaded_after_merging(adapted, tokens, tmp_path)
+    assert not merged.config.tie_word_embeddings
+    assert not torch.equal(merged.lm_head.weight, merged.get_input_embeddings().weight)
     assert ("lm_head.bias" in merged.state_dict()) == (name != "gpt1")
     assert_close(*logits, rtol=0, atol=1e-4)
 
@@ -196,7 +251,7 @@ def test_tied_words_stay_tied_on_demand(tmp_path: Path) -> None:
     adapted = peft.get_peft_model(
         base, peft.LoraConfig(task_type="CAUSAL_LM", r=2, target_modules="all-linear", **kept)
     )
-    losses = train(adapted, tokens)
+    losses = train(adapted, as_labels(tokens))
     assert losses[-1] < 0.8 * losses[0]
     merged, logits = reloaded_after_merging(adapted, tokens, tmp_path)
     assert torch.equal(merged.lm_head.weight, merged.get_input_embeddings().weight)
@@ -231,17 +286,19 @@ def test_default_targets(name: str, method: str) -> None:
         assert adapted.peft_config["default"].target_modules == {
             "hidden_layer" if name == "feed_forward" else "qkv_proj"
         }
-    losses = train(adapted.eval(), torch.randint(base.config.vocab_size - 3, (2, 6)))
+    losses = train(adapted.eval(), as_labels(torch.randint(base.config.vocab_size - 3, (2, 6))))
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.parametrize("name", ["recurrent", "ngram"])
-def test_no_default_targets(name: str) -> None:
+@pytest.mark.parametrize(("name", "targets"), [("recurrent", None), ("ngram", None), ("recurrent", "all-linear")])
+def test_no_default_targets(name: str, targets: str | None) -> None:
     """peft's tables name modules, and a recurrent kernel is reached by its parameters; an n-gram has none."""
     ngram = NGramForCausalLM(NGramConfig(vocab_size=20, order=2))
     model = ngram if name == "ngram" else small_model(name, small_tokenizer())
-    with pytest.raises(ValueError, match="Please specify `target_modules` or `target_parameters`"):
-        peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM"))
+    with pytest.raises(
+        ValueError, match="Please specify `target_modules` or|No `target_modules` passed|No modules were"
+    ):
+        peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", target_modules=targets))
 
 
 @pytest.mark.parametrize("first", ["peft", "hf_lecture_models"])
@@ -284,23 +341,17 @@ def test_prompts_train_and_generate(kind: str, method: str, tmp_path: Path) -> N
     base = base_model(name, fields, tmp_path / "base")
     adapted = prompt_learner(method, base, **shape)
     ids, mask = torch.randint(base.config.vocab_size - 3, (2, 6)), torch.tensor([[1] * 6, [0, 0, 1, 1, 1, 1]])
+    batch = {"input_ids": ids, "attention_mask": mask}
     if shape and method == "prefix tuning":
         with pytest.raises(TypeError, match="past_key_values is a DynamicCache, but this model's state is a Recurrent"):
-            adapted(input_ids=ids, attention_mask=mask)
+            adapted(**batch)
         return
-    optimizer = torch.optim.Adam([p for p in adapted.parameters() if p.requires_grad], lr=0.05)
-    losses = []
-    for _ in range(20):
-        optimizer.zero_grad()
-        loss = adapted(input_ids=ids, attention_mask=mask, labels=ids.masked_fill(mask == 0, -100)).loss
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = train(adapted, {**batch, "labels": ids.masked_fill(mask == 0, -100)}, 20, 0.05)
     assert losses[-1] < losses[0]
     adapted.eval().save_pretrained(tmp_path / "prompt")
     again = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(tmp_path / "base"), tmp_path / "prompt")
     options = {"max_new_tokens": 5, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
-    found = [again.generate(input_ids=ids, attention_mask=mask, use_cache=cache, **options) for cache in (True, False)]
+    found = [again.generate(**batch, use_cache=cache, **options) for cache in (True, False)]
     tokens, real = ids, mask
     for _ in range(5):
         with torch.no_grad():
@@ -316,17 +367,12 @@ def test_prefixes_train_gpt1s_classifier(extract_token_id: int | None) -> None:
     sizes = {"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "num_labels": 2}
     model = Gpt1ForSequenceClassification(Gpt1Config(**sizes, extract_token_id=extract_token_id, pad_token_id=0))
     adapted = peft.get_peft_model(model, peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=4))
-    ids, labels = torch.tensor([[9, 4, 5, 3], [9, 6, 3, 0]]), torch.tensor([0, 1])
-    optimizer, losses = torch.optim.Adam([p for p in adapted.parameters() if p.requires_grad], lr=0.05), []
-    for _ in range(20):
-        optimizer.zero_grad()
-        loss = adapted.eval()(input_ids=ids, attention_mask=(ids > 0).long(), labels=labels).loss
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    ids = torch.tensor([[9, 4, 5, 3], [9, 6, 3, 0]])
+    batch = {"input_ids": ids, "attention_mask": (ids > 0).long()}
+    losses = train(adapted.eval(), {**batch, "labels": torch.tensor([0, 1])}, 20, 0.05)
     assert losses[-1] < 0.5 * losses[0]
     with torch.no_grad():
-        both = adapted(input_ids=ids, attention_mask=(ids > 0).long()).logits
+        both = adapted(**batch).logits
         alone = adapted(input_ids=ids[1:, :3], attention_mask=torch.ones(1, 3, dtype=torch.long)).logits
     assert_close(both[1:], alone)
 
@@ -351,10 +397,9 @@ def test_bert_has_no_prefixes() -> None:
         adapted(input_ids=torch.tensor([[1, 2]]), attention_mask=torch.tensor([[1, 1]]))
 
 
-def test_peft_asks_stock_models_without_attention_for_their_heads() -> None:
-    """So it is no matter of these models: Mamba's configuration names none either, and the way round is the same."""
-    stock = MambaForCausalLM(MambaConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1))
-    for model in (stock, small_model("recurrent", small_tokenizer())):
-        with pytest.raises(ValueError, match="Please specify `num_attention_heads`"):
-            prompt_learner("prompt tuning", model)
-        assert prompt_learner("prompt tuning", model, num_attention_heads=1)
+def test_peft_asks_models_without_attention_for_their_heads() -> None:
+    """As it asks transformers' own of which it is true."""
+    model = small_model("recurrent", small_tokenizer())
+    with pytest.raises(ValueError, match="Please specify `num_attention_heads`"):
+        prompt_learner("prompt tuning", model)
+    assert prompt_learner("prompt tuning", model, num_attention_heads=1)

@@ -15,20 +15,14 @@ import torch
 from transformers import AutoModel
 
 from hf_lecture_models import (
-    BagOfWordsConfig,
     ElmoConfig,
-    ElmoModel,
     ElmoTokenizer,
     FeedForwardConfig,
     Gpt1Config,
     Gpt1Model,
-    LayerPerInputConfig,
-    LectureBertConfig,
     PaddedMlpConfig,
     RecurrentConfig,
     RecurrentModel,
-    SelfAttentionConfig,
-    Word2VecConfig,
 )
 from tests.interop.installed import need
 from tests.interop.small_models import small_tokenizer
@@ -88,48 +82,28 @@ def test_vectors_of_texts(name: str, pooling: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.encode(RAGGED, batch_size=5), vectors)
 
 
-WIDTHS: list[tuple[type, dict[str, Any]]] = [
-    (BagOfWordsConfig, {}),
-    (BagOfWordsConfig, {"hidden_sizes": [5, 7]}),
-    (PaddedMlpConfig, {"hidden_sizes": [5, 7]}),
-    (LayerPerInputConfig, {}),
-    (LectureBertConfig, {"num_hidden_layers": 1, "num_attention_heads": 2}),
-    (FeedForwardConfig, {"order": 3, "direct_connections": True, "embedding_size": 4}),
-    (Gpt1Config, {"num_hidden_layers": 1, "num_attention_heads": 2}),
-    (SelfAttentionConfig, {"num_hidden_layers": 1, "num_attention_heads": 2}),
-    (RecurrentConfig, {"bidirectional": True}),
-    (RecurrentConfig, {"cell_type": "lstm", "projection_size": 4}),
-    (RecurrentConfig, {"output_projection_size": 9}),
-    (Word2VecConfig, {}),
-]
+WIDTHS: dict[str, tuple[type, dict[str, Any]]] = {
+    "no hidden_size": (PaddedMlpConfig, {"hidden_sizes": [5, 7]}),
+    "more than hidden_size": (FeedForwardConfig, {"order": 3, "direct_connections": True, "embedding_size": 4}),
+    "characters": (ElmoConfig, {"vocab_size": 262, "char_filters": [[2, 5]], "hidden_size": 8, "projection_size": 3}),
+}
 
 
-@pytest.mark.parametrize(("config_class", "fields"), WIDTHS)
-def test_the_width_is_that_of_the_vectors(config_class: Any, fields: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", WIDTHS)
+def test_the_width_is_that_of_the_vectors(kind: str, tmp_path: Path) -> None:
     """Also where `hidden_size` is the width of something else, or there is no such field."""
-    tokenizer = small_tokenizer()
-    special = {f"{kind}_token_id": getattr(tokenizer, f"{kind}_token_id") for kind in ("bos", "eos", "pad")}
-    known = set(config_class.__dataclass_fields__)
-    fields = {name: value for name, value in ({"hidden_size": 6} | special).items() if name in known} | fields
-    AutoModel.from_config(config_class(vocab_size=len(tokenizer), **fields)).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    check_width(tmp_path)
-
-
-def test_the_width_of_elmo(tmp_path: Path) -> None:
-    ElmoModel(ElmoConfig(char_filters=[[2, 5]], hidden_size=8, projection_size=3)).save_pretrained(tmp_path)
-    ElmoTokenizer().save_pretrained(tmp_path)
-    check_width(tmp_path)
-
-
-def check_width(folder: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    encoder = SentenceTransformer(str(folder), device="cpu")
+    config_class, fields = WIDTHS[kind]
+    tokenizer = ElmoTokenizer() if config_class is ElmoConfig else small_tokenizer()
+    config = config_class(**{"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id} | fields)
+    AutoModel.from_config(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    encoder = SentenceTransformer(str(tmp_path), device="cpu")
     width = encoder.encode(RAGGED).shape[1]
     assert encoder.get_embedding_dimension() == encoder[0].get_embedding_dimension() == width
-    encoder.save(str(folder / "saved"))
-    saved = json.loads((folder / "saved" / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
+    encoder.save(str(tmp_path / "saved"))
+    saved = json.loads((tmp_path / "saved" / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
     assert saved["embedding_dimension"] == width
 
 

@@ -12,13 +12,27 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     DataCollatorForLanguageModeling,
-    DataCollatorWithFlattening,
+    DataCollatorForTokenClassification,
+    DataCollatorWithPadding,
     Trainer,
     TrainingArguments,
     set_seed,
 )
 
-from hf_lecture_models import LectureBertConfig, NGramForCausalLM, WordTokenizer
+from hf_lecture_models import (
+    ElmoConfig,
+    ElmoForPreTraining,
+    ElmoTokenizer,
+    LayerPerInputConfig,
+    LayerPerInputForSequenceClassification,
+    LectureBertConfig,
+    NGramForCausalLM,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
+    Word2VecConfig,
+    Word2VecForPreTraining,
+    WordTokenizer,
+)
 from tests.interop.small_models import TEXTS, count_tokens, ids_of, small_model, small_tokenizer
 
 pytestmark = pytest.mark.slow
@@ -36,8 +50,10 @@ MODELS = [
 ]
 
 
-def trainer(model: Any, folder: Path, tokenizer: Any, **changes: Any) -> Trainer:
-    rows = ids_of(TEXTS, tokenizer)
+def trainer(
+    model: Any, folder: Path, tokenizer: Any, rows: list[Any] | None = None, collator: Any = None, **changes: Any
+) -> Trainer:
+    rows = rows or ids_of(TEXTS, tokenizer)
     options = {"num_train_epochs": 3, "per_device_train_batch_size": 4, "learning_rate": 0.03, "save_steps": 4}
     options |= {"logging_steps": 1, "report_to": "none", "use_cpu": True, "disable_tqdm": True} | changes
     return Trainer(
@@ -45,7 +61,7 @@ def trainer(model: Any, folder: Path, tokenizer: Any, **changes: Any) -> Trainer
         TrainingArguments(output_dir=str(folder), **options),
         train_dataset=rows,
         eval_dataset=rows[:5],
-        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False),
+        data_collator=collator or DataCollatorForLanguageModeling(tokenizer, mlm=False),
     )
 
 
@@ -126,42 +142,6 @@ def test_smoothed_labels_are_those_of_the_next_token(name: str, tmp_path: Path) 
     torch.testing.assert_close(loss, expected)
 
 
-NO_DROPOUT: dict[str, dict[str, Any]] = {
-    "gpt1": {"dropout": 0.0, "embedding_dropout": 0.0, "attention_dropout": 0.0},
-    **{kind: {"position_encoding": kind, "dropout": 0.0} for kind in ("sinusoidal", "learned", "relative", "alibi")},
-}
-
-
-@pytest.mark.parametrize("kind", NO_DROPOUT)
-def test_flattened_batches_train_as_padded_ones(kind: str, tmp_path: Path) -> None:
-    """The same weights after the same steps, to which each text gives what it gives alone."""
-    tokenizer = small_tokenizer()
-    tokenizer.padding_side = "right"
-    name, fields, weights, losses = "gpt1" if kind == "gpt1" else "self_attention", NO_DROPOUT[kind], [], []
-    collators = [None, DataCollatorWithFlattening(), DataCollatorWithFlattening(return_flash_attn_kwargs=True)]
-    for number, collator in enumerate(collators):
-        set_seed(0)
-        model = small_model(name, tokenizer, **fields)
-        changes = {"optim": "sgd", "learning_rate": 0.5, "max_steps": 3, "seed": 3, "remove_unused_columns": False}
-        run = trainer(model, tmp_path / str(number), tokenizer, **changes)
-        run.data_collator = collator or run.data_collator
-        run.train()
-        weights.append(model.state_dict())
-        losses.append(run.evaluate()["eval_loss"])
-    for key, value in weights[0].items():
-        for flattened in weights[1:]:
-            torch.testing.assert_close(flattened[key], value, rtol=0, atol=1e-6)
-    assert losses == [pytest.approx(losses[0], rel=1e-5)] * 3
-
-
-@pytest.mark.parametrize("name", ["feed_forward", "recurrent"])
-def test_flattened_batches_are_refused_where_a_state_would_run_on(name: str, tmp_path: Path) -> None:
-    run = trainer(small_model(name, small_tokenizer()), tmp_path, small_tokenizer())
-    run.data_collator = DataCollatorWithFlattening()
-    with pytest.raises(TypeError, match="takes no argument position_ids"):
-        run.train()
-
-
 def test_an_ngram_is_evaluated_but_not_trained(tmp_path: Path) -> None:
     tokenizer = small_tokenizer()
     tokenizer.padding_side = "right"
@@ -175,6 +155,50 @@ def test_an_ngram_is_evaluated_but_not_trained(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="does not require grad"):
         counts.train()
     assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+
+
+def other_model(kind: str) -> tuple[Any, list[Any], Any]:
+    """A model that is not of language, its rows, and the collator of transformers that makes batches of them."""
+    set_seed(0)
+    if kind == "elmo":
+        texts, shape = ("a cat sat", "the dog", "a dog sat"), {"char_filters": [[1, 2], [2, 3]], "dropout": 0.0}
+        characters = ElmoTokenizer.train(texts, max_characters_per_token=9)
+        shape |= {"hidden_size": 7, "projection_size": 4, "num_words": len(characters.words)}
+        model: Any = ElmoForPreTraining(ElmoConfig(max_characters_per_token=9, **shape))
+        torch.nn.init.normal_(model.model.projection.weight)
+        rows = [{**characters(text), "labels": characters.word_numbers(characters(text).tokens())} for text in texts]
+        return model, rows, DataCollatorForTokenClassification(characters)
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    names = [name for name in ("bos", "eos", "pad", "unk") if kind == "word2vec" or name != "unk"]
+    fields = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in names}
+    fields |= {"vocab_size": len(tokenizer)}
+    rows = [dict(tokenizer(text)) for text in TEXTS]
+    if kind == "word2vec":
+        model = Word2VecForPreTraining(Word2VecConfig(hidden_size=8, **fields))
+        return model, rows, DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    fields |= {"embedding_size": 6, "max_position_embeddings": 8}
+    if kind == "padded_mlp":
+        model = PaddedMlpForSequenceClassification(PaddedMlpConfig(hidden_sizes=[8, 6], **fields))
+    else:
+        model = LayerPerInputForSequenceClassification(LayerPerInputConfig(hidden_size=8, **fields))
+    return model, [row | {"labels": i % 5 // 3} for i, row in enumerate(rows)], DataCollatorWithPadding(tokenizer)
+
+
+@pytest.mark.parametrize("kind", ["padded_mlp", "layer_per_input", "word2vec", "elmo"])
+def test_other_models_train_and_resume(kind: str, tmp_path: Path) -> None:
+    """It pads, accumulates, evaluates, saves, and goes on from its own checkpoint."""
+    losses = []
+    for resume in (False, True):
+        model, rows, collator = other_model(kind)
+        options = {"num_train_epochs": 20, "gradient_accumulation_steps": 2, "learning_rate": 0.03, "save_steps": 8}
+        run = trainer(model, tmp_path, collator.tokenizer, rows=rows, collator=collator, **options)
+        losses.append(run.evaluate()["eval_loss"])
+        run.train(resume_from_checkpoint=resume)
+        losses.append(run.evaluate()["eval_loss"])
+    before, after, again_before, again = losses
+    assert after < 0.7 * before
+    assert again_before == before
+    assert again == pytest.approx(after, abs=1e-6)
 
 
 def test_masked_words_train_by_the_stock_collator(tmp_path: Path) -> None:
@@ -197,9 +221,8 @@ def test_masked_words_train_by_the_stock_collator(tmp_path: Path) -> None:
     assert not torch.isin(batch["labels"][masked], torch.tensor(tokenizer.all_special_ids)).any()
     assert (batch["input_ids"][masked] == tokenizer.mask_token_id).float().mean() == pytest.approx(0.8, abs=0.1)
     options = {"max_steps": 60, "per_device_train_batch_size": 8, "gradient_accumulation_steps": 2, "logging_steps": 20}
-    options |= {"learning_rate": 0.02, "report_to": "none", "use_cpu": True, "disable_tqdm": True}
-    arguments = TrainingArguments(output_dir=str(tmp_path), **options)
-    stock = Trainer(model, arguments, train_dataset=rows, eval_dataset=rows * 20, data_collator=collate)
+    stock = trainer(model, tmp_path, tokenizer, rows, collate, learning_rate=0.02, save_strategy="no", **options)
+    stock.eval_dataset = rows * 20
     before = stock.evaluate()["eval_loss"]
     stock.train()
     after = stock.evaluate()["eval_loss"]

@@ -183,47 +183,22 @@ def test_preferences(name: str, given: str, tmp_path: Path) -> None:
     assert same_logits(trainer.model, tmp_path / "saved")
 
 
-@pytest.mark.parametrize("kind", [*MODELS, "feed_forward"])
-def test_preferences_of_a_trained_model_with_dropout(kind: str, tmp_path: Path) -> None:
-    """It starts from ln 2: what trl switches off is all the dropout that there is."""
-    rates = ("dropout", "embedding_dropout", "attention_dropout") if kind == "gpt1" else ("dropout",)
-    path = save_small_model(tmp_path / "model", kind, **dict.fromkeys(rates, 0.5))
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(path), AutoTokenizer.from_pretrained(path)
-    batch = tokenizer(TEXTS, return_tensors="pt", padding=True)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(40):
-        optimizer.zero_grad()
-        loss = model.train()(**batch, labels=batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)).loss
-        loss.backward()
-        optimizer.step()
-    model.save_pretrained(path)
-    changes = {"max_steps": 1, "gradient_checkpointing": kind != "feed_forward"}  # which has a single layer
-    trainer = trl.DPOTrainer(
-        path,
-        args=trl.DPOConfig(output_dir=str(tmp_path / "run"), **OPTIONS | changes),
-        train_dataset=datasets.Dataset.from_list(PAIRS),
-    )
-    trainer.train()
-    assert losses(trainer)[0] == pytest.approx(0.693147, abs=1e-5)
-
-
-def run_trl(command: str, folder: Path, data: list[dict[str, Any]], *options: str) -> Path:
-    """What a user types; returns the folder of the result."""
-    (folder / "data").mkdir()
-    lines = "".join(json.dumps(row) + "\n" for row in data)
-    (folder / "data" / "train.jsonl").write_text(lines, encoding="utf-8")
-    typed = ["exec", "trl", command, "--model_name_or_path", str(folder / "model"), "--dataset_name"]
-    typed += [str(folder / "data"), "--output_dir", str(folder / "out"), "--max_steps", "2", "--use_cpu", *options]
+@pytest.mark.parametrize("adapter", [False, True], ids=["whole", "adapter"])
+def test_the_command_line(adapter: bool, tmp_path: Path) -> None:
+    """What a user types: the model, or an adapter of it, is trained."""
+    path = save_small_model(tmp_path / "model", "gpt1" if adapter else "recurrent")
+    (tmp_path / "data").mkdir()
+    lines = "".join(json.dumps(row) + "\n" for row in rows("plain text"))
+    (tmp_path / "data" / "train.jsonl").write_text(lines, encoding="utf-8")
+    typed = ["exec", "trl", "sft", "--model_name_or_path", path, "--dataset_name", str(tmp_path / "data")]
+    typed += ["--output_dir", str(tmp_path / "out"), "--max_steps", "2", "--use_cpu", "--learning_rate", "0.1"]
+    typed += ["--use_peft", "--lora_target_modules", "all-linear"] if adapter else []
     code = f"from hf_lecture_cli import main; import sys; sys.argv[1:] = {typed!r}; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
-    return folder / "out"
-
-
-def test_the_command_line(tmp_path: Path) -> None:
-    path = save_small_model(tmp_path / "model", "recurrent")
-    saved = run_trl("sft", tmp_path, rows("plain text"))
-    before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (path, saved))
-    assert type(after) is type(before)
-    assert not torch.equal(before.lm_head.weight, after.lm_head.weight)
-    assert AutoTokenizer.from_pretrained(saved).decode([0, 1]) == AutoTokenizer.from_pretrained(path).decode([0, 1])
+    assert (tmp_path / "out" / "adapter_model.safetensors").is_file() == adapter
+    load = pytest.importorskip("peft").AutoPeftModelForCausalLM if adapter else AutoModelForCausalLM
+    before, after = AutoModelForCausalLM.from_pretrained(path), load.from_pretrained(tmp_path / "out").eval()
+    ids = AutoTokenizer.from_pretrained(tmp_path / "out")("the cat", return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        assert not torch.allclose(before(ids).logits, after(ids).logits, atol=1e-4)

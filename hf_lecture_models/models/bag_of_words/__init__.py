@@ -8,7 +8,6 @@ from hf_lecture_models.models.bag_of_words.configuration_bag_of_words import Bag
 from hf_lecture_models.models.bag_of_words.modeling_bag_of_words import (
     BagOfWordsForSequenceClassification,
     BagOfWordsModel,
-    BagOfWordsPreTrainedModel,
 )
 
 register(
@@ -16,4 +15,4 @@ register(
     [(AutoModel, BagOfWordsModel), (AutoModelForSequenceClassification, BagOfWordsForSequenceClassification)],
 )
 
-__all__ = ["BagOfWordsConfig", "BagOfWordsForSequenceClassification", "BagOfWordsModel", "BagOfWordsPreTrainedModel"]
+__all__ = ["BagOfWordsConfig", "BagOfWordsForSequenceClassification", "BagOfWordsModel"]

@@ -12,7 +12,7 @@ from transformers import (
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
 from hf_lecture_models.models.elmo.conversion_elmo import from_allennlp
-from hf_lecture_models.models.elmo.modeling_elmo import ElmoForPreTraining, ElmoModel, ElmoPreTrainedModel
+from hf_lecture_models.models.elmo.modeling_elmo import ElmoForPreTraining, ElmoModel
 from hf_lecture_models.models.elmo.modeling_elmo_tasks import (
     ElmoForQuestionAnswering,
     ElmoForSequenceClassification,
@@ -41,5 +41,4 @@ __all__ = [
     "ElmoForSequenceClassification",
     "ElmoForTokenClassification",
     "ElmoModel",
-    "ElmoPreTrainedModel",
 ]

@@ -90,12 +90,9 @@ class ElmoLayer(GradientCheckpointingLayer):
         self.state_sizes = (*self.forwards.state_sizes, *self.backwards.state_sizes)
 
     def forward(self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None) -> tuple[Tensor, State]:
-        """Read the sequences both ways.
+        """Read `hidden` (batch, seq, 2 * projection_size) both ways; in `mask` (batch, seq) True is a real word.
 
-        Args:
-            hidden: (batch, seq, 2 * projection_size).
-            state: h and c of the forward direction before the first word, and of the backward one after the last.
-            mask: (batch, seq) bool, True = real word; None where all are.
+        `state` is h and c of the forward direction before the first word, and of the backward one after the last.
         """
         hidden = self.dropout(hidden)
         left, right = hidden.chunk(2, -1)

@@ -5,11 +5,7 @@ from transformers import AutoModel, AutoModelForCausalLM
 
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.feed_forward.configuration_feed_forward import FeedForwardConfig
-from hf_lecture_models.models.feed_forward.modeling_feed_forward import (
-    FeedForwardForCausalLM,
-    FeedForwardModel,
-    FeedForwardPreTrainedModel,
-)
+from hf_lecture_models.models.feed_forward.modeling_feed_forward import FeedForwardForCausalLM, FeedForwardModel
 
 register(
     FeedForwardConfig,
@@ -17,4 +13,4 @@ register(
     adapters={"c_attn": "hidden_layer", "mlp.c_proj": "hidden_layer"},
 )
 
-__all__ = ["FeedForwardConfig", "FeedForwardForCausalLM", "FeedForwardModel", "FeedForwardPreTrainedModel"]
+__all__ = ["FeedForwardConfig", "FeedForwardForCausalLM", "FeedForwardModel"]

@@ -14,13 +14,8 @@ from hf_lecture_models.models.padded_mlp.configuration_padded_mlp import PaddedM
 from hf_lecture_models.models.padded_mlp.modeling_layer_per_input import (
     LayerPerInputForSequenceClassification,
     LayerPerInputModel,
-    LayerPerInputPreTrainedModel,
 )
-from hf_lecture_models.models.padded_mlp.modeling_padded_mlp import (
-    PaddedMlpForSequenceClassification,
-    PaddedMlpModel,
-    PaddedMlpPreTrainedModel,
-)
+from hf_lecture_models.models.padded_mlp.modeling_padded_mlp import PaddedMlpForSequenceClassification, PaddedMlpModel
 
 register(
     PaddedMlpConfig,
@@ -35,9 +30,7 @@ __all__ = [
     "LayerPerInputConfig",
     "LayerPerInputForSequenceClassification",
     "LayerPerInputModel",
-    "LayerPerInputPreTrainedModel",
     "PaddedMlpConfig",
     "PaddedMlpForSequenceClassification",
     "PaddedMlpModel",
-    "PaddedMlpPreTrainedModel",
 ]

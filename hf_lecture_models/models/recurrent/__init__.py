@@ -15,7 +15,6 @@ from hf_lecture_models.models.recurrent.modeling_recurrent import (
     RecurrentForSequenceClassification,
     RecurrentForTokenClassification,
     RecurrentModel,
-    RecurrentPreTrainedModel,
 )
 
 register(
@@ -34,5 +33,4 @@ __all__ = [
     "RecurrentForSequenceClassification",
     "RecurrentForTokenClassification",
     "RecurrentModel",
-    "RecurrentPreTrainedModel",
 ]

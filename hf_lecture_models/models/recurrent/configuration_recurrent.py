@@ -4,6 +4,7 @@
 from hf_lecture_models.base.configuration import LARGEST_WIDTH
 from hf_lecture_models.base.large_vocabulary import LargeVocabularyConfig
 from hf_lecture_models.io.compat import strict
+from hf_lecture_models.layers.pair_vectors import PAIR_WIDTHS
 
 
 @strict
@@ -91,6 +92,11 @@ class RecurrentConfig(LargeVocabularyConfig):
     def output_size(self) -> int:
         """Width of `last_hidden_state`."""
         return self.output_projection_size or self.layer_output_size
+
+    @property
+    def text_vector_size(self) -> int:
+        """Width of the vector that the classifier reads."""
+        return self.output_size * PAIR_WIDTHS[self.pair_combination]
 
     @property
     def type_vocab_size(self) -> int:

@@ -73,12 +73,7 @@ from hf_lecture_models.base.large_vocabulary import LargeVocabularyLM
 from hf_lecture_models.base.recurrent_kernels import RecurrentKernelsModel
 from hf_lecture_models.base.stateful_text import StatefulTextModel
 from hf_lecture_models.layers.inputs import input_vectors
-from hf_lecture_models.layers.pair_vectors import (
-    PAIR_COMBINATIONS,
-    PAIR_WIDTHS,
-    check_single_texts,
-    texts_of_pairs,
-)
+from hf_lecture_models.layers.pair_vectors import PAIR_COMBINATIONS, check_single_texts, texts_of_pairs
 from hf_lecture_models.layers.recurrent_cache import State
 from hf_lecture_models.layers.recurrent_layer import KERNELS, BidirectionalLayer, RecurrentLayer
 from hf_lecture_models.layers.text_vectors import POOLINGS, real_tokens
@@ -189,8 +184,7 @@ class RecurrentForSequenceClassification(SequenceClassificationHead, RecurrentPr
         config.check_classifier()
         self.model.layers[-1].dropout = nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
-        size = config.output_size * PAIR_WIDTHS[config.pair_combination]
-        self.classifier = nn.Linear(size, config.num_labels)
+        self.classifier = nn.Linear(config.text_vector_size, config.num_labels)
 
     def read_texts(self, inputs: dict[str, Any]) -> tuple[Any, Tensor]:
         """Read each text of a pair as a row of its own."""

@@ -8,7 +8,6 @@ from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq 
 from hf_lecture_models.models.recurrent_seq2seq.modeling_recurrent_seq2seq import (
     RecurrentSeq2SeqForConditionalGeneration,
     RecurrentSeq2SeqModel,
-    RecurrentSeq2SeqPreTrainedModel,
 )
 
 register(
@@ -16,9 +15,4 @@ register(
     [(AutoModel, RecurrentSeq2SeqModel), (AutoModelForSeq2SeqLM, RecurrentSeq2SeqForConditionalGeneration)],
 )
 
-__all__ = [
-    "RecurrentSeq2SeqConfig",
-    "RecurrentSeq2SeqForConditionalGeneration",
-    "RecurrentSeq2SeqModel",
-    "RecurrentSeq2SeqPreTrainedModel",
-]
+__all__ = ["RecurrentSeq2SeqConfig", "RecurrentSeq2SeqForConditionalGeneration", "RecurrentSeq2SeqModel"]

@@ -31,9 +31,7 @@ class RecurrentSeq2SeqConfig(LectureConfig):
         initializer_range: standard deviation of the initial word vectors and linear layers. The recurrent matrices and
             biases start uniform within 1/sqrt(hidden_size).
         use_cache: return the decoder's state, to continue a text.
-        pad_token_id: padding in `decoder_input_ids`.
-        bos_token_id: begins a text.
-        eos_token_id: ends a text, and generation.
+        bos_token_id, eos_token_id, pad_token_id: ids of the target's special tokens.
         decoder_start_token_id: the first token that the decoder reads.
 
     Raises:

@@ -57,16 +57,10 @@ def from_word2vec_format(
     >>> bool((again.embed_tokens.weight[1] == model.embed_tokens.weight[1]).all()), its_tokenizer.tokenize("a dog")
     (True, ['<unk>', 'dog'])
 
-    Args:
-        path: the file.
-        binary: True for binary files, False for text files.
-        encoding, errors: the words' encoding and the treatment of errors, as for `bytes.decode`.
+    Args and errors are those of `read_word2vec`.
 
     Returns:
         The model and a tokenizer of its words; unknown words have a vector of zeros where the file has no `<unk>`.
-
-    Raises:
-        OSError, ValueError, LookupError: as `read_word2vec`.
     """
     words, vectors = read_word2vec(path, binary, encoding, errors)
     tokenizer = _tokenizer_of(words, path)

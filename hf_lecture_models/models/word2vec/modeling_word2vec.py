@@ -183,9 +183,7 @@ class Word2VecForPreTraining(CountedOutputLayer, ModelHead, Word2VecPreTrainedMo
     def windows(self, words: Tensor, generator: torch.Generator | None = None, drawn: bool = True) -> Tensor:
         """(batch, seq, seq) bool: True where the second position is in the window of the first.
 
-        Args:
-            words: (batch, seq) bool, the positions of words; windows skip all others.
-            drawn: draw the sizes of windows; else they are all `window_size`.
+        Windows skip positions that are not `words` (batch, seq). Their sizes are drawn, or else all `window_size`.
         """
         largest = self.config.window_size
         size: Tensor | int = largest

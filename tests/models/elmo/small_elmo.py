@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from hf_lecture_models import ElmoConfig, ElmoModel
 from tests.model_tests import Tensors
+from tests.models.recurrent_steps import read, read_both_ways
 
 CHARACTERS = 9
 
@@ -34,8 +34,8 @@ def words(lengths: Sequence[int], seed: int = 0) -> Tensors:
     return {"input_ids": ids, "attention_mask": mask}
 
 
-def convolved(cnn: Any, ids: Tensor) -> Tensor:
-    """Each filter at each place of each word, one product at a time; then the largest, and ReLU."""
+def convolved(cnn: Any, ids: Tensor, activation: str = "relu") -> Tensor:
+    """Each filter at each place of each word, one product at a time; then the largest, and ReLU or tanh."""
     vectors, found = cnn.embed.weight[ids], []
     for convolution in cnn.convolutions:
         number, size, width = convolution.weight.shape
@@ -44,32 +44,14 @@ def convolved(cnn: Any, ids: Tensor) -> Tensor:
             vectors[..., t : t + width, :].flatten(-2) @ matrix.T + convolution.bias
             for t in range(ids.shape[-1] - width + 1)
         ]
-        found.append(torch.stack(places).max(0).values.clamp(min=0))
-    return torch.cat(found, -1)
-
-
-def lstm(kernel: Any, inputs: Tensor, clips: tuple[float | None, float | None]) -> Tensor:
-    """From left to right; gates in torch's order i, f, g, o."""
-    p = dict(kernel.named_parameters())
-    cell_clip, projection_clip = (math.inf if clip is None else clip for clip in clips)
-    h = inputs.new_zeros(len(inputs), p["weight_hh_l0"].shape[1])
-    c = inputs.new_zeros(len(inputs), p["weight_ih_l0"].shape[0] // 4)
-    outputs = []
-    for u in inputs.unbind(1):
-        gates = u @ p["weight_ih_l0"].T + p["bias_ih_l0"] + h @ p["weight_hh_l0"].T + p["bias_hh_l0"]
-        i, f, g, o = gates.chunk(4, 1)
-        c = (torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)).clamp(-cell_clip, cell_clip)
-        h = torch.sigmoid(o) * torch.tanh(c)
-        if "weight_hr_l0" in p:
-            h = (h @ p["weight_hr_l0"].T).clamp(-projection_clip, projection_clip)
-        outputs.append(h)
-    return torch.stack(outputs, 1)
+        found.append(torch.stack(places).max(0).values)
+    return torch.cat(found, -1).tanh() if activation == "tanh" else torch.cat(found, -1).clamp(min=0)
 
 
 def layers_of(model: ElmoModel, ids: Tensor) -> list[Tensor]:
     """[h→_k; h←_k] of each layer, of texts without padding."""
     config = model.config
-    x = convolved(model.characters, ids)
+    x = convolved(model.characters, ids, config.char_activation)
     for highway in model.highways:
         t = 1 / (1 + torch.exp(-(x @ highway.gate.weight.T + highway.gate.bias)))
         x = t * (x @ highway.transform.weight.T + highway.transform.bias).clamp(min=0) + (1 - t) * x
@@ -77,8 +59,8 @@ def layers_of(model: ElmoModel, ids: Tensor) -> list[Tensor]:
     found, clips = [torch.cat((ahead, back), -1)], (config.cell_clip, config.projection_clip)
     for k, layer in enumerate(model.layers):
         before = (ahead, back) if k and config.use_skip_connections else (0, 0)
-        ahead = before[0] + lstm(layer.forwards.rnn, ahead, clips)
-        back = before[1] + lstm(layer.backwards.rnn, back.flip(1), clips).flip(1)
+        ahead = before[0] + read("lstm", layer.forwards.rnn, ahead, *clips)[0]
+        back = before[1] + read("lstm", layer.backwards.rnn, back.flip(1), *clips)[0].flip(1)
         found.append(torch.cat((ahead, back), -1))
     return found
 
@@ -89,6 +71,4 @@ def task_states(model: Any, ids: Tensor) -> Tensor:
     shares = reader.mix.w.exp() / reader.mix.w.exp().sum()
     elmo = reader.mix.gamma * sum(share * layer for share, layer in zip(shares, layers, strict=True))
     x = torch.cat((convolved(reader.characters, ids), elmo), -1)
-    halves = (reader.lstm.forwards.rnn, reader.lstm.backwards.rnn)
-    none = (None, None)
-    return torch.cat((lstm(halves[0], x, none), lstm(halves[1], x.flip(1), none).flip(1)), -1)
+    return read_both_ways("lstm", reader.lstm.forwards.rnn, reader.lstm.backwards.rnn, x)

@@ -146,40 +146,25 @@ def test_official_states_of_all_thirty_sentences(fixture: Path) -> None:
     assert compared == 30
 
 
-def _external(folder: Path) -> None:
-    (folder / "other.hdf5").write_bytes((folder / "weights.hdf5").read_bytes())
-    with h5py.File(folder / "weights.hdf5", "a") as file:
-        del file["CNN_proj"]
-        file["CNN_proj"] = h5py.ExternalLink("other.hdf5", "/CNN_proj")
+def _put(name: str, make: Callable[[Any, str], Any] | None) -> Callable[[Path], None]:
+    """A change of the weights' file: the array is gone, or something else stands in its place."""
 
-
-def _soft(folder: Path) -> None:
-    with h5py.File(folder / "weights.hdf5", "a") as file:
-        del file["char_embed"]
-        file["char_embed"] = h5py.SoftLink("/CNN/W_cnn_0")
-
-
-def _replace(name: str, array: Any) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
+        (folder / "other.hdf5").write_bytes((folder / "weights.hdf5").read_bytes())
         with h5py.File(folder / "weights.hdf5", "a") as file:
             del file[name]
-            if array is not None:
-                file[name] = array
+            if make is not None:
+                make(file, name)
 
     return change
 
 
-def _huge(folder: Path) -> None:
-    """Of a size that no memory holds: nothing of it is stored."""
-    with h5py.File(folder / "weights.hdf5", "a") as file:
-        del file["char_embed"]
-        file.create_dataset("char_embed", shape=(2**40, 3), dtype="f4", chunks=(1024, 3))
+def _array(name: str, array: np.ndarray) -> Callable[[Path], None]:
+    return _put(name, lambda file, name: file.create_dataset(name, data=array))
 
 
-def _elsewhere(folder: Path) -> None:
-    with h5py.File(folder / "weights.hdf5", "a") as file:
-        del file["char_embed"]
-        file.create_dataset("char_embed", (261, 3), "f4", external=[(str(folder / "options.json"), 0, 3132)])
+def _link(name: str, link: Any) -> Callable[[Path], None]:
+    return _put(name, lambda file, name: file.__setitem__(name, link))
 
 
 def _truncated(folder: Path) -> None:
@@ -201,16 +186,25 @@ def _option(keys: str, value: Any) -> Callable[[Path], None]:
 
 
 BAD = {
-    "missing": (_replace("CNN_proj/b_proj", None), "has no CNN_proj/b_proj"),
-    "missing group": (_replace("RNN_1", None), "has no RNN_1; the options and the weights are of different models"),
-    "shape": (_replace("CNN_proj/b_proj", np.zeros(6, np.float32)), r"b_proj has the shape \(6,\), but .* \(5,\)"),
-    "oversized": (_huge, r"char_embed has the shape \(1099511627776, 3\)"),
-    "text": (_replace("char_embed", np.full((261, 3), b"x")), "char_embed is no array of floating-point numbers"),
-    "group": (_replace("CNN/b_cnn_0", None), "has no CNN/b_cnn_0"),
-    "nan": (_replace("CNN_proj/b_proj", np.full(5, np.nan, np.float32)), "NaN or infinite"),
-    "external link": (_external, "CNN_proj is a link to elsewhere"),
-    "soft link": (_soft, "char_embed is a link to elsewhere"),
-    "external numbers": (_elsewhere, "has its numbers in other files"),
+    "missing": (_put("CNN_proj/b_proj", None), "has no CNN_proj/b_proj"),
+    "missing group": (_put("RNN_1", None), "has no RNN_1; the options and the weights are of different models"),
+    "shape": (_array("CNN_proj/b_proj", np.zeros(6, np.float32)), r"b_proj has the shape \(6,\), but .* \(5,\)"),
+    # Of a size that no memory holds: nothing of it is stored.
+    "oversized": (
+        _put("char_embed", lambda file, name: file.create_dataset(name, (2**40, 3), "f4", chunks=(1024, 3))),
+        r"char_embed has the shape \(1099511627776, 3\)",
+    ),
+    "text": (_array("char_embed", np.full((261, 3), b"x")), "char_embed is no array of floating-point numbers"),
+    "nan": (_array("CNN_proj/b_proj", np.full(5, np.nan, np.float32)), "NaN or infinite"),
+    "external link": (
+        _link("CNN_proj", h5py.ExternalLink("other.hdf5", "/CNN_proj")),
+        "CNN_proj is a link to elsewhere",
+    ),
+    "soft link": (_link("char_embed", h5py.SoftLink("/CNN/W_cnn_0")), "char_embed is a link to elsewhere"),
+    "external numbers": (
+        _put("char_embed", lambda file, name: file.create_dataset(name, (261, 3), "f4", external=[("other", 0, 3132)])),
+        "has its numbers in other files",
+    ),
     "truncated": (_truncated, "no whole HDF5 file"),
     "no number": (_option("lstm.dim", "6"), "sizes are integers"),
     "absurd": (_option("lstm.dim", 2**40), "hidden_size"),

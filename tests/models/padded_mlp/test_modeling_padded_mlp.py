@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -69,6 +68,9 @@ class WordSequenceTests(TokenTests):
 
     def processing_class(self) -> Any:
         return WordTokenizer.from_words([f"w{number}" for number in range(17)], unk_token=None)
+
+    def pipeline_inputs(self) -> list[Any]:
+        return ["w3 w1 w4", "w1", "w5 w9"]
 
     def make_inputs(self, batch: int, lengths: Any) -> Tensors:
         return token_inputs(self.config(), lengths)
@@ -140,9 +142,6 @@ class TestPaddedMlpModel(PaddedMlpTests):
     sequence_inputs = ("input_ids", "attention_mask")
     pipeline_task = "feature-extraction"
 
-    def pipeline_inputs(self) -> list[Any]:
-        return ["w3 w1 w4", "w1", "w5 w9"]
-
     def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
         words = [torch.stack(inputs_of(model, ids)) for ids in inputs["input_ids"]]
         return {"last_hidden_state": torch.stack(words), "pooler_output": self.vectors(model, inputs)}
@@ -171,9 +170,6 @@ class TestLayerPerInputModel(LayerPerInputTests):
     model_class = LayerPerInputModel
     sequence_inputs = ("input_ids", "attention_mask")
     pipeline_task = "feature-extraction"
-
-    def pipeline_inputs(self) -> list[Any]:
-        return ["w3 w1 w4", "w1", "w5 w9"]
 
     def reference(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
         states = self.states(model, inputs)
@@ -228,35 +224,6 @@ def test_equal_weights_make_the_elman_network() -> None:
     assert_close(sum(layer.linear.bias.grad for layer in ours.layers), rnn.bias_hh_l0.grad, rtol=0, atol=1e-5)
 
 
-def test_numpy_by_hand() -> None:
-    """The slides' two formulas on two texts of unequal length, in numpy, without torch's autograd or layers."""
-    table, rng = np.arange(12.0).reshape(4, 3) / 10, np.random.default_rng(0)
-    weights, bias = rng.normal(size=(2, 9)), rng.normal(size=2)
-    model = PaddedMlpModel(PaddedMlpConfig(vocab_size=4, embedding_size=3, max_position_embeddings=3, hidden_sizes=[2]))
-    chained = LayerPerInputModel(
-        LayerPerInputConfig(vocab_size=4, embedding_size=3, max_position_embeddings=3, hidden_size=2)
-    )
-    matrices, biases = rng.normal(size=(3, 2, 5)), rng.normal(size=(3, 2))
-    with torch.no_grad():
-        for each in (model, chained):
-            each.embed_tokens.weight.copy_(torch.tensor(table))
-        model.layers[0].weight.copy_(torch.tensor(weights))
-        model.layers[0].bias.copy_(torch.tensor(bias))
-        for layer, matrix, vector in zip(chained.layers, matrices, biases, strict=True):
-            layer.linear.weight.copy_(torch.tensor(matrix))
-            layer.linear.bias.copy_(torch.tensor(vector))
-        ids, mask = torch.tensor([[3, 1, 2], [0, 2, 0]]), torch.tensor([[1, 1, 1], [0, 1, 0]])
-        padded, states = (each(ids, attention_mask=mask).pooler_output.numpy() for each in (model, chained))
-    rows = [table[[3, 1, 2]], table[[2]]]
-    for row, u in enumerate(rows):
-        filled = np.concatenate([u.ravel(), np.zeros(9 - u.size)])
-        np.testing.assert_allclose(padded[row], np.maximum(weights @ filled + bias, 0), atol=1e-6)
-        h = np.zeros(2)
-        for matrix, vector, word in zip(matrices, biases, u, strict=False):
-            h = np.tanh(matrix @ np.concatenate([h, word]) + vector)
-        np.testing.assert_allclose(states[row], h, atol=1e-6)
-
-
 # What counts as a word
 
 
@@ -294,19 +261,6 @@ def test_empty_texts(name: str, tokenizer: Any) -> None:
     assert_close(model(**batch).logits[:1], nothing)
     pipe = pipeline("text-classification", model=model, tokenizer=tokenizer)
     assert pipe("")[0]["score"] == pytest.approx(nothing.softmax(1).max().item(), rel=1e-5)
-
-
-def test_zeros_are_not_the_vector_of_padding() -> None:
-    """The embedding of `<pad>` is never read, although it is not zero."""
-    for config_class, model_class in CLASSES.values():
-        model = model_class(config_class(vocab_size=20, embedding_size=3, max_position_embeddings=6, **SPECIAL)).eval()
-        inputs = token_inputs(model.config, (2, 5))
-        before = model(**inputs).logits
-        with torch.no_grad():
-            model.model.embed_tokens.weight[19] += 100
-        assert_close(model(**inputs).logits, before, rtol=0, atol=0)
-        model(**inputs).logits.sum().backward()
-        assert not model.model.embed_tokens.weight.grad[19].any()
 
 
 @torch.no_grad()
@@ -391,22 +345,6 @@ def test_auto_classes_give_the_saved_network(name: str, tokenizer: Any, tmp_path
 
 
 @both
-@pytest.mark.parametrize("fields", INPUTS.values(), ids=INPUTS)
-def test_a_handful_of_texts_is_learnt(name: str, fields: dict[str, Any], tokenizer: Any) -> None:
-    model = build(name, tokenizer, **fields).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-    batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
-    for _ in range(300):
-        optimizer.zero_grad()
-        loss = model(**batch, labels=LABELS).loss
-        if loss < 0.05:
-            break
-        loss.backward()
-        optimizer.step()
-    assert torch.equal(model.eval()(**batch).logits.argmax(dim=1), LABELS)
-
-
-@both
 def test_words_can_be_added_to_trained_vectors_only(name: str, tokenizer: Any) -> None:
     model = build(name, tokenizer, embedding_size=4).eval()
     before = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
@@ -419,16 +357,3 @@ def test_words_can_be_added_to_trained_vectors_only(name: str, tokenizer: Any) -
         with pytest.raises(ValueError, match=f"input_coding='{coding}' .*cannot be resized: .* train a new model"):
             fixed.resize_token_embeddings(len(tokenizer) + 1)
         assert fixed.resize_token_embeddings(len(tokenizer)) is fixed.model.embed_tokens
-
-
-@both
-def test_how_parameters_grow_with_the_maximum(name: str) -> None:
-    """The page's formulas: n (m M + V) and more for one large layer, M m (m + n + 1) for many small ones."""
-    config_class, model_class = CLASSES[name]
-    m, n, V, K = 6, 5, 20, 2
-    width = {"hidden_sizes": [m]} if name == "padded" else {"hidden_size": m}
-    for M in (1, 10, 100):
-        config = config_class(vocab_size=V, embedding_size=n, max_position_embeddings=M, num_labels=K, **width)
-        layers = m * (M * n + 1) if name == "padded" else M * m * (m + n + 1)
-        total = sum(parameter.numel() for parameter in model_class(config).parameters())
-        assert total == V * n + layers + K * (m + 1)

@@ -16,6 +16,7 @@ from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.model_tests import RecurrentCacheTests, Tensors, TokenTests, token_inputs
+from tests.models.recurrent_steps import OnTorchKernels, read, read_both_ways
 
 WORDS = [f"w{number}" for number in range(28)]
 
@@ -26,62 +27,25 @@ def small(**changes: Any) -> RecurrentConfig:
     return RecurrentConfig(**{**fields, **ids, **changes})
 
 
-def recurrence(cell_type: str, p: dict[str, Tensor], inputs: Tensor) -> Tensor:
-    """One layer by the formulas of the papers, its matrices taken apart gate by gate; no padding."""
-    by_u = inputs @ p["weight_ih_l0"].T + p["bias_ih_l0"]
-    size = p["weight_ih_l0"].shape[0] // {"elman": 1, "gru": 3, "lstm": 4}[cell_type]
-    h = inputs.new_zeros(len(inputs), p["weight_hh_l0"].shape[1])
-    c = inputs.new_zeros(len(inputs), size)
-    outputs = []
-    for step in range(inputs.shape[1]):
-        by_h = h @ p["weight_hh_l0"].T + p["bias_hh_l0"]
-        if cell_type == "elman":
-            h = (by_u[:, step] + by_h).tanh()
-        elif cell_type == "gru":
-            reset, update, new = by_u[:, step].split(size, 1)
-            reset_h, update_h, new_h = by_h.split(size, 1)
-            update = (update + update_h).sigmoid()
-            h = update * h + (1 - update) * (new + (reset + reset_h).sigmoid() * new_h).tanh()
-        else:
-            enter, keep, content, show = (by_u[:, step] + by_h).split(size, 1)
-            c = keep.sigmoid() * c + enter.sigmoid() * content.tanh()
-            h = show.sigmoid() * c.tanh()
-            if "weight_hr_l0" in p:
-                h = h @ p["weight_hr_l0"].T
-        outputs.append(h)
-    return torch.stack(outputs, 1)
-
-
 def reference_states(model: RecurrentModel, inputs: Tensors) -> Tensor:
     hidden = model.embed_tokens.weight[inputs["input_ids"]]
     cell_type = model.config.cell_type
     for layer in model.layers:
         if model.config.bidirectional:
-            ahead, back = (dict(half.rnn.named_parameters()) for half in (layer.forwards, layer.backwards))
-            reverse = recurrence(cell_type, back, hidden.flip(1)).flip(1)
-            hidden = torch.cat((recurrence(cell_type, ahead, hidden), reverse), -1)
+            hidden = read_both_ways(cell_type, layer.forwards.rnn, layer.backwards.rnn, hidden)
         else:
-            hidden = recurrence(cell_type, dict(layer.rnn.named_parameters()), hidden)
+            hidden, _ = read(cell_type, layer.rnn, hidden)
     if model.config.output_projection_size:
         projection = model.output_projection
         hidden = hidden @ projection.weight.T + projection.bias
     return hidden
 
 
-class RecurrentLMTests(RecurrentCacheTests):
+class RecurrentLMTests(OnTorchKernels, RecurrentCacheTests):
     model_class = RecurrentForCausalLM
     # Gated cells start slowly: their gates halve what little the small initial word vectors bring.
     overfit: ClassVar[dict[str, float]] = {"steps": 300, "learning_rate": 0.05}
-    contradictory_configs = (
-        {"cell_type": "rnn"},
-        {"cell_type": "gru", "projection_size": 4},
-        {"projection_size": 12, "hidden_size": 12},
-        {"tie_word_embeddings": True, "embedding_size": 10, "output_projection_size": 11},
-        {"dropout": 1.0},
-        {"dropout": -0.1},
-        {"hidden_size": 0},
-        {"hiden_size": 8},
-    )
+    contradictory_configs = ({"dropout": 1.0},)
 
     def reference(self, model: RecurrentForCausalLM, inputs: Tensors) -> Tensors:
         hidden = reference_states(model.model, inputs)
@@ -89,11 +53,6 @@ class RecurrentLMTests(RecurrentCacheTests):
 
     def processing_class(self) -> WordTokenizer:
         return WordTokenizer.train([" ".join(WORDS)])
-
-    @pytest.mark.slow
-    @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
-    def test_compiles_in_one_piece(self) -> None:
-        super().test_compiles_in_one_piece()
 
     @pytest.mark.slow
     @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
@@ -140,7 +99,7 @@ COUNTS = torch.arange(32).sub(11).square()
 class TestAdaptiveLstmForCausalLM(RecurrentLMTests):
     """An adaptive softmax whose words are not ranked by id."""
 
-    contradictory_configs = ({"adaptive_cutoffs": [8, 4]}, {"adaptive_cutoffs": [32]}, {"tie_word_embeddings": True})
+    contradictory_configs = ({"tie_word_embeddings": True},)
 
     def config(self) -> RecurrentConfig:
         # Wide enough for a second cluster of a sixteenth of the width.
@@ -172,7 +131,7 @@ class TestAdaptiveLstmForCausalLM(RecurrentLMTests):
 class TestNoiseContrastiveLstmForCausalLM(RecurrentLMTests):
     """Evaluated, it is a softmax; the checks that train draw noise."""
 
-    contradictory_configs = ({"noise_samples": 0}, {"adaptive_cutoffs": [8]})
+    contradictory_configs = ({"adaptive_cutoffs": [8]},)
 
     def config(self) -> RecurrentConfig:
         return small(output_layer="noise_contrastive", noise_samples=40)
@@ -185,14 +144,13 @@ class TestNoiseContrastiveLstmForCausalLM(RecurrentLMTests):
         return model
 
 
-class RecurrentModelTests(TokenTests):
+class RecurrentModelTests(OnTorchKernels, TokenTests):
     model_class = RecurrentModel
     sequence_inputs = ("input_ids", "attention_mask")
     overfit: ClassVar[dict[str, float]] = {"steps": 300, "learning_rate": 0.05}
     pipeline_task = "feature-extraction"
 
     def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
-        assert batch == len(lengths)
         return token_inputs(self.config(), lengths)
 
     def reference(self, model: RecurrentModel, inputs: Tensors) -> Tensors:
@@ -203,11 +161,6 @@ class RecurrentModelTests(TokenTests):
 
     def pipeline_inputs(self) -> list[str]:
         return ["w1 w2 w3", "w4"]
-
-    @pytest.mark.slow
-    @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
-    def test_compiles_in_one_piece(self) -> None:
-        super().test_compiles_in_one_piece()
 
 
 class TestLstmModel(RecurrentModelTests):
@@ -312,11 +265,6 @@ def test_a_batch_of_nothing_but_padding() -> None:
 # Configuration
 
 
-def test_a_bidirectional_language_model_is_refused() -> None:
-    with pytest.raises(ValueError, match="bidirectional=False"):
-        RecurrentForCausalLM(small(bidirectional=True))
-
-
 def test_a_bidirectional_model_goes_on_from_nothing() -> None:
     model = build(RecurrentModel, bidirectional=True)
     assert model(ids(1, 3), use_cache=True).past_key_values is None
@@ -324,25 +272,19 @@ def test_a_bidirectional_model_goes_on_from_nothing() -> None:
         model(ids(1, 3), past_key_values=RecurrentCache(2))
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"cell_type": "rnn"}, "'elman', 'gru', 'lstm'"),
-        ({"cell_type": "gru", "projection_size": 4}, "set cell_type='lstm', or projection_size=None"),
-        ({"projection_size": 12}, "smaller than hidden_size=12"),
-        ({"tie_word_embeddings": True}, "set embedding_size=12, or output_projection_size=10, or tie_word_embeddings"),
-        ({"dropout": 1.0}, "at least 0 and below 1"),
-    ],
-)
-def test_contradictions_name_the_fix(fields: dict[str, Any], message: str) -> None:
+CONTRADICTIONS: dict[str, dict[str, Any]] = {
+    "'elman', 'gru', 'lstm'": {"cell_type": "rnn"},
+    "set cell_type='lstm', or projection_size=None": {"cell_type": "gru", "projection_size": 4},
+    "smaller than hidden_size=12": {"projection_size": 12},
+    "set embedding_size=12, or output_projection_size=10, or tie_word_embeddings": {"tie_word_embeddings": True},
+    "set bidirectional=False": {"bidirectional": True},
+}
+
+
+@pytest.mark.parametrize("message", CONTRADICTIONS)
+def test_contradictions_name_the_fix(message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        small(**fields)
-
-
-def test_the_mends_for_tying_work() -> None:
-    for fields in ({"embedding_size": 12}, {"output_projection_size": 10}, {"embedding_size": None}):
-        model = RecurrentForCausalLM(small(tie_word_embeddings=True, **fields))
-        assert model.lm_head.weight is model.model.embed_tokens.weight
+        RecurrentForCausalLM(small(**CONTRADICTIONS[message]))
 
 
 def test_initial_weights() -> None:

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch._dynamo.exc import Unsupported
 from torch.testing import assert_close
 from transformers import AutoModelForSeq2SeqLM
 from transformers.modeling_outputs import BaseModelOutput
@@ -23,6 +21,7 @@ from hf_lecture_models.models.recurrent_seq2seq import (
     RecurrentSeq2SeqModel,
 )
 from tests.model_tests import ModelTests, Tensors, perturb
+from tests.models.recurrent_steps import OnTorchKernels, read, step
 from tests.seq2seq_tests import Seq2SeqTests
 
 IDS = {"bos_token_id": 19, "eos_token_id": 20, "pad_token_id": 21, "decoder_start_token_id": 22}
@@ -33,49 +32,21 @@ def small(**changes: Any) -> RecurrentSeq2SeqConfig:
     return RecurrentSeq2SeqConfig(**{**fields, **IDS, **changes})
 
 
-def step(cell_type: str, p: dict[str, Tensor], u: Tensor, state: list[Tensor]) -> list[Tensor]:
-    """One step of one layer by the formulas of the papers, its matrices taken apart gate by gate."""
-    by_u = u @ p["weight_ih_l0"].T + p["bias_ih_l0"]
-    by_h = state[0] @ p["weight_hh_l0"].T + p["bias_hh_l0"]
-    size = state[0].shape[1]
-    if cell_type == "elman":
-        return [(by_u + by_h).tanh()]
-    if cell_type == "gru":
-        (reset, update, new), (reset_h, update_h, new_h) = by_u.split(size, 1), by_h.split(size, 1)
-        update = (update + update_h).sigmoid()
-        return [update * state[0] + (1 - update) * (new + (reset + reset_h).sigmoid() * new_h).tanh()]
-    enter, keep, content, show = (by_u + by_h).split(size, 1)
-    c = keep.sigmoid() * state[1] + enter.sigmoid() * content.tanh()
-    return [show.sigmoid() * c.tanh(), c]
-
-
-def read(cell_type: str, layer: Any, inputs: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    """All h of one layer of an encoder from zeros on, and the state at the end."""
-    p = dict(layer.rnn.named_parameters())
-    state = [torch.zeros(len(inputs[0]), p["weight_hh_l0"].shape[1])] * (2 if cell_type == "lstm" else 1)
-    outputs = []
-    for u in inputs:
-        state = step(cell_type, p, u, state)
-        outputs.append(state[0])
-    return outputs, state
-
-
-def encode(model: RecurrentSeq2SeqModel, ids: Tensor) -> tuple[list[Tensor], list[list[Tensor]]]:
-    """h_j, and of each layer what the decoder starts from."""
-    cell_type, encoder = model.config.cell_type, model.encoder
-    hidden = [encoder.embed_tokens.weight[ids[:, j]] for j in range(ids.shape[1])]
+def encode(model: RecurrentSeq2SeqModel, ids: Tensor) -> tuple[Tensor, list[list[Tensor]]]:
+    """All h_j (batch, source, size), and of each layer what the decoder starts from."""
+    cell_type, hidden = model.config.cell_type, model.encoder.embed_tokens.weight[ids]
     last = []
-    for layer in encoder.layers:
+    for layer in model.encoder.layers:
         outputs, states = [], []
         if layer.forwards is not None:
-            h, state = read(cell_type, layer.forwards, hidden)
+            h, state = read(cell_type, layer.forwards.rnn, hidden)
             outputs.append(h)
             states.append(state)
         if layer.backwards is not None:
-            h, state = read(cell_type, layer.backwards, hidden[::-1])
-            outputs.append(h[::-1])
+            h, state = read(cell_type, layer.backwards.rnn, hidden.flip(1))
+            outputs.append(h.flip(1))
             states.append(state)
-        hidden = [torch.cat(both, 1) for both in zip(*outputs, strict=True)]
+        hidden = torch.cat(outputs, -1)
         last.append([torch.cat(both, 1) for both in zip(*states, strict=True)])
     return hidden, last
 
@@ -83,7 +54,8 @@ def encode(model: RecurrentSeq2SeqModel, ids: Tensor) -> tuple[list[Tensor], lis
 def translate(model: RecurrentSeq2SeqModel, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor | None]:
     """All t_i and the weights α, one step and one equation after the other."""
     config, decoder = model.config, model.decoder
-    memory, last = encode(model, source)
+    states, last = encode(model, source)
+    memory = states.unbind(1)
     start = [tensor for state in last for tensor in state]
     context = None
     if config.context == "every_step":
@@ -120,20 +92,17 @@ def translate(model: RecurrentSeq2SeqModel, source: Tensor, target: Tensor) -> t
     return torch.stack(outputs, 1), torch.stack(weights, 1) if weights else None
 
 
-class RecurrentSeq2SeqTests(Seq2SeqTests):
+class RecurrentSeq2SeqTests(OnTorchKernels, Seq2SeqTests):
     model_class = RecurrentSeq2SeqForConditionalGeneration
     source_direction = "forwards"
     overfit: ClassVar[dict[str, float]] = {"steps": 300, "learning_rate": 0.05}
     contradictory_configs = (
-        {"cell_type": "rnn"},
         {"attention_type": "dot", "context": "every_step"},
         {"bidirectional_encoder": True, "reverse_source": True},
         {"tie_word_embeddings": True, "embedding_size": 5},
         {"is_encoder_decoder": False},
         {"decoder_vocab_size": 20, "eos_token_id": 20},
         {"dropout": 1.0},
-        {"hidden_size": 0},
-        {"atention_type": "dot"},
     )
 
     def reference(self, model: RecurrentSeq2SeqForConditionalGeneration, inputs: Tensors) -> Tensors:
@@ -149,11 +118,6 @@ class RecurrentSeq2SeqTests(Seq2SeqTests):
         found = model(**inputs, output_attentions=True).cross_attentions
         assert len(found) == 1
         assert_close(found[0][:, 0], expected)
-
-    @pytest.mark.slow
-    @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
-    def test_compiles_in_one_piece(self) -> None:
-        super().test_compiles_in_one_piece()
 
 
 class TestAdditive(RecurrentSeq2SeqTests):
@@ -172,7 +136,7 @@ class TestAdditive(RecurrentSeq2SeqTests):
         )
 
 
-class TestModel(ModelTests):
+class TestModel(OnTorchKernels, ModelTests):
     """Without the head; padding and the rest of what a head's checks see are seen there."""
 
     model_class = RecurrentSeq2SeqModel
@@ -186,11 +150,6 @@ class TestModel(ModelTests):
     def reference(self, model: Any, inputs: Tensors) -> Tensors:
         states, _ = translate(model, inputs["input_ids"], inputs["decoder_input_ids"])
         return {"last_hidden_state": states}
-
-    @pytest.mark.slow
-    @pytest.mark.xfail(strict=True, raises=Unsupported, reason="torch does not compile its recurrent kernels")
-    def test_compiles_in_one_piece(self) -> None:
-        super().test_compiles_in_one_piece()
 
 
 class TestFirstState(RecurrentSeq2SeqTests):
@@ -260,42 +219,6 @@ def test_every_wiring_equals_its_equations(attention_type: str, context: str, di
     ours, theirs = (torch.autograd.grad((h * towards).sum(), parameters) for h in (outputs.last_hidden_state, expected))
     for (name, _), our, their in zip(model.model.named_parameters(), ours, theirs, strict=True):
         assert_close(our, their, rtol=1e-4, atol=1e-5, msg=lambda message, name=name: f"{name}: {message}")
-
-
-@torch.no_grad()
-def test_additive_attention_in_numpy() -> None:
-    """One layer of Elman's cell in each direction, written out in numpy with its own softmax."""
-    model = build(cell_type="elman", attention_type="additive", bidirectional_encoder=True, num_hidden_layers=1)
-    p = {name: tensor.numpy().astype(np.float64) for name, tensor in model.model.named_parameters()}
-    source, target = [3, 1, 4, 1], [22, 5, 9]
-
-    def elman(prefix: str, u: np.ndarray, h: np.ndarray) -> np.ndarray:
-        bias = p[f"{prefix}.rnn.bias_ih_l0"] + p[f"{prefix}.rnn.bias_hh_l0"]
-        return np.tanh(p[f"{prefix}.rnn.weight_ih_l0"] @ u + p[f"{prefix}.rnn.weight_hh_l0"] @ h + bias)
-
-    x = p["encoder.embed_tokens.weight"]
-    ahead, back, h = [], [], np.zeros(8)
-    for token in source:
-        h = elman("encoder.layers.0.forwards", x[token], h)
-        ahead.append(h)
-    h = np.zeros(8)
-    for token in reversed(source):
-        h = elman("encoder.layers.0.backwards", x[token], h)
-        back.insert(0, h)
-    memory = np.concatenate([ahead, back], 1)
-    ends = np.concatenate([ahead[-1], back[0]])
-    s = np.tanh(p["decoder.W_s.0.weight"] @ ends + p["decoder.W_s.0.bias"])
-    outputs = []
-    for token in target:
-        hidden = np.tanh(p["decoder.layers.0.score.W_a.weight"] @ s + memory @ p["decoder.U_a.weight"].T)
-        e = hidden @ p["decoder.layers.0.score.v_a.weight"][0]
-        alpha = np.exp(e - e.max()) / np.exp(e - e.max()).sum()
-        c = alpha @ memory
-        s = elman("decoder.layers.0.recurrence", np.concatenate([x[token], c]), s)
-        pairs = p["decoder.O.linear.weight"] @ np.concatenate([s, x[token], c]) + p["decoder.O.linear.bias"]
-        outputs.append(pairs.reshape(-1, 2).max(1))
-    found = model.model(torch.tensor([source]), decoder_input_ids=torch.tensor([target])).last_hidden_state[0]
-    assert_close(found, torch.tensor(np.stack(outputs), dtype=torch.float32), rtol=0, atol=1e-5)
 
 
 @torch.no_grad()
@@ -380,43 +303,3 @@ def test_two_vocabularies_cannot_be_resized_as_one() -> None:
     shared.resize_token_embeddings(30)
     assert shared.config.vocab_size == 30
     assert shared(torch.tensor([[29]]), decoder_input_ids=torch.tensor([[22]])).logits.shape == (1, 1, 30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"target_modules": "all-linear"},
-        {
-            "target_modules": ["embed_tokens", "lm_head"],
-            "target_parameters": ["rnn.weight_ih_l0", "rnn.weight_hh_l0"],
-        },
-    ],
-    ids=["all linear", "kernels"],
-)
-def test_adapters_train_merge_and_reload(settings: dict[str, Any], tmp_path: Path) -> None:
-    """LoRA by peft, as the model's page has it."""
-    peft = pytest.importorskip("peft")
-    build(attention_type="additive", bidirectional_encoder=True).save_pretrained(tmp_path / "base")
-    base = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "base")
-    adapted = peft.get_peft_model(base, peft.LoraConfig(r=2, task_type="SEQ_2_SEQ_LM", **settings))
-    batch = {"input_ids": torch.tensor([[3, 1, 4], [5, 6, 7]]), "labels": torch.tensor([[8, 9, 20], [2, 20, -100]])}
-    trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
-    optimizer, losses = torch.optim.Adam(trained, lr=0.02), []
-    for _ in range(40):
-        optimizer.zero_grad()
-        losses.append(adapted(**batch).loss)
-        losses[-1].backward()
-        optimizer.step()
-    assert losses[-1] < 0.8 * losses[0]
-    with torch.no_grad():
-        expected = adapted.eval()(**batch).logits
-        adapted.save_pretrained(tmp_path / "adapter")
-        fresh = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "base")
-        again = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").eval()
-        assert_close(again(**batch).logits, expected)
-        options = {"input_ids": batch["input_ids"], "max_new_tokens": 4, "num_beams": 2}
-        generated = again.generate(**options)
-        merged = adapted.merge_and_unload()
-        assert_close(merged(**batch).logits, expected, rtol=0, atol=1e-4)
-        assert torch.equal(merged.generate(**options), generated)

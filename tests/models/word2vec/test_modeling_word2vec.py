@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
-from transformers import AutoModelForPreTraining, PreTrainedModel, Trainer, TrainingArguments
+from transformers import AutoModelForPreTraining, PreTrainedModel
 
 from hf_lecture_models import Word2VecConfig, Word2VecForPreTraining, Word2VecModel, WordTokenizer
 from hf_lecture_models.layers.huffman import huffman_tree
@@ -289,20 +289,3 @@ def test_counts_are_checked_and_set_once(tmp_path: Path) -> None:
         assert torch.equal(loaded.state_dict()[name], tensor), name
     with pytest.raises(ValueError, match="cannot be resized"):
         loaded.resize_token_embeddings(30)
-
-
-def test_trainer_of_transformers(tmp_path: Path) -> None:
-    tokenizer = WordTokenizer.train(["the cat sat on the mat", "a dog sat on the log"] * 8, progress=False)
-    from transformers import DataCollatorForLanguageModeling
-
-    ids = {f"{kind}_token_id": getattr(tokenizer, f"{kind}_token_id") for kind in ("bos", "eos", "pad", "unk")}
-    torch.manual_seed(0)
-    model = Word2VecForPreTraining(Word2VecConfig(vocab_size=len(tokenizer), hidden_size=8, **ids))
-    rows = [{"input_ids": tokenizer(text)["input_ids"]} for text in ["the cat sat on the mat", "a dog sat"] * 8]
-    options = {"per_device_train_batch_size": 4, "num_train_epochs": 20, "learning_rate": 0.05, "report_to": "none"}
-    arguments = TrainingArguments(tmp_path, use_cpu=True, disable_tqdm=True, save_strategy="no", **options)
-    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
-    before = model.eval()(torch.tensor([rows[0]["input_ids"]]), labels=torch.tensor([rows[0]["input_ids"]])).loss
-    Trainer(model, arguments, train_dataset=rows, data_collator=collator).train()
-    after = model.eval()(torch.tensor([rows[0]["input_ids"]]), labels=torch.tensor([rows[0]["input_ids"]])).loss
-    assert after < 0.8 * before
