@@ -11,7 +11,6 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -201,9 +200,10 @@ def _move_entries(stage: Path, target: Path, replaces: tuple[str, ...]) -> None:
             shutil.rmtree(target / name)
         (stage / name).replace(target / name)
     stage.rmdir()
-    for path in target.iterdir():
-        if path.name not in new and path.is_file() and any(fnmatch(path.name, pattern) for pattern in replaces):
-            path.unlink()
+    for pattern in replaces:
+        for path in sorted(target.glob(pattern)):
+            if path.name not in new and path.is_file():
+                path.unlink()
     _fsync(target)
 
 

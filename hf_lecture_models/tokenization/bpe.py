@@ -27,10 +27,11 @@ from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.merges import TIE_RULES, learn_merges
 from hf_lecture_models.tokenization.splitting import (
     WordIndex,
-    chunk_texts,
-    count_characters,
+    count_parts,
+    count_words,
     index_stretches,
     index_words,
+    splitter,
 )
 from hf_lecture_models.tokenization.subwords import SubwordTokenizer, set_unknown
 
@@ -50,7 +51,7 @@ class _Words:
 
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
         """Return the symbols before any merge, and the words made of them with their counts."""
-        frequent = sorted(character for character, n in count_characters(counts).items() if n >= min_count)
+        frequent = sorted(character for character, n in count_parts(counts).items() if n >= min_count)
         symbols = [
             symbol
             for character in frequent
@@ -89,12 +90,8 @@ class _Bytes:
         self.special = special
 
     def start(self, counts: Counter[str], min_count: int) -> tuple[list[str], Counter[tuple[str, ...]]]:
-        split = ByteLevel(add_prefix_space=False).pre_tokenize_str
-        words: Counter[tuple[str, ...]] = Counter()
-        for stretch, count in counts.items():
-            for piece, _ in split(stretch):
-                words[tuple(piece)] += count
-        return byte_names(), words
+        words = count_parts(counts, splitter(ByteLevel(add_prefix_space=False)))
+        return byte_names(), Counter({tuple(word): count for word, count in words.items()})
 
     def allows(self, left: str, right: str) -> bool:
         return left + right not in self.special
@@ -161,7 +158,7 @@ class BpeTokenizer(SubwordTokenizer):
         set_unknown(form, kwargs)
         special = cls._special_spellings(min_count, kwargs)
         chosen = _Bytes(special) if form == "bytes" else _Words(end_of_word, str(kwargs["unk_token"]), special)
-        symbols, words = chosen.start(_count(texts, chosen, progress), min_count)
+        symbols, words = chosen.start(count_words(texts, chosen.index_words, progress), min_count)
         if not words:
             raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
         size = _size_for(symbols, vocab_size, special)
@@ -239,13 +236,6 @@ class BpeTokenizer(SubwordTokenizer):
         """Save the tokenizer as every class does, with dropout switched off."""
         with self.dropout(0):
             return super().save_pretrained(*args, **kwargs)
-
-
-def _count(texts: Iterable[str], form: _Words | _Bytes, progress: bool) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for chunk in chunk_texts(texts, progress, desc="counting words"):
-        counts.update(form.index_words(chunk).count())
-    return counts
 
 
 def _size_for(symbols: list[str], vocab_size: int | None, special: set[str]) -> int | None:

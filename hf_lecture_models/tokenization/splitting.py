@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -81,17 +81,22 @@ class WordIndex:
         return ids[places], np.diff(ends[np.concatenate([[0], np.cumsum(self.lengths)])])
 
 
-def count_characters(words: Mapping[str, int]) -> Counter[str]:
-    """Return how often each character occurs in words that occur so often.
+def count_parts(words: Mapping[str, int], split: Callable[[str], Iterable[str]] = iter) -> Counter[str]:
+    """Return how often each part occurs in words that occur so often; by default each character.
 
-    >>> count_characters({"ab": 2, "b": 1})
+    >>> count_parts({"ab": 2, "b": 1})
     Counter({'b': 3, 'a': 2})
     """
     counts: Counter[str] = Counter()
     for word, count in words.items():
-        for character in word:
-            counts[character] += count
+        for part in split(word):
+            counts[part] += count
     return counts
+
+
+def splitter(pre_tokenizer: Any) -> Callable[[str], list[str]]:
+    """Return the function that splits a text as a pre-tokenizer of the Rust library does."""
+    return lambda text: [piece for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
 
 
 def flatten_ids(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -238,16 +243,15 @@ def index_words(texts: list[str]) -> WordIndex:
     with surrogate_errors(texts):
         if sum(map(len, texts)) >= ARROW_CHARACTERS and arrow():
             return _index_with_arrow(texts)
-        positions: defaultdict[str, int] = defaultdict()
-        positions.default_factory = positions.__len__
-        codes: list[int] = []
-        lengths = np.zeros(len(texts), np.int64)
-        for row, text in enumerate(texts):
-            words = split_words(text)
-            lengths[row] = len(words)
-            codes.extend(map(positions.__getitem__, words))
-        "".join(positions).encode()  # raises UnicodeEncodeError at a lone surrogate, as Arrow does
-        return WordIndex(list(positions), np.array(codes, np.int32), lengths)
+        return _index(map(split_words, texts))
+
+
+def count_words(texts: Iterable[str], index: Callable[[list[str]], WordIndex], progress: bool) -> Counter[str]:
+    """Return how often each word of `texts` occurs; `index` splits a chunk of them."""
+    counts: Counter[str] = Counter()
+    for chunk in chunk_texts(texts, progress, desc="counting words"):
+        counts.update(index(chunk).count())
+    return counts
 
 
 def index_stretches(texts: list[str]) -> WordIndex:
@@ -260,13 +264,20 @@ def index_stretches(texts: list[str]) -> WordIndex:
     >>> index.words, index.codes.tolist(), index.lengths.tolist()
     (['a', ' b', ' a', '\n'], [0, 1, 2, 3, 0], [4, 1])
     """
+    with surrogate_errors(texts):
+        return _index(map(_STRETCH.findall, texts))
+
+
+def _index(rows: Iterable[list[str]]) -> WordIndex:
     positions: defaultdict[str, int] = defaultdict()
     positions.default_factory = positions.__len__
-    rows = [list(map(positions.__getitem__, _STRETCH.findall(text))) for text in texts]
-    with surrogate_errors(texts):
-        "".join(positions).encode()
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    return WordIndex(list(positions), np.fromiter(chain.from_iterable(rows), np.int32), lengths)
+    codes: list[int] = []
+    lengths: list[int] = []
+    for words in rows:
+        lengths.append(len(words))
+        codes.extend(map(positions.__getitem__, words))
+    "".join(positions).encode()  # raises UnicodeEncodeError at a lone surrogate, as Arrow does
+    return WordIndex(list(positions), np.array(codes, np.int32), np.array(lengths, np.int64))
 
 
 @cache

@@ -32,10 +32,11 @@ from hf_lecture_models.tokenization.segmentation_sampling import SegmentationSam
 from hf_lecture_models.tokenization.splitting import (
     STRETCH,
     WordIndex,
-    chunk_texts,
-    count_characters,
+    count_parts,
+    count_words,
     index_stretches,
     shorten,
+    splitter,
 )
 from hf_lecture_models.tokenization.subwords import SubwordTokenizer, set_unknown
 from hf_lecture_models.tokenization.unigram_training import learn_pieces
@@ -236,10 +237,10 @@ class UnigramTokenizer(SubwordTokenizer):
 
     def lattices(self, texts: Sequence[str]) -> Lattices:
         """Return the lattices of texts; see `lattice`."""
-        split, pieces = self.backend_tokenizer.pre_tokenizer.pre_tokenize_str, self.scores
+        pieces = self.scores
         unknown = None if self.form == "bytes" else self.backend_tokenizer.token_to_id(str(self.unk_token))
         known = {piece: number for number, piece in enumerate(pieces) if number != unknown}
-        rows = [[word for word, _ in split(text)] for text in texts]
+        rows = list(map(splitter(self.backend_tokenizer.pre_tokenizer), texts))
         lattices = Lattices.of(list(chain.from_iterable(rows)), known, unknown)
         return lattices.join(np.array([len(row) for row in rows]))
 
@@ -293,8 +294,7 @@ class UnigramTokenizer(SubwordTokenizer):
             The ids of the texts, text after text, int32, and (texts,) int64, the tokens of each.
         """
         assert self._sampler is not None
-        split = self.backend_tokenizer.pre_tokenizer.pre_tokenize_str
-        rows = [[piece for piece, _ in split(word)] for word in index.words]
+        rows = list(map(splitter(self.backend_tokenizer.pre_tokenizer), index.words))
         numbers: dict[str, int] = {}
         codes = [numbers.setdefault(piece, len(numbers)) for row in rows for piece in row]
         sizes = np.fromiter(map(len, rows), np.int64, len(rows))
@@ -355,15 +355,10 @@ def _count(
     texts: Iterable[str], form: str, min_count: int, special: set[str], progress: bool
 ) -> tuple[Counter[str], list[str]]:
     """Return how often each word occurs, cut at characters that get no piece; and the symbols."""
-    split = _splitter(form).pre_tokenize_str
-    counts: Counter[str] = Counter()
-    for chunk in chunk_texts(texts, progress, desc="counting words"):
-        for stretch, count in index_stretches(chunk).count().items():
-            for word, _ in split(stretch):
-                counts[word] += count
+    counts = count_parts(count_words(texts, index_stretches, progress), splitter(_splitter(form)))
     symbols = byte_names()
     if form == "words":
-        symbols = sorted(x for x, n in count_characters(counts).items() if n >= min_count and x not in special)
+        symbols = sorted(x for x, n in count_parts(counts).items() if n >= min_count and x not in special)
         known = frozenset(symbols)
         whole, counts = counts, Counter()
         for word, count in whole.items():

@@ -19,7 +19,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 from hf_lecture_models.tokenization.splitting import (
-    count_characters,
+    count_parts,
     flatten_ids,
     index_chunks,
     shorten,
@@ -137,7 +137,7 @@ class WordTokenizer(LectureTokenizer):
             reason = f"every word is special or occurs less than {min_count} times" if counts else "they are empty"
             raise ValueError(f"no words are left of the texts: {reason}; give more text or lower min_count")
         if unknown_words == "spelled":
-            letters = _most_frequent(count_characters(counts), min_count, special)
+            letters = _most_frequent(count_parts(counts), min_count, special)
             others += _count_letters(vocab_size, letters, len(special))
         return cls.from_words(words[: vocab_size and vocab_size - others], unk_token, unknown_words, letters, **kwargs)
 

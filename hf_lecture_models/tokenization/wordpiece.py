@@ -33,8 +33,8 @@ from hf_lecture_models.tokenization.likelihood_merges import GAINS, learn_likeli
 from hf_lecture_models.tokenization.merges import learn_merges
 from hf_lecture_models.tokenization.splitting import (
     WordIndex,
-    chunk_texts,
-    count_characters,
+    count_parts,
+    count_words,
     flatten_ids,
     index_words,
     shorten,
@@ -193,7 +193,7 @@ class WordPieceTokenizer(LectureTokenizer):
 
     def index_words(self, texts: list[str]) -> WordIndex:
         """Split `texts` at white space."""
-        return index_words([text.translate(_REMOVED) for text in texts])
+        return _index_words(texts)
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the ids of words; control characters have none."""
@@ -242,17 +242,17 @@ def _splitter(backend: Tokenizer) -> Callable[[str], list[str]]:
 
 def _count_words(texts: Iterable[str], backend: Tokenizer, progress: bool) -> Counter[str]:
     """Count the words between white space and punctuation, without those that are too long for encoding."""
-    split, counts = _splitter(backend), Counter[str]()
-    for chunk in chunk_texts(texts, progress, desc="counting words"):
-        for word, count in index_words([text.translate(_REMOVED) for text in chunk]).count().items():
-            for piece in split(word):
-                counts[piece] += count
+    counts = count_parts(count_words(texts, _index_words, progress), _splitter(backend))
     return Counter({word: count for word, count in counts.items() if len(word) <= _MAX_CHARACTERS})
+
+
+def _index_words(texts: list[str]) -> WordIndex:
+    return index_words([text.translate(_REMOVED) for text in texts])
 
 
 def _frequent_characters(words: Counter[str], min_count: int) -> KeysView[str]:
     """Return the characters that occur often enough, by code point."""
-    frequent = {character: n for character, n in sorted(count_characters(words).items()) if n >= min_count}
+    frequent = {character: n for character, n in sorted(count_parts(words).items()) if n >= min_count}
     if not frequent:
         raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
     return frequent.keys()

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import AutoTokenizer
 
-from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer, byte_names
-from hf_lecture_models.tokenization.char import CharTokenizer
 
 TOKENIZER = ByteTokenizer()
 TEXTS = st.text() | st.text(st.sampled_from("a\0\n \x1f\x85é\u200d👩語\u05d0<s>/"))
@@ -29,33 +27,16 @@ def test_offsets_count_characters(text):
     assert encoding.offset_mapping == expected
 
 
+def test_bytes_that_are_no_text():
+    assert TOKENIZER.decode([0xFF, 97, 0xC3]) == "\ufffda\ufffd"
+
+
 def test_the_vocabulary():
     assert len(TOKENIZER) == 259
     assert (TOKENIZER.bos_token_id, TOKENIZER.eos_token_id, TOKENIZER.pad_token_id) == (256, 257, 258)
     assert TOKENIZER.unk_token_id is None
     assert sorted(byte_names()) == sorted(ByteLevel.alphabet())
     assert len(set(byte_names())) == 256
-
-
-def test_special_spellings_batches_pairs_and_split_words():
-    assert TOKENIZER("a<s>").input_ids == [256, 97, 256]
-    assert TOKENIZER("a<s>", split_special_tokens=True).input_ids == [256, 97, 60, 115, 62]
-    assert TOKENIZER(["ab", ""], padding=True).input_ids == [[256, 97, 98], [258, 258, 256]]
-    assert TOKENIZER("a", "b").input_ids == [256, 97, 256, 98]
-    assert TOKENIZER(["é", "b"], is_split_into_words=True).word_ids() == [None, 0, 0, 1]
-
-
-def test_bytes_that_are_no_text():
-    assert TOKENIZER.decode([0xFF, 97, 0xC3]) == "\ufffda\ufffd"
-    with pytest.raises(ValueError, match=r"lone surrogate U\+DC80"):
-        TOKENIZER("a\udc80")
-
-
-def test_a_word_of_a_million_characters():
-    text = "é" * 500_000
-    ids = TOKENIZER(text).input_ids
-    assert len(ids) == 1_000_001
-    assert TOKENIZER.decode(ids, skip_special_tokens=True) == text
 
 
 def test_train_has_nothing_to_learn():
@@ -71,13 +52,3 @@ def test_loading_gives_the_same_tokenizer(tmp_path):
     assert type(loaded) is ByteTokenizer
     assert loaded("é").input_ids == [256, 195, 169, 257]
     assert loaded.bos_token == "<begin>"
-    (tmp_path / "tokenizer.json").unlink()
-    with pytest.raises(FileNotFoundError, match=r"has no tokenizer\.json"):
-        ByteTokenizer.from_pretrained(tmp_path)
-
-
-@pytest.mark.parametrize("other", [BpeTokenizer.train(["a b a b"], form="bytes"), CharTokenizer.train(["ab"])])
-def test_other_byte_pair_encodings_are_no_bytes(other, tmp_path):
-    other.save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="holds a BPE tokenizer, not a ByteTokenizer"):
-        ByteTokenizer.from_pretrained(tmp_path)

@@ -8,21 +8,12 @@ from transformers import AutoTokenizer, TokenizersBackend, pipeline
 
 from hf_lecture_models.hub import export
 from hf_lecture_models.models.ngram import NGramForCausalLM
-from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
-from hf_lecture_models.tokenization.char import CharTokenizer
-from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.tokenization.test_every_tokenizer import make
 
 CORPUS = ["Be brief.", "Who was Markov?", "A mathematician.", "And Shannon?"]
-TOKENIZERS = {
-    "words": WordTokenizer.train(CORPUS),
-    "closed words": WordTokenizer.train(CORPUS, unk_token=None),
-    "spelled words": WordTokenizer.train(CORPUS, unknown_words="spelled"),
-    "byte pairs": BpeTokenizer.train(CORPUS),
-    "byte pairs of bytes": BpeTokenizer.train(CORPUS, form="bytes"),
-    "characters": CharTokenizer.train(CORPUS),
-    "bytes": ByteTokenizer(),
-}
+KINDS = ("word", "refused", "spelled", "bpe", "bpe_bytes", "char", "byte")
+TOKENIZERS = {name: make(name, CORPUS) for name in KINDS}
 CHAT = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "Who was Markov?"},
@@ -79,14 +70,14 @@ def test_a_template_of_ones_own_wins(tmp_path):
 
 
 def test_folders_from_before_have_it_too(tmp_path):
-    TOKENIZERS["words"].save_pretrained(tmp_path)
+    TOKENIZERS["word"].save_pretrained(tmp_path)
     (tmp_path / "chat_template.jinja").unlink()
     loaded = AutoTokenizer.from_pretrained(tmp_path)
     assert loaded.apply_chat_template(CHAT, tokenize=False, add_generation_prompt=True) == RENDERED
 
 
 def test_the_pipeline_answers_and_the_published_folder_has_the_template(tmp_path):
-    tokenizer = TOKENIZERS["words"]
+    tokenizer = TOKENIZERS["word"]
     texts = [" ".join(CORPUS[:3])]
     model = NGramForCausalLM.fit(texts, tokenizer, order=3, smoothing="add_alpha", alpha=0.01, progress=False)
     export(model, tokenizer, tmp_path)

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import (
     AutoTokenizer,
-    DataCollatorForLanguageModeling,
     TokenizersBackend,
 )
 
@@ -43,6 +42,7 @@ CLASSES = {
     "bpe": (BpeTokenizer, {"merges": 8}),
     "bpe_bytes": (BpeTokenizer, {"merges": 8, "form": "bytes"}),
     "unigram": (UnigramTokenizer, {"vocab_size": 40}),
+    "unigram_bytes": (UnigramTokenizer, {"vocab_size": 280, "form": "bytes"}),
     "wordpiece": (WordPieceTokenizer, {"vocab_size": 60}),
 }
 
@@ -90,7 +90,7 @@ def test_texts_that_cannot_be_trained_on(name: str) -> None:
     for empty in ([], [""], iter(())):
         with pytest.raises(ValueError, match="no (words|characters) are left of the texts"):
             make(name, empty)
-    if name != "bpe_bytes":
+    if not name.endswith("bytes"):  # which are always kept
         with pytest.raises(ValueError, match="no (words|characters) are left of the texts"):
             make(name, min_count=99)
     with pytest.raises(TypeError, match="not a single str"):
@@ -127,11 +127,15 @@ def test_texts_pairs_batches_and_special_spellings(name: str) -> None:
     assert split.word_ids() == [None] + [0] * len(the) + [1] * len(a)
 
 
+ENCODERS = {name: MADE[name] for name in OPEN} | {"generic": GENERIC}
+ENCODERS |= {f"{name} known": make(name, [*TEXTS, " ".join(WORDS[::2])]) for name in ("classes", "spelled")}
+
+
 @pytest.mark.parametrize("pyarrow", [True, False])
-@pytest.mark.parametrize("name", [*OPEN, "generic"])
+@pytest.mark.parametrize("name", ENCODERS)
 @given(texts=st.lists(ANY_TEXT, max_size=5))
 def test_a_corpus_has_the_ids_of_its_texts(name: str, pyarrow: bool, texts: list[str]) -> None:
-    tokenizer = GENERIC if name == "generic" else MADE[name]
+    tokenizer = ENCODERS[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splitting, "ARROW_CHARACTERS", 0)
         if not pyarrow:
@@ -250,7 +254,7 @@ def test_a_new_vocabulary_of_the_same_kind(name: str, tmp_path: Path) -> None:
         ids = loaded(text)["input_ids"]
         assert ids == new(text)["input_ids"] == same(text)["input_ids"]
         assert (ids[0], ids[-1]) == (loaded.bos_token_id, loaded.eos_token_id)
-        if name in ("spelled", "char", "byte", "bpe_bytes"):
+        if name in ("spelled", "char", "byte", "bpe_bytes", "unigram_bytes"):
             assert loaded.decode(ids, skip_special_tokens=True) == text
     if name == "classes":
         assert loaded.tokenize("Zug Berg 7 8") == ["Zug", "<unk:capitalised>", "7", "<unk:number>"]
@@ -333,23 +337,6 @@ def test_data_sets_are_encoded_in_several_processes(name: str) -> None:
     encoded = rows.map(lambda batch: tokenizer(batch["text"]), batched=True, num_proc=2, remove_columns=["text"])
     assert encoded["input_ids"][:] == [tokenizer(text)["input_ids"] for text in TEXTS * 4]
     assert Hasher.hash(tokenizer) == before  # the cache of datasets finds it again
-
-
-@every
-def test_the_collator_pads_and_masks(name: str) -> None:
-    tokenizer = TOKENIZERS[name]()
-    collate = DataCollatorForLanguageModeling(tokenizer, mlm=False, pad_to_multiple_of=8)
-    encoded = [tokenizer(text) for text in TEXTS]
-    batch = collate(encoded)
-    assert batch["input_ids"].shape[1] % 8 == 0
-    for row, labels, mask, one in zip(
-        batch["input_ids"], batch["labels"], batch["attention_mask"], encoded, strict=True
-    ):
-        assert row[mask.bool()].tolist() == labels[mask.bool()].tolist() == one["input_ids"]
-        assert (labels[~mask.bool()] == -100).all()
-        assert mask[-1] == 1  # on the left
-    with pytest.raises(ValueError, match="mask token"):
-        DataCollatorForLanguageModeling(tokenizer, mlm=True)
 
 
 @every

@@ -1,14 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Unknown words by class and in letters: the rules, the patterns, and all that holds of a tokenizer."""
 
-import copy
-import pickle
 import string
 import time
 import unicodedata
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, normalizers
@@ -16,10 +13,7 @@ from tokenizers.normalizers import Lowercase, Normalizer, Replace
 from tokenizers.pre_tokenizers import PreTokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
-from hf_lecture_models.models.ngram import NGramForCausalLM
-from hf_lecture_models.tokenization import splitting
-from hf_lecture_models.tokenization.byte import ByteTokenizer
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.tokenization.unknown_words import (
     BYTE_TOKENS,
@@ -30,50 +24,11 @@ from hf_lecture_models.tokenization.unknown_words import (
     unknown_class,
 )
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.tokenization.test_every_tokenizer import SPACES, WORDS
 
 CORPUS = ["the cat saw the dog", "a dog né Paris 12 NASA well-known ... <unk> ^.*$ A Par"]
 POLICIES = ["classes", "spelled"]
 TOKENIZERS = {policy: WordTokenizer.train(CORPUS, unknown_words=policy) for policy in POLICIES}
-# Known words, their beginnings and continuations, other words of each class, special spellings, marks and bytes.
-WORDS = [
-    *(
-        "the",
-        "th",
-        "thee",
-        "Paris",
-        "Pari",
-        "Parisian",
-        "PARIS",
-        "12",
-        "1",
-        "123",
-        "NASA",
-        "NAS",
-        "well-known",
-        "A",
-        "né",
-    ),
-    *("well-", "...", "..", "<unk>", "<unk:number>", "<unk:all-capitals>", "<s>", "</s>", "<pad>", "<0x41>", "Ġ", "▁"),
-    *(
-        "^.*$",
-        "(?:",
-        "[",
-        "\\",
-        "|x",
-        "{1}",
-        "-",
-        "U.S.-based",
-        "1,000-page",
-        "ǅ",
-        "Ⅳ",
-        "É-2",
-        "\x1c",
-        "\0",
-        "👩‍👩‍👧",
-        "e\u0301",
-    ),
-]
-SPACES = [" ", "\n", "\t", "\u3000", "\xa0", " \u2028 ", "\x85"]
 TEXTS = st.lists(
     st.builds("".join, st.lists(st.sampled_from(WORDS) | st.sampled_from(SPACES) | st.text(max_size=4), max_size=12)),
     max_size=4,
@@ -82,13 +37,6 @@ TEXTS = st.lists(
 
 def tokens(tokenizer):
     return tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-
-
-def generic(tokenizer):
-    return TokenizersBackend(
-        tokenizer_object=copy.deepcopy(tokenizer.backend_tokenizer),
-        **{name: getattr(tokenizer, name) for name in ("bos_token", "eos_token", "pad_token", "unk_token")},
-    )
 
 
 # The classes
@@ -183,25 +131,6 @@ def test_large_vocabularies_and_long_words():
 # Encoding
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("pyarrow", [True, False])
-@given(texts=TEXTS)
-def test_the_path_for_corpora_gives_the_tokenizers_ids(policy, pyarrow, texts):
-    tokenizer = TOKENIZERS[policy]
-    assert tokenizer.is_unmodified()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splitting, "ARROW_CHARACTERS", 0)
-        if not pyarrow:
-            patch.setattr(splitting, "arrow", lambda: None)
-        corpus = encode_corpus(tokenizer, texts)
-    rust = [tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids for text in texts]
-    assert [ids.tolist() for ids in corpus] == rust
-    words = [word for text in texts for word in split_words(text)]
-    ids, sizes = tokenizer.encode_words(words)
-    assert ids.tolist() == [id_ for row in rust for id_ in row]
-    assert (len(sizes), sizes.sum()) == (len(words), len(ids))
-
-
 class ThroughPython:
     """Parts written in Python, which the Rust library takes but cannot save."""
 
@@ -276,42 +205,14 @@ def test_known_words_are_whole_and_others_are_letters_and_bytes():
     assert tokenizer.decode(tokenizer.convert_tokens_to_ids([" ", "t", "<0xC3>"])) == "t\ufffd"
 
 
-@pytest.mark.parametrize("make", [lambda tokenizer: tokenizer, generic], ids=["ours", "generic"])
-def test_offsets_are_places_in_the_text(make):
+def test_offsets_are_places_in_the_text():
     text = " né\u3000zé日 the\n13 IBMs dog"
-    spelled = make(TOKENIZERS["spelled"])(text, return_offsets_mapping=True, add_special_tokens=False)
-    places = [text[start:end] for start, end in spelled.offset_mapping]
-    assert places == ["né", "z", "z", "é", "日", "日", "日", "the", *"113", *"IIBMs", "dog"]
-    classes = make(TOKENIZERS["classes"])(text, return_offsets_mapping=True, add_special_tokens=False)
-    places = [text[start:end] for start, end in classes.offset_mapping]
-    assert places == ["né", "zé日", "the", "13", "IBMs", "dog"]
-    assert make(TOKENIZERS["spelled"])(
-        ["the", "oz"], is_split_into_words=True, add_special_tokens=False
-    ).word_ids() == [
-        0,
-        *[1] * 3,
-    ]
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_batches_pairs_split_words_and_special_spellings(policy):
-    tokenizer = TOKENIZERS[policy]
-    begin, end, pad = tokenizer.convert_tokens_to_ids(["<s>", "</s>", "<pad>"])
-    assert [begin, end, pad] == list(range(len(tokenizer) - 3, len(tokenizer)))
-    ids = {text: tokenizer(text, add_special_tokens=False).input_ids for text in ("the", "Rome", "a 13", "the Rome")}
-    assert tokenizer("the Rome").input_ids == [begin, *ids["the"], *ids["Rome"]]
-    assert tokenizer("the", "a 13").input_ids == [begin, *ids["the"], begin, *ids["a 13"]]
-    assert tokenizer(["the", "Rome"], is_split_into_words=True).input_ids == [begin, *ids["the Rome"]]
-    batch = tokenizer(["the Rome", "the"], padding=True)
-    assert batch.input_ids[1] == [pad] * len(ids["Rome"]) + [begin, *ids["the"]]
-    assert tokenizer("the<s>Rome").input_ids == [begin, *ids["the"], begin, *ids["Rome"]]
-    assert begin not in tokenizer("the<s>Rome <s>", split_special_tokens=True).input_ids[1:]
-    with pytest.raises(ValueError, match=r"lone surrogate U\+D800"):
-        tokenizer("the \ud800")
-    with pytest.raises(ValueError, match=r"lone surrogate U\+D800"):
-        encode_corpus(tokenizer, ["the \ud800"])
-    assert tokenizer("").input_ids == [begin]
-    assert len(tokenizer("x" * 10**6).input_ids) > 1
+    for policy, expected in (
+        ("spelled", ["né", "z", "z", "é", "日", "日", "日", "the", *"113", *"IIBMs", "dog"]),
+        ("classes", ["né", "zé日", "the", "13", "IBMs", "dog"]),
+    ):
+        encoding = TOKENIZERS[policy](text, return_offsets_mapping=True, add_special_tokens=False)
+        assert [text[start:end] for start, end in encoding.offset_mapping] == expected
 
 
 # Vocabulary
@@ -377,67 +278,6 @@ def test_the_policy_is_known():
     assert WordTokenizer.train(CORPUS, unk_token=None).unknown_words == "refused"
     assert TOKENIZERS["spelled"].unknown_words == "spelled"
     assert WordTokenizer.train(CORPUS, unk_token=None, unknown_words="spelled").unknown_words == "spelled"
-
-
-@pytest.mark.filterwarnings("ignore:.*discounts")
-def test_rare_words_of_the_training_texts_count_for_their_class():
-    texts = ["the cat saw 12 dogs", "the cat saw 7 dogs", "the cat saw 1990 dogs", "the cat saw Rome"]
-    tokenizer = WordTokenizer.train(texts, min_count=2, unknown_words="classes")
-    model = NGramForCausalLM.fit(texts, tokenizer, order=3, progress=False)
-    input_ids = torch.tensor([tokenizer("the cat saw").input_ids])
-    after = model(input_ids=input_ids).logits[0, -1].exp()
-    number, capitalised, punctuation, other = after[
-        tokenizer.convert_tokens_to_ids([*CLASS_TOKENS[::2], "<unk>"])
-    ].tolist()
-    assert number > 0.5
-    assert number > capitalised > max(punctuation, other)
-
-
-# Saving and loading
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_loading_gives_the_same_tokenizer(policy, tmp_path):
-    tokenizer = TOKENIZERS[policy]
-    tokenizer.save_pretrained(tmp_path)
-    text = "the Rome 13 zé日 <s> well-known "
-    for loader in (AutoTokenizer, WordTokenizer):
-        loaded = loader.from_pretrained(tmp_path)
-        assert type(loaded) is WordTokenizer
-        assert loaded.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
-        assert (loaded.special_tokens_map, loaded.padding_side) == (tokenizer.special_tokens_map, "left")
-        assert (loaded.unknown_words, loaded.is_unmodified()) == (policy, True)
-    for other in (
-        copy.deepcopy(tokenizer),
-        pickle.loads(pickle.dumps(tokenizer)),
-        TokenizersBackend.from_pretrained(tmp_path),
-    ):
-        assert other(text).input_ids == tokenizer(text).input_ids
-        assert other.decode(other(text).input_ids) == tokenizer.decode(tokenizer(text).input_ids)
-    both = WordTokenizer.from_pretrained(tmp_path, add_eos_token=True)
-    assert both(text).input_ids == [*tokenizer(text).input_ids, tokenizer.eos_token_id]
-
-
-def test_a_tokenizer_of_bytes_is_none_of_words(tmp_path):
-    ByteTokenizer().save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="holds a BPE tokenizer, not a WordTokenizer"):
-        WordTokenizer.from_pretrained(tmp_path)
-
-
-# Real text
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.slow
-def test_wikitext_has_the_tokenizers_ids(shared_data, policy):
-    folder = shared_data / "wikitext-2"
-    tokenizer = WordTokenizer.train(read_texts(folder / "train.txt"), vocab_size=10_000, unknown_words=policy)
-    texts = list(read_texts(folder / "valid.txt"))
-    corpus = encode_corpus(tokenizer, texts)
-    rust = generic(tokenizer)(texts, add_special_tokens=False, split_special_tokens=True).input_ids
-    assert [ids.tolist() for ids in corpus] == rust
-    if policy == "spelled":
-        assert [tokenizer.decode(ids) for ids in rust] == [" ".join(text.split()) for text in texts]
 
 
 def test_spelled_tokens_joined_one_by_one_are_the_text() -> None:

@@ -42,14 +42,6 @@ def test_measures_count_words_and_bytes_of_the_text(fitted):
     assert found["perplexity"] == pytest.approx(math.exp(nats / found["tokens"]))
 
 
-def test_texts_like_the_training_texts_cost_less(fitted):
-    seen, shuffled = (
-        evaluate_language_model(*fitted, [text])["bits_per_byte"]
-        for text in ("the dog saw the cat", "tch tdo eht egas wta")
-    )
-    assert seen < 0.7 * shuffled
-
-
 def test_unknown_characters_are_spelled_or_charged(fitted):
     model, tokenizer = fitted
     found = evaluate_language_model(model, tokenizer, ["the né 語dog saw"])
