@@ -19,6 +19,8 @@ CONFIG_FILE = "config.json"
 LARGEST_SIZE = 2**28
 LARGEST_WIDTH = 2**17
 """Of a layer; the widest published ones have about 2**16 units."""
+TRANSFORMER_SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+"""The sizes that every Transformer has."""
 _PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_label_classification")
 
 
@@ -39,15 +41,17 @@ class LectureConfig(PreTrainedConfig):
     """Field -> the values that it may take."""
     positive_fields: ClassVar[tuple[str, ...]] = ()
     """Sizes: integers that must be at least 1 (None, where the type admits it, passes)."""
-    dropout_fields: ClassVar[tuple[str, ...]] = ()
-    """Dropout probabilities: at least 0 and below 1."""
+    fixed_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields of official checkpoints that change what is computed: class attributes with the one value that is read."""
     non_negative_fields: ClassVar[tuple[str, ...]] = ("initializer_range", "layer_norm_eps")
     """Numbers that must be finite and at least 0."""
     largest_values: ClassVar[dict[str, int]] = {
         "num_hidden_layers": 256,
         "num_attention_heads": 2**12,
         "num_labels": 2**15,
-        **dict.fromkeys(("hidden_size", "embedding_size", "intermediate_size"), LARGEST_WIDTH),
+        "decoder_layers": 256,
+        "decoder_attention_heads": 2**12,
+        **dict.fromkeys(("hidden_size", "embedding_size", "intermediate_size", "decoder_ffn_dim"), LARGEST_WIDTH),
     }
     """Field -> its largest value, checked before anything is allocated; a size that is not named here has
     `LARGEST_SIZE`. The size of a whole model is checked when it is built (`base/model_size.py`)."""
@@ -64,6 +68,8 @@ class LectureConfig(PreTrainedConfig):
         if type(self).__module__.startswith("hf_lecture_models."):
             # An exported folder names the code of its pipelines, which asks for trust; here the package's own are used.
             kwargs.pop("custom_pipelines", None)
+        for name in kwargs.keys() & set(self.fixed_fields):
+            self._check_value(name, kwargs.pop(name))
         model_type = kwargs.pop("model_type", self.model_type)
         if model_type in self.foreign_model_types:
             kwargs = {name: value for name, value in kwargs.items() if self._is_known(name)}
@@ -92,8 +98,8 @@ class LectureConfig(PreTrainedConfig):
 
     @property
     def longest_input(self) -> int | None:
-        """Tokens that the model can read at once; None where it has no bound."""
-        return None
+        """Tokens that the model can read at once: its trained positions; None where it has no bound."""
+        return getattr(self, "max_position_embeddings", None)
 
     @property
     def head_dropout(self) -> float:
@@ -183,6 +189,11 @@ class LectureConfig(PreTrainedConfig):
         if name in self.allowed_values and value not in self.allowed_values[name]:
             allowed = ", ".join(repr(choice) for choice in self.allowed_values[name])
             raise ValueError(f"{type(self).__name__}.{name} is {value!r}; it must be one of {allowed}")
+        if name in self.fixed_fields and value not in (None, own := getattr(type(self), name)):
+            raise ValueError(
+                f"{type(self).__name__}.{name} is {value!r}; this model computes {name}={own!r} alone: leave the field "
+                "out, or load the checkpoint with transformers' own class"
+            )
         if name == "is_encoder_decoder" and value != (own := type(self).is_encoder_decoder):
             raise ValueError(f"{type(self).__name__}.is_encoder_decoder is always {own}; leave it out")
         if isinstance(value, int | float):
@@ -194,7 +205,7 @@ class LectureConfig(PreTrainedConfig):
 
     def _check_number(self, name: str, value: float) -> None:
         rule = None
-        if name in self.dropout_fields and not 0 <= value < 1:
+        if "dropout" in name and not 0 <= value < 1:
             rule = "it must be at least 0 and below 1"
         if name in self.non_negative_fields and not 0 <= value < math.inf:
             rule = "it must be finite and at least 0"
@@ -207,13 +218,17 @@ class LectureConfig(PreTrainedConfig):
             raise ValueError(f"{type(self).__name__}.{name} is {value}; {rule}")
 
     def _check_token_id(self, name: str, given: int | list[int] | None) -> None:
-        vocab_size = getattr(self, "vocab_size", None)
+        vocab_size = self._vocabulary_of(name)
         for value in given if isinstance(given, list) else [given]:
             if value is not None and vocab_size is not None and not 0 <= value < vocab_size:
                 raise ValueError(
                     f"{type(self).__name__}.{name} is {value}, outside the vocabulary of {vocab_size} "
                     f"(ids 0 to {vocab_size - 1}); give the tokenizer's own id and vocab_size=len(tokenizer)"
                 )
+
+    def _vocabulary_of(self, name: str) -> int | None:
+        """Return the size of the vocabulary that the token with this field's id is in."""
+        return getattr(self, "vocab_size", None)
 
     def _check_classes(self, name: str, value: Any) -> None:
         if name == "problem_type" and value not in _PROBLEM_TYPES:

@@ -12,6 +12,9 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from typing import Any
 
+TRANSFORMER_TARGETS = {"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"}
+"""The names in our Transformers for `register_adapter_targets`, without the last norm, which not all have."""
+
 
 def after_import(name: str, complete: Callable[[Any], None]) -> None:
     """Call `complete` with the module `name`: now if it is imported already, else after its import."""

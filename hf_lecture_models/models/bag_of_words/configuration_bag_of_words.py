@@ -31,7 +31,6 @@ class BagOfWordsConfig(LectureConfig):
     model_type = "lecture_bag_of_words"
     allowed_values = {"input_coding": ("one_hot", "integer"), "hidden_act": ("relu", "gelu", "gelu_new", "silu")}
     positive_fields = ("vocab_size",)
-    dropout_fields = ("dropout",)
 
     vocab_size: int = 10_000
     input_coding: str = "one_hot"

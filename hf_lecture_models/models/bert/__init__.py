@@ -12,9 +12,10 @@ from transformers import (
     AutoModelForTokenClassification,
 )
 
+from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.bert.configuration_bert import LectureBertConfig
-from hf_lecture_models.models.bert.conversion_bert import register_official_weights
+from hf_lecture_models.models.bert.conversion_bert import official_weights
 from hf_lecture_models.models.bert.modeling_bert import (
     LectureBertForMaskedLM,
     LectureBertForMultipleChoice,
@@ -27,24 +28,21 @@ from hf_lecture_models.models.bert.modeling_bert import (
     LectureBertPreTrainedModel,
 )
 
-_MODELS = [
-    (AutoModel, LectureBertModel),
-    (AutoModelForPreTraining, LectureBertForPreTraining),
-    (AutoModelForMaskedLM, LectureBertForMaskedLM),
-    (AutoModelForNextSentencePrediction, LectureBertForNextSentencePrediction),
-    (AutoModelForSequenceClassification, LectureBertForSequenceClassification),
-    (AutoModelForTokenClassification, LectureBertForTokenClassification),
-    (AutoModelForQuestionAnswering, LectureBertForQuestionAnswering),
-    (AutoModelForMultipleChoice, LectureBertForMultipleChoice),
-]
-
 register(
     LectureBertConfig,
-    _MODELS,
-    adapters={"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"},
+    [
+        (AutoModel, LectureBertModel),
+        (AutoModelForPreTraining, LectureBertForPreTraining),
+        (AutoModelForMaskedLM, LectureBertForMaskedLM),
+        (AutoModelForNextSentencePrediction, LectureBertForNextSentencePrediction),
+        (AutoModelForSequenceClassification, LectureBertForSequenceClassification),
+        (AutoModelForTokenClassification, LectureBertForTokenClassification),
+        (AutoModelForQuestionAnswering, LectureBertForQuestionAnswering),
+        (AutoModelForMultipleChoice, LectureBertForMultipleChoice),
+    ],
+    TRANSFORMER_TARGETS,
+    official_weights,
 )
-for _, model_class in _MODELS:
-    register_official_weights(model_class)
 
 __all__ = [
     "LectureBertConfig",

@@ -1,13 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of BERT."""
 
-from typing import Any, ClassVar
-
-from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
 from hf_lecture_models.io.compat import strict
-
-# Fields of `bert` configurations that change what is computed -> what they say of this model.
-_ONE_VALUE: dict[str, Any] = {"is_decoder": False, "add_cross_attention": False, "position_embedding_type": "absolute"}
 
 
 @strict
@@ -45,23 +40,10 @@ class LectureBertConfig(LectureConfig):
 
     model_type = "lecture_bert"
     foreign_model_types = ("bert",)
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"hidden_act": ("gelu", "gelu_new", "relu", "silu")}
-    positive_fields: ClassVar[tuple[str, ...]] = (
-        "vocab_size",
-        "hidden_size",
-        "num_hidden_layers",
-        "num_attention_heads",
-        "intermediate_size",
-        "max_position_embeddings",
-        "type_vocab_size",
-    )
-    dropout_fields: ClassVar[tuple[str, ...]] = (
-        "hidden_dropout_prob",
-        "attention_probs_dropout_prob",
-        "classifier_dropout",
-    )
-
-    # Without an annotation they are no fields, but programs find them, and an assignment is checked.
+    allowed_values = {"hidden_act": ("gelu", "gelu_new", "relu", "silu")}
+    positive_fields = ("vocab_size", *TRANSFORMER_SIZES, "max_position_embeddings", "type_vocab_size")
+    fixed_fields = ("is_decoder", "add_cross_attention", "position_embedding_type")
+    # Without an annotation these are not fields, but programs find them, and an assignment is checked.
     is_decoder = False
     add_cross_attention = False
     position_embedding_type = "absolute"
@@ -82,25 +64,7 @@ class LectureBertConfig(LectureConfig):
     tie_word_embeddings: bool = True
     pad_token_id: int | None = 0
 
-    def __post_init__(self, **kwargs: Any) -> None:
-        for name in kwargs.keys() & _ONE_VALUE.keys():
-            self._check_value(name, kwargs.pop(name))
-        super().__post_init__(**kwargs)
-
-    @property
-    def longest_input(self) -> int:
-        """Tokens that the model can read: it has vectors for so many positions."""
-        return self.max_position_embeddings
-
     @property
     def head_dropout(self) -> float:
         """Dropout probability in what a classifier reads."""
         return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout
-
-    def _check_value(self, name: str, value: Any) -> None:
-        if name in _ONE_VALUE and value not in (None, _ONE_VALUE[name]):
-            raise ValueError(
-                f"LectureBertConfig.{name} is {value!r}; this BERT is an encoder with absolute positions: leave "
-                "the field out, or load the checkpoint with transformers' own class"
-            )
-        super()._check_value(name, value)

@@ -5,12 +5,8 @@ Queries, keys and values are matrices of their own there, and one below the othe
 checkpoints call their parameters `gamma` and `beta`.
 """
 
-from hf_lecture_models.io.compat import (
-    Concatenate,
-    WeightConverter,
-    WeightRenaming,
-    register_checkpoint_conversion_mapping,
-)
+from hf_lecture_models.io.compat import WeightConverter, WeightRenaming
+from hf_lecture_models.io.official_weights import weight_conversions
 
 _NAMES = {
     r"LayerNorm\.gamma$": "LayerNorm.weight",
@@ -24,7 +20,7 @@ _NAMES = {
     r"\.attention\.output\.dense\.": ".self_attn.o_proj.",
     r"\.attention\.output\.LayerNorm\.": ".attention_norm.",
     r"\.intermediate\.dense\.": ".ffn.up_proj.",
-    # Behind attention's own, which end alike.
+    # After attention's own, which end alike.
     r"\.output\.dense\.": ".ffn.down_proj.",
     r"\.output\.LayerNorm\.": ".ffn_norm.",
     r"(^|\.)pooler\.dense\.": r"\1pooler.",
@@ -34,21 +30,9 @@ _NAMES = {
     r"^cls\.predictions\.decoder\.weight$": "lm_head.weight",
     r"^cls\.seq_relationship\.": "seq_relationship.",
 }
+_JOINED = {".self_attn.qkv_proj": [f".attention.self.{name}" for name in ("query", "key", "value")]}
 
 
 def official_weights() -> list[WeightConverter | WeightRenaming]:
-    """Renamings and concatenations from a `bert` checkpoint; names of our own pass through unchanged."""
-    mapping: list[WeightConverter | WeightRenaming] = [WeightRenaming(theirs, ours) for theirs, ours in _NAMES.items()]
-    for kind in ("weight", "bias"):
-        apart = [f".attention.self.{name}.{kind}" for name in ("query", "key", "value")]
-        mapping.append(WeightConverter(apart, f".self_attn.qkv_proj.{kind}", operations=[Concatenate(dim=0)]))
-    return mapping
-
-
-def register_official_weights(model_class: type) -> None:
-    """Let `model_class.from_pretrained` read official checkpoints.
-
-    By the name of the class: a mapping by model type would be looked up under the checkpoint's own, and not be found.
-    """
-    # Overwrite: pytest, told to collect this folder alone, imports the module a second time.
-    register_checkpoint_conversion_mapping(model_class.__name__, official_weights(), overwrite=True)
+    """Return the conversions from a `bert` checkpoint."""
+    return weight_conversions(_NAMES, _JOINED)

@@ -58,7 +58,6 @@ class ElmoConfig(LectureConfig):
         "word_vector_size",
         "task_hidden_size",
     )
-    dropout_fields = ("dropout", "task_dropout")
     non_negative_fields = ("num_highway_layers", "cell_clip", "projection_clip")
     largest_values = (
         LectureConfig.largest_values

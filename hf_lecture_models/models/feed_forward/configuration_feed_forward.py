@@ -36,7 +36,6 @@ class FeedForwardConfig(LargeVocabularyConfig):
     keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = LargeVocabularyConfig.allowed_values | {"initialization": ("free", "equal", "one_vector")}
     positive_fields = (*LargeVocabularyConfig.positive_fields, "order", "embedding_size", "hidden_size")
-    dropout_fields = ("dropout",)
     largest_values = LargeVocabularyConfig.largest_values | {"order": 1024}
 
     order: int = 5

@@ -8,9 +8,10 @@ from transformers import (
     AutoModelForSequenceClassification,
 )
 
+from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.gpt1.configuration_gpt1 import Gpt1Config
-from hf_lecture_models.models.gpt1.conversion_gpt1 import register_official_weights
+from hf_lecture_models.models.gpt1.conversion_gpt1 import official_weights
 from hf_lecture_models.models.gpt1.modeling_gpt1 import (
     Gpt1ForCausalLM,
     Gpt1ForMultipleChoice,
@@ -27,10 +28,9 @@ register(
         (AutoModelForSequenceClassification, Gpt1ForSequenceClassification),
         (AutoModelForMultipleChoice, Gpt1ForMultipleChoice),
     ],
-    adapters={"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"},
+    TRANSFORMER_TARGETS,
+    official_weights,
 )
-for model_class in (Gpt1Model, Gpt1ForCausalLM, Gpt1ForSequenceClassification, Gpt1ForMultipleChoice):
-    register_official_weights(model_class)
 
 __all__ = [
     "Gpt1Config",

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
 from hf_lecture_models.io.compat import strict
 
 # What openai-gpt means by the values of its own field `afn`: its "gelu" is the tanh form.
@@ -65,15 +65,7 @@ class Gpt1Config(LectureConfig):
         "summary_first_dropout": "classifier_dropout",
     }
     allowed_values = {"hidden_act": ("gelu_new", "gelu", "relu", "silu")}
-    positive_fields = (
-        "vocab_size",
-        "hidden_size",
-        "intermediate_size",
-        "num_hidden_layers",
-        "num_attention_heads",
-        "max_position_embeddings",
-    )
-    dropout_fields = ("dropout", "embedding_dropout", "attention_dropout", "classifier_dropout")
+    positive_fields = ("vocab_size", *TRANSFORMER_SIZES, "max_position_embeddings")
     non_negative_fields = (*LectureConfig.non_negative_fields, "auxiliary_lm_weight")
 
     vocab_size: int = 40_478
@@ -103,11 +95,6 @@ class Gpt1Config(LectureConfig):
         if "afn" in kwargs:
             kwargs["afn"] = _OFFICIAL_ACTIVATIONS.get(kwargs["afn"], kwargs["afn"])
         super().__post_init__(**kwargs)
-
-    @property
-    def longest_input(self) -> int:
-        """Tokens that the model can read: it has vectors for so many positions."""
-        return self.max_position_embeddings
 
     @property
     def head_dropout(self) -> float:

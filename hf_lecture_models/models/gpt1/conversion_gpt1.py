@@ -5,12 +5,8 @@ Their linear maps are stored transposed (input width × output width). The fused
 as ours does.
 """
 
-from hf_lecture_models.io.compat import (
-    Transpose,
-    WeightConverter,
-    WeightRenaming,
-    register_checkpoint_conversion_mapping,
-)
+from hf_lecture_models.io.compat import Transpose, WeightConverter, WeightRenaming
+from hf_lecture_models.io.official_weights import weight_conversions
 
 _LINEAR = {
     "attn.c_attn": "self_attn.qkv_proj",
@@ -33,18 +29,8 @@ _NAMES = {
 
 
 def official_weights() -> list[WeightConverter | WeightRenaming]:
-    """Renamings and transpositions from an `openai-gpt` checkpoint; names of our own pass through unchanged."""
-    mapping: list[WeightConverter | WeightRenaming] = [WeightRenaming(theirs, ours) for theirs, ours in _NAMES.items()]
+    """Return the conversions from an `openai-gpt` checkpoint."""
+    mapping = weight_conversions(_NAMES | {rf"\.{theirs}\.bias$": f".{ours}.bias" for theirs, ours in _LINEAR.items()})
     for theirs, ours in _LINEAR.items():
-        mapping.append(WeightRenaming(rf"\.{theirs}\.bias$", f".{ours}.bias"))
         mapping.append(WeightConverter(f".{theirs}.weight", f".{ours}.weight", operations=[Transpose(0, 1)]))
     return mapping
-
-
-def register_official_weights(model_class: type) -> None:
-    """Let `model_class.from_pretrained` read official checkpoints.
-
-    By the name of the class: a mapping by model type would be looked up under the checkpoint's own, and not be found.
-    """
-    # Overwrite: pytest, told to collect this folder alone, imports the module a second time.
-    register_checkpoint_conversion_mapping(model_class.__name__, official_weights(), overwrite=True)

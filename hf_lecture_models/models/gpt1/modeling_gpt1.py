@@ -89,15 +89,10 @@ class Gpt1PreTrainedModel(CausalPreTrainedModel):
 
 
 class Gpt1Model(Gpt1PreTrainedModel):
-    """Word and position vectors and a stack of blocks.
+    """Word and position vectors and a stack of blocks; `CausalPreTrainedModel` has the arguments of `forward`.
 
-    `CausalPreTrainedModel` says what `forward` reads and returns.
-
-    >>> import torch
-    >>> config = Gpt1Config(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
-    >>> outputs = Gpt1Model(config)(torch.tensor([[3, 1, 4]]), output_attentions=True)
-    >>> outputs.last_hidden_state.shape, outputs.attentions[0].shape
-    (torch.Size([1, 3, 4]), torch.Size([1, 2, 3, 3]))
+    >>> Gpt1Model(Gpt1Config(hidden_size=12))(torch.tensor([[3, 1, 4]])).last_hidden_state.shape
+    torch.Size([1, 3, 12])
     """
 
     def __init__(self, config: Gpt1Config):
@@ -120,11 +115,8 @@ class Gpt1Model(Gpt1PreTrainedModel):
 class Gpt1ForCausalLM(CausalLMHead, Gpt1PreTrainedModel, GenerationMixin):
     """The language model: the next token's probability from the last block's state.
 
-    >>> import torch
-    >>> config = Gpt1Config(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
-    >>> ids = torch.tensor([[3, 1, 4]])
-    >>> Gpt1ForCausalLM(config)(ids, labels=ids).logits.shape
-    torch.Size([1, 3, 9])
+    >>> Gpt1ForCausalLM(Gpt1Config(hidden_size=12))(torch.tensor([[3, 1, 4]])).logits.shape
+    torch.Size([1, 3, 40478])
     """
 
     base_model_class = Gpt1Model
@@ -137,8 +129,8 @@ class Gpt1ForCausalLM(CausalLMHead, Gpt1PreTrainedModel, GenerationMixin):
 class Gpt1TextHead(TextVectorHead):
     """The vector of a text, w_L, or of a pair in both orders, w_L + w'_L; and the language model's loss of each text.
 
-    The ids of a row say where Delim and Extract stand. So any batch of texts with these tokens will do, padded on
-    either side, and both orders of a pair come from the one row that tokenizers, pipelines and trainers make of it.
+    The ids of a row say where Delim and Extract stand: a batch may be padded on either side, and both orders of a pair
+    come from one row.
     """
 
     text_template = "gpt1"
@@ -214,20 +206,16 @@ class Gpt1TextHead(TextVectorHead):
 class Gpt1ForSequenceClassification(Gpt1TextHead, SequenceClassificationHead, Gpt1PreTrainedModel):
     """Texts, or pairs of them, to classes or numbers: A w_L + b.
 
-    >>> import torch
-    >>> shape = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 2, "num_attention_heads": 2}
-    >>> model = Gpt1ForSequenceClassification(Gpt1Config(**shape, extract_token_id=8, num_labels=3))
-    >>> model(torch.tensor([[6, 3, 1, 8]])).logits.shape
+    >>> config = Gpt1Config(vocab_size=9, hidden_size=12, num_hidden_layers=2, num_labels=3, extract_token_id=8)
+    >>> Gpt1ForSequenceClassification(config)(torch.tensor([[6, 3, 1, 8]])).logits.shape
     torch.Size([1, 3])
     """
 
 
 class Gpt1ForMultipleChoice(Gpt1TextHead, MultipleChoiceHead, Gpt1PreTrainedModel):
-    """Which continuation of a text is right: softmax over the choices k of A w_L^k + b, one number each.
+    """Scores of the continuations c_k of a text: A w_L^k + b, one number each.
 
-    >>> import torch
-    >>> shape = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 2, "num_attention_heads": 2}
-    >>> model = Gpt1ForMultipleChoice(Gpt1Config(**shape, extract_token_id=8))
-    >>> model(torch.tensor([[[6, 3, 7, 1, 8], [6, 3, 7, 2, 8]]])).logits.shape
+    >>> config = Gpt1Config(vocab_size=9, hidden_size=12, num_hidden_layers=2, extract_token_id=8)
+    >>> Gpt1ForMultipleChoice(config)(torch.tensor([[[6, 3, 7, 1, 8], [6, 3, 7, 2, 8]]])).logits.shape
     torch.Size([1, 2])
     """

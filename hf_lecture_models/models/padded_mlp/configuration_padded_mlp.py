@@ -31,7 +31,6 @@ class WordSequenceConfig(LectureConfig):
         "hidden_act": ("relu", "gelu", "gelu_new", "silu", "tanh"),
     }
     positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size", "embedding_size", "max_position_embeddings")
-    dropout_fields = ("dropout",)
 
     vocab_size: int = 10_000
     input_coding: str = "one_hot"

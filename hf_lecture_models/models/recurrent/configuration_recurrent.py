@@ -55,7 +55,6 @@ class RecurrentConfig(LargeVocabularyConfig):
         "projection_size",
         "output_projection_size",
     )
-    dropout_fields = ("dropout",)
     largest_values = LargeVocabularyConfig.largest_values | {
         "projection_size": LARGEST_WIDTH,
         "output_projection_size": LARGEST_WIDTH,

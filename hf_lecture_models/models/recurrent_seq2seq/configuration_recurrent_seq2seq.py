@@ -50,7 +50,6 @@ class RecurrentSeq2SeqConfig(LectureConfig):
         "context": ("first_state", "every_step"),
     }
     positive_fields = ("vocab_size", "decoder_vocab_size", "hidden_size", "num_hidden_layers", "embedding_size")
-    dropout_fields = ("dropout",)
 
     vocab_size: int = 10_000
     decoder_vocab_size: int | None = None

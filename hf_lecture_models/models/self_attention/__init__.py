@@ -3,6 +3,7 @@
 
 from transformers import AutoModel, AutoModelForCausalLM
 
+from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.self_attention.configuration_self_attention import SelfAttentionConfig
 from hf_lecture_models.models.self_attention.modeling_self_attention import (
@@ -14,8 +15,7 @@ from hf_lecture_models.models.self_attention.modeling_self_attention import (
 register(
     SelfAttentionConfig,
     [(AutoModel, SelfAttentionModel), (AutoModelForCausalLM, SelfAttentionForCausalLM)],
-    # Not the final norm: with post-LN there is none.
-    adapters={"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"},
+    TRANSFORMER_TARGETS,
 )
 
 __all__ = ["SelfAttentionConfig", "SelfAttentionForCausalLM", "SelfAttentionModel", "SelfAttentionPreTrainedModel"]

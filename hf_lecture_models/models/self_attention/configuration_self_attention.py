@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the self-attention language model."""
 
-from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
 from hf_lecture_models.io.compat import strict
 
 
@@ -49,16 +49,12 @@ class SelfAttentionConfig(LectureConfig):
         "norm_position": ("pre", "post"),
     }
     positive_fields = (
+        *TRANSFORMER_SIZES,
         "vocab_size",
-        "hidden_size",
-        "num_hidden_layers",
-        "num_attention_heads",
-        "intermediate_size",
         "max_position_embeddings",
         "relative_attention_num_buckets",
         "relative_attention_max_distance",
     )
-    dropout_fields = ("dropout",)
 
     vocab_size: int = 10_000
     hidden_size: int = 256

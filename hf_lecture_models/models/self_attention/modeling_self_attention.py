@@ -107,9 +107,9 @@ class SelfAttentionPreTrainedModel(CausalPreTrainedModel):
 
 
 class SelfAttentionModel(SelfAttentionPreTrainedModel):
-    """Word vectors with positions, a stack of blocks, and what prediction reads: the last layer, or a mix of all.
+    """Word vectors with positions, a stack of blocks, and the state that predicts: of the last layer, or a mix of all.
 
-    `CausalPreTrainedModel` says what `forward` reads and returns.
+    `CausalPreTrainedModel` has the arguments of `forward`.
 
     >>> import torch
     >>> config = SelfAttentionConfig(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
@@ -150,8 +150,7 @@ class SelfAttentionForCausalLM(CausalLMHead, SelfAttentionPreTrainedModel, Gener
 
     >>> import torch
     >>> config = SelfAttentionConfig(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
-    >>> ids = torch.tensor([[3, 1, 4]])
-    >>> SelfAttentionForCausalLM(config)(ids, labels=ids).logits.shape
+    >>> SelfAttentionForCausalLM(config)(torch.tensor([[3, 1, 4]])).logits.shape
     torch.Size([1, 3, 9])
     """
 

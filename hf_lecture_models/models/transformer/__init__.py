@@ -3,9 +3,10 @@
 
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
+from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
-from hf_lecture_models.models.transformer.conversion_transformer import register_official_weights
+from hf_lecture_models.models.transformer.conversion_transformer import official_weights
 from hf_lecture_models.models.transformer.modeling_transformer import (
     LectureTransformerForConditionalGeneration,
     LectureTransformerModel,
@@ -18,10 +19,9 @@ register(
         (AutoModel, LectureTransformerModel),
         (AutoModelForSeq2SeqLM, LectureTransformerForConditionalGeneration),
     ],
-    adapters={"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"},
+    TRANSFORMER_TARGETS,
+    official_weights,
 )
-for model_class in (LectureTransformerModel, LectureTransformerForConditionalGeneration):
-    register_official_weights(model_class)
 
 __all__ = [
     "LectureTransformerConfig",

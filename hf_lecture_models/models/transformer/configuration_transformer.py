@@ -4,7 +4,7 @@
 import copy
 from typing import Any
 
-from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
 from hf_lecture_models.io.compat import strict
 
 _T5_TYPES = ("t5", "mt5", "umt5")
@@ -77,12 +77,9 @@ class LectureTransformerConfig(LectureConfig):
         "is_encoder_decoder": (True,),
     }
     positive_fields = (
+        *TRANSFORMER_SIZES,
         "vocab_size",
         "decoder_vocab_size",
-        "hidden_size",
-        "intermediate_size",
-        "num_hidden_layers",
-        "num_attention_heads",
         "decoder_layers",
         "decoder_attention_heads",
         "decoder_ffn_dim",
@@ -90,12 +87,6 @@ class LectureTransformerConfig(LectureConfig):
         "relative_attention_num_buckets",
         "relative_attention_max_distance",
     )
-    dropout_fields = ("dropout", "attention_dropout")
-    largest_values = LectureConfig.largest_values | {
-        "decoder_layers": LectureConfig.largest_values["num_hidden_layers"],
-        "decoder_attention_heads": LectureConfig.largest_values["num_attention_heads"],
-        "decoder_ffn_dim": LectureConfig.largest_values["intermediate_size"],
-    }
 
     vocab_size: int = 37_000
     decoder_vocab_size: int | None = None
@@ -185,14 +176,7 @@ class LectureTransformerConfig(LectureConfig):
         config.vocab_size = self.decoder_vocab_size or self.vocab_size
         return config
 
-    def _check_token_id(self, name: str, given: int | list[int] | None) -> None:
+    def _vocabulary_of(self, name: str) -> int:
         # Padding is in both vocabularies; all other ids are the target's.
-        source, target = getattr(self, "vocab_size", None), getattr(self, "decoder_vocab_size", None)
-        used = (source, target) if name == "pad_token_id" else (target or source,)
-        smallest = min((size for size in used if size is not None), default=None)
-        for value in given if isinstance(given, list) else [given]:
-            if value is not None and smallest is not None and not 0 <= value < smallest:
-                raise ValueError(
-                    f"{type(self).__name__}.{name} is {value}, outside the vocabulary of {smallest} "
-                    f"(ids 0 to {smallest - 1}); give the tokenizer's own id and vocab_size=len(tokenizer)"
-                )
+        target = self.vocab_size if self.decoder_vocab_size is None else self.decoder_vocab_size
+        return min(self.vocab_size, target) if name == "pad_token_id" else target

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
-from transformers.cache_utils import Cache, EncoderDecoderCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.layers.activations import ACTIVATIONS
@@ -106,7 +105,7 @@ class DecoderBlock(GradientCheckpointingLayer):
         self, h: Tensor, masked: AttentionKernel, source: Tensor, cross: AttentionKernel, past_key_values: Any = None
     ) -> Tensor:
         """The next state, (batch, target, hidden); `source` is (batch, source, hidden)."""
-        seen = target_cache(past_key_values)
+        seen = None if past_key_values is None else past_key_values.self_attention_cache  # of the target
         n = self.residual(lambda h: self.self_attn(h, masked, seen)[0], self.attention_norm, h)
         c = self.residual(lambda n: self.cross_attn(n, source, cross, past_key_values)[0], self.cross_attention_norm, n)
         return self.residual(self.ffn, self.ffn_norm, c)
@@ -130,8 +129,3 @@ def leave_unscaled(attention: MultiHeadAttention) -> None:
     names = ("qkv_proj", "qk_proj", "q_proj")
     queries: Any = next(getattr(attention, name) for name in names if hasattr(attention, name))
     queries.query_gain = attention.head_dim**-0.5  # read where weights are drawn
-
-
-def target_cache(cache: EncoderDecoderCache | None) -> Cache | None:
-    """Keys and values of the target, of a cache that has those of the source beside them."""
-    return None if cache is None else cache.self_attention_cache

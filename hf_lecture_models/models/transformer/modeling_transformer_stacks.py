@@ -47,16 +47,13 @@ class LectureTransformerPreTrainedModel(AttentionPreTrainedModel):
     # Marian's sinusoids, which are computed here.
     _keys_to_ignore_on_load_unexpected = [r"(^|\.)(en|de)coder\.embed_positions\.weight$"]
 
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
+    def _init_standard_layer(self, module: nn.Module) -> None:
+        super()._init_standard_layer(module)
         if isinstance(module, nn.Linear):
             init.xavier_uniform_(module.weight)
-            gain: Any = getattr(module, "query_gain", None)
-            if gain is not None:
-                weight = module.weight.clone()
-                weight[: self.config.hidden_size] *= gain
-                init.copy_(module.weight, weight)
+            gains = torch.ones_like(module.weight[:, :1])
+            gains[: self.config.hidden_size] = getattr(module, "query_gain", 1.0)
+            init.copy_(module.weight, gains * module.weight)
         elif isinstance(module, nn.Embedding):
             init.normal_(module.weight, std=self.config.hidden_size**-0.5)
 

@@ -11,9 +11,10 @@ from transformers import (
 from transformers.utils import is_vision_available
 
 from hf_lecture_models.io.compat import AutoVideoProcessor
+from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.vit.configuration_vit import LectureViTConfig
-from hf_lecture_models.models.vit.conversion_vit import register_official_weights
+from hf_lecture_models.models.vit.conversion_vit import official_weights
 from hf_lecture_models.models.vit.modeling_vit import (
     LectureViTForImageClassification,
     LectureViTForMaskedImageModeling,
@@ -22,21 +23,18 @@ from hf_lecture_models.models.vit.modeling_vit import (
     LectureViTPreTrainedModel,
 )
 
-_MODELS = [
-    (AutoModel, LectureViTModel),
-    (AutoModelForImageClassification, LectureViTForImageClassification),
-    (AutoModelForMaskedImageModeling, LectureViTForMaskedImageModeling),
-    # The paper's own pre-training; transformers has no Auto class of its own for it.
-    (AutoModelForPreTraining, LectureViTForMaskedPatchPrediction),
-]
-
 register(
     LectureViTConfig,
-    _MODELS,
-    adapters={"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"},
+    [
+        (AutoModel, LectureViTModel),
+        (AutoModelForImageClassification, LectureViTForImageClassification),
+        (AutoModelForMaskedImageModeling, LectureViTForMaskedImageModeling),
+        # The paper's own pre-training; transformers has no Auto class of its own for it.
+        (AutoModelForPreTraining, LectureViTForMaskedPatchPrediction),
+    ],
+    TRANSFORMER_TARGETS,
+    official_weights,
 )
-for _, model_class in _MODELS:
-    register_official_weights(model_class)
 if is_vision_available():  # Pillow is there
     from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 

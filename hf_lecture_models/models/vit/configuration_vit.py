@@ -1,13 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the Vision Transformer."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
 from hf_lecture_models.io.compat import strict
-
-# Fields of `vit` configurations that change what is computed -> what they say of this model.
-_ONE_VALUE: dict[str, Any] = {"qkv_bias": True, "pooler_act": "tanh"}
 
 
 @strict
@@ -41,24 +38,12 @@ class LectureViTConfig(LectureConfig):
 
     model_type = "lecture_vit"
     foreign_model_types = ("vit",)
-    allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {"hidden_act": ("gelu", "gelu_new", "relu", "silu")}
-    positive_fields: ClassVar[tuple[str, ...]] = (
-        "image_size",
-        "patch_size",
-        "num_channels",
-        "hidden_size",
-        "num_hidden_layers",
-        "num_attention_heads",
-        "intermediate_size",
-    )
-    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {
-        "image_size": 2**14,
-        "patch_size": 2**10,
-        "num_channels": 2**6,
-    }
-    dropout_fields: ClassVar[tuple[str, ...]] = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    allowed_values = {"hidden_act": ("gelu", "gelu_new", "relu", "silu")}
+    positive_fields = ("image_size", "patch_size", "num_channels", *TRANSFORMER_SIZES)
+    largest_values = LectureConfig.largest_values | {"image_size": 2**14, "patch_size": 2**10, "num_channels": 2**6}
+    fixed_fields = ("qkv_bias", "pooler_act")
 
-    # Without an annotation they are no fields, but programs find them, and an assignment is checked.
+    # Without an annotation these are not fields, but programs find them, and an assignment is checked.
     qkv_bias = True
     pooler_act = "tanh"
 
@@ -76,8 +61,6 @@ class LectureViTConfig(LectureConfig):
     initializer_range: float | int = 0.02
 
     def __post_init__(self, **kwargs: Any) -> None:
-        for name in kwargs.keys() & _ONE_VALUE.keys():
-            self._check_value(name, kwargs.pop(name))
         if (size := kwargs.pop("pooler_output_size", None)) not in (None, self.hidden_size):
             raise ValueError(
                 f"LectureViTConfig has no pooler_output_size of {size}; its pooler is as wide as hidden_size, "
@@ -89,11 +72,3 @@ class LectureViTConfig(LectureConfig):
     def num_patches(self) -> int:
         """Patches of an image of `image_size`; with [CLS], one token more."""
         return (self.image_size // self.patch_size) ** 2
-
-    def _check_value(self, name: str, value: Any) -> None:
-        if name in _ONE_VALUE and value not in (None, _ONE_VALUE[name]):
-            raise ValueError(
-                f"LectureViTConfig.{name} is {value!r}; this model computes {_ONE_VALUE[name]!r}: leave the field out, "
-                "or load the checkpoint with transformers' own class"
-            )
-        super()._check_value(name, value)

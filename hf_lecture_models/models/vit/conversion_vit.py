@@ -6,12 +6,8 @@ version 5 writes too, although its own modules have new ones (`layers.0.attentio
 matrices of their own in both, and one below the other here.
 """
 
-from hf_lecture_models.io.compat import (
-    Concatenate,
-    WeightConverter,
-    WeightRenaming,
-    register_checkpoint_conversion_mapping,
-)
+from hf_lecture_models.io.compat import WeightConverter, WeightRenaming
+from hf_lecture_models.io.official_weights import weight_conversions
 
 _NAMES = {
     r"^vit\.": "model.",
@@ -25,7 +21,7 @@ _NAMES = {
     r"\.attention\.o_proj\.": ".self_attn.o_proj.",
     r"\.intermediate\.dense\.": ".ffn.up_proj.",
     r"\.mlp\.fc1\.": ".ffn.up_proj.",
-    # Behind attention's own, which ends alike.
+    # After attention's own, which ends alike.
     r"\.output\.dense\.": ".ffn.down_proj.",
     r"\.mlp\.fc2\.": ".ffn.down_proj.",
     r"\.layernorm_before\.": ".attention_norm.",
@@ -33,21 +29,9 @@ _NAMES = {
     r"(^|\.)layernorm\.": r"\1norm.",
     r"(^|\.)pooler\.dense\.": r"\1pooler.",
 }
+_JOINED = {".self_attn.qkv_proj": [f".attention.{name}_proj" for name in "qkv"]}
 
 
 def official_weights() -> list[WeightConverter | WeightRenaming]:
-    """Renamings and concatenations from a `vit` checkpoint; names of our own pass through unchanged."""
-    mapping: list[WeightConverter | WeightRenaming] = [WeightRenaming(theirs, ours) for theirs, ours in _NAMES.items()]
-    for kind in ("weight", "bias"):
-        apart = [f".attention.{name}_proj.{kind}" for name in "qkv"]
-        mapping.append(WeightConverter(apart, f".self_attn.qkv_proj.{kind}", operations=[Concatenate(dim=0)]))
-    return mapping
-
-
-def register_official_weights(model_class: type) -> None:
-    """Let `model_class.from_pretrained` read official checkpoints.
-
-    By the name of the class: a mapping by model type would be looked up under the checkpoint's own, and not be found.
-    """
-    # Overwrite: pytest, told to collect this folder alone, imports the module a second time.
-    register_checkpoint_conversion_mapping(model_class.__name__, official_weights(), overwrite=True)
+    """Return the conversions from a `vit` checkpoint."""
+    return weight_conversions(_NAMES, _JOINED)

@@ -132,19 +132,17 @@ class LectureViTPreTrainedModel(BidirectionalPreTrainedModel):
 class LectureViTModel(LectureViTPreTrainedModel):
     """Vectors of patches and positions, a stack of blocks, the last norm, and the vector of the whole.
 
-    `forward` reads images (batch, num_channels, height, width) of `image_size`, as an image processor makes them; of
-    another size, in multiples of `patch_size`, with `interpolate_pos_encoding=True`. In `bool_masked_pos` (batch,
-    patches) True is a patch in whose place the model sees the mask, if it was built with `use_mask_token=True`. With
-    `num_states` the last block computes so many first states alone: 1 for [CLS], which is all that a classifier reads.
+    `forward` reads images (batch, num_channels, height, width) of `image_size`; of another size, in multiples of
+    `patch_size`, with `interpolate_pos_encoding=True`. In `bool_masked_pos` (batch, patches) True is a patch in whose
+    place the model sees m, if it was built with `use_mask_token=True`. With `num_states` the last block computes so
+    many first states alone: 1 for [CLS], which is all that a classifier reads.
 
-    It returns `last_hidden_state` (batch, 1 + patches, hidden_size), which is y, `pooler_output` (batch, hidden_size),
-    which is c, and on request `hidden_states` (the input of the first block, each block's output) and `attentions`
-    (batch, heads, 1 + patches, 1 + patches) of each block. With `add_pooling_layer=False`, c is left out.
+    It returns `last_hidden_state` (batch, 1 + patches, hidden_size), which is y; `pooler_output` (batch, hidden_size),
+    which is c, without a pooling layer None; and on request `hidden_states` and `attentions` of each block.
 
     >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2)
-    >>> outputs = LectureViTModel(config)(torch.zeros(1, 3, 8, 8))
-    >>> outputs.last_hidden_state.shape, outputs.pooler_output.shape
-    (torch.Size([1, 5, 12]), torch.Size([1, 12]))
+    >>> LectureViTModel(config)(torch.zeros(1, 3, 8, 8)).last_hidden_state.shape
+    torch.Size([1, 5, 12])
     """
 
     def __init__(self, config: LectureViTConfig, add_pooling_layer: bool = True, use_mask_token: bool = False):
@@ -199,19 +197,17 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
             inputs["num_states"] = 1
         return super().base_model_outputs(**inputs)
 
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        if isinstance(module, nn.Linear) and module is self.classifier:
-            init.zeros_(module.weight)
+    def _init_standard_layer(self, module: nn.Module) -> None:
+        super()._init_standard_layer(module)
+        if module is self.classifier:
+            init.zeros_(self.classifier.weight)
 
 
 class LectureViTForMaskedImageModeling(MaskedImageModelingHead, LectureViTPreTrainedModel):
     """The pixels of masked patches, as SimMIM predicts them.
 
     >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2)
-    >>> masked = torch.tensor([[True, False, False, True]])
-    >>> LectureViTForMaskedImageModeling(config)(torch.zeros(1, 3, 8, 8), bool_masked_pos=masked).reconstruction.shape
+    >>> LectureViTForMaskedImageModeling(config)(torch.zeros(1, 3, 8, 8)).reconstruction.shape
     torch.Size([1, 3, 8, 8])
     """
 
@@ -232,9 +228,7 @@ class LectureViTForMaskedPatchPrediction(MaskedPatchPredictionHead, LectureViTPr
         ValueError: images of more than 3 channels.
 
     >>> config = LectureViTConfig(image_size=8, patch_size=4, hidden_size=12, num_hidden_layers=2)
-    >>> masked, labels = torch.tensor([[True, False, False, True]]), torch.tensor([[511, -100, 0, 7]])
-    >>> model = LectureViTForMaskedPatchPrediction(config)
-    >>> model(torch.zeros(1, 3, 8, 8), bool_masked_pos=masked, labels=labels).logits.shape
+    >>> LectureViTForMaskedPatchPrediction(config)(torch.zeros(1, 3, 8, 8)).logits.shape
     torch.Size([1, 4, 512])
     """
 

@@ -452,7 +452,7 @@ def test_it_is_no_decoder(name: str, tmp_path: Path) -> None:
         lambda: LectureBertForMaskedLM.from_pretrained(tmp_path, **{name: True}),
     )
     for ask in asks:
-        with pytest.raises(ValueError, match=f"{name} is True; this BERT is an encoder"):
+        with pytest.raises(ValueError, match=f"{name} is True; this model computes {name}=False alone"):
             ask()
     with pytest.raises(ValueError, match="Unrecognized configuration class"):
         AutoModelForCausalLM.from_config(small())
