@@ -54,8 +54,9 @@ def assert_same_gradients(found: Tensors, expected: Tensors) -> None:
 
 def gradients_of(model: nn.Module, loss: Tensor) -> Tensors:
     """By the name of the parameter, zeros where the loss does not depend on it."""
-    found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True, materialize_grads=True)
-    return dict(zip((name for name, _ in model.named_parameters()), found, strict=True))
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    found = torch.autograd.grad(loss, list(trained.values()), allow_unused=True, materialize_grads=True)
+    return dict(zip(trained, found, strict=True))
 
 
 def assert_same_dependence(model: nn.Module, found: Tensors, expected: Tensors) -> None:
