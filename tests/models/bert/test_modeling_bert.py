@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 import torch
 from torch import Tensor
 from torch.func import functional_call
-from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import (
     AutoModelForCausalLM,
@@ -54,6 +53,13 @@ from tests.model_tests import (
     perturb,
     token_inputs,
     uncompiled_flex_attention,
+)
+from tests.models.official_checkpoints import (
+    assert_same_dependence,
+    assert_same_gradients,
+    at_real,
+    gradients_of,
+    tensors,
 )
 from tests.stand_in import encoder_tokenizer
 
@@ -130,10 +136,6 @@ def reference(model: PreTrainedModel, inputs: Tensors, **options: Any) -> Any:
     weights = official_weights(model)
     assert weights.keys() == dict(theirs.named_parameters(remove_duplicate=False)).keys()
     return functional_call(theirs, weights, kwargs={**inputs, **options}, tie_weights=False)
-
-
-def tensors(outputs: Any) -> Tensors:
-    return {name: value for name, value in outputs.items() if isinstance(value, Tensor)}
 
 
 class BertTests(ModelTests):
@@ -238,8 +240,6 @@ class TestLectureBertForMultipleChoice(BertTests, MultipleChoiceTests):
 
 # Beside transformers' own, with everything that it is given
 
-INPUTS = ("padded", "types", "positions", "vectors", "prepared")
-
 
 def given(how: str, model: PreTrainedModel) -> Tensors:
     """Inputs of one kind; but for padding, which theirs does not count, both read the same."""
@@ -260,12 +260,6 @@ def given(how: str, model: PreTrainedModel) -> Tensors:
     return inputs
 
 
-def real(tensor: Tensor, inputs: Tensors) -> Tensor:
-    """What stands at real tokens; all of what has no axis of tokens."""
-    mask = inputs.get("attention_mask")
-    return tensor[mask.bool()] if mask is not None and tensor.shape[:2] == mask.shape else tensor
-
-
 def build(model_class: type = LectureBertForMaskedLM, **changes: Any) -> Any:
     model = model_class(small(**changes))
     perturb(model, 0.5)
@@ -273,37 +267,20 @@ def build(model_class: type = LectureBertForMaskedLM, **changes: Any) -> Any:
     return model.eval()
 
 
-@pytest.mark.parametrize(
-    ("model_class", "how", "implementation"),
-    [
-        # A head does not know how attention is computed.
-        pytest.param(*case, marks=pytest.mark.slow if case[0] is not LectureBertModel and case[2] == "eager" else [])
-        for case in product(PEERS, INPUTS, ("eager", "sdpa"))
-    ],
-)
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+@pytest.mark.parametrize("how", ["padded", "types", "positions", "vectors", "prepared"])
+@pytest.mark.parametrize("model_class", [LectureBertModel, LectureBertForPreTraining, LectureBertForMultipleChoice])
 def test_outputs_and_gradients_are_theirs(model_class: type, how: str, implementation: str) -> None:
+    """Other heads read the same states, and are compared above."""
     model = build(model_class)
     if how == "prepared" and model_class is LectureBertForMultipleChoice:
         return  # its masks have an axis of choices
     model.set_attn_implementation(implementation)
-    inputs = given(how, model)
-    theirs = inputs
+    inputs = theirs = given(how, model)
     if how == "prepared":  # theirs are numbers to add
         theirs = inputs | {"attention_mask": torch.zeros(3, 1, 7, 7).masked_fill(~inputs["attention_mask"], -1e9)}
-    found, expected = tensors(model(**inputs)), tensors(reference(model, theirs))
-    assert found.keys() == expected.keys()
-    gradients = []
-    for outputs in (found, expected):
-        generator = torch.Generator().manual_seed(3)
-        kept = [real(tensor, inputs) for tensor in outputs.values()]
-        loss = sum((tensor * torch.randn(tensor.shape, generator=generator)).sum() for tensor in kept)
-        gradients.append(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True))
-    for name in expected:
-        assert_close(real(found[name], inputs), real(expected[name], inputs), rtol=0, atol=1e-5)
-    for (name, _), our, their in zip(model.named_parameters(), *gradients, strict=True):
-        if their is not None:
-            scale = their.abs().max().clamp(min=1e-3).item()
-            assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
+    outputs = tensors(model(**inputs)), tensors(reference(model, theirs))
+    assert_same_dependence(model, *(at_real(each, inputs.get("attention_mask")) for each in outputs))
 
 
 @pytest.mark.parametrize("model_class", PEERS, ids=lambda cls: cls.__name__)
@@ -329,53 +306,22 @@ LABELS: dict[type, Tensors] = {
         "labels": torch.tensor([[-100, 3, -100, 4, 18, -100, -100], [0] * 4 + [-100] * 3, [-100] * 7]),
         "next_sentence_label": torch.tensor([1, 0, 1]),
     },
-    LectureBertForMaskedLM: {
-        "labels": torch.tensor([[-100, 3, -100, 4, 18, -100, -100], [0] * 4 + [-100] * 3] * 2)[:3]
-    },
     LectureBertForNextSentencePrediction: {"labels": torch.tensor([1, 0, 1])},
-    LectureBertForSequenceClassification: {"labels": torch.tensor([2, 0, 1])},
-    LectureBertForTokenClassification: {
-        "labels": torch.tensor([[0, 1, 2, -100, 1, 1, 0], [0, 1, 2] + [-100] * 4, [2, -100, 0, 0, 0, 1, -100]])
-    },
-    LectureBertForMultipleChoice: {"labels": torch.tensor([1, 0, 1])},
 }
 
 
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("model_class", LABELS, ids=lambda cls: cls.__name__)
 def test_losses_are_theirs(model_class: type, training: bool) -> None:
-    """From all logits or, in training, from those of the masked words; of answers: test_against_transformers.py."""
+    """From all logits or, in training, from those of the masked words; other heads: test_against_transformers.py."""
     model = build(model_class).train(training)
     inputs, labels = given("types", model), LABELS[model_class]
     found, expected = model(**inputs, **labels).loss, reference(model, inputs, **labels).loss
     assert_close(found, expected, rtol=1e-5, atol=1e-6)
-    pairs = (torch.autograd.grad(loss, list(model.parameters())) for loss in (found, expected))
-    for (name, _), our, their in zip(model.named_parameters(), *pairs, strict=True):
-        scale = their.abs().max().clamp(min=1e-3).item()
-        assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
+    assert_same_gradients(gradients_of(model, found), gradients_of(model, expected))
 
 
-# Positions, texts and masks
-
-
-def test_the_longest_input_and_one_more() -> None:
-    model, ids = build(), torch.randint(18, (2, 17))
-    assert model(ids[:, :16]).logits.shape == (2, 16, 20)
-    assert model.longest_input == 16
-    for given_ids in ({"input_ids": ids}, {"inputs_embeds": torch.randn(2, 17, 12)}):
-        with pytest.raises(ValueError, match=r"position 16; .*positions 0 to 15 \(max_position_embeddings=16\)"):
-            model(**given_ids)
-    for wrong in (16, -1):
-        with pytest.raises(ValueError, match=f"position {wrong}; .*max_position_embeddings=16"):
-            model(ids[:, :3], position_ids=torch.tensor([[0, wrong, 2]]))
-
-
-def test_padding_takes_no_position() -> None:
-    model, ids = build(LectureBertForSequenceClassification), torch.randint(18, (1, 16))
-    expected = model(ids).logits
-    for before, behind in ((4, 0), (0, 4), (3, 2)):
-        mask = F.pad(torch.ones_like(ids), (before, behind))
-        assert_close(model(F.pad(ids, (before, behind), value=19), mask).logits, expected, rtol=0, atol=1e-5)
+# Texts and masks
 
 
 def test_token_types() -> None:
@@ -412,46 +358,20 @@ def test_packed_texts_stay_apart(implementation: str, padded: bool) -> None:
     assert found.isfinite().all()
 
 
-@pytest.mark.parametrize("padded", [False, True])
-def test_eager_sdpa_and_flex_agree(padded: bool) -> None:
-    model, found = build(), {}
-    inputs = token_inputs(model.config, (9, 4, 7) if padded else (9, 9, 9))
-    mask = inputs["attention_mask"].bool()
-    weights = torch.randn(int(mask.sum()), 20)
-    for name in ("eager", "sdpa", "flex_attention"):
-        model.set_attn_implementation(name)
-        with uncompiled_flex_attention():
-            logits = model(**inputs).logits[mask]
-            found[name] = (logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters())))
-    for name in ("sdpa", "flex_attention"):
-        for our, eager in zip(found[name], found["eager"], strict=True):
-            assert_close(our, eager, rtol=0, atol=1e-5 * max(1.0, eager.abs().max().item()))
-
-
-def test_what_attention_functions_of_others_are_given_is_refused() -> None:
-    """The bounds of packed texts are in the positions; nothing else reads them."""
-    ids = torch.randint(18, (1, 6))
-    with pytest.raises(TypeError, match="takes no argument cu_seq_lens_q"):
-        build()(ids, position_ids=torch.arange(6)[None], cu_seq_lens_q=torch.tensor([0, 6]))
-
-
 # Configuration and weights
 
 
 @pytest.mark.parametrize("name", ["is_decoder", "add_cross_attention"])
-def test_it_is_no_decoder(name: str, tmp_path: Path) -> None:
+def test_a_decoder_is_refused(name: str, tmp_path: Path) -> None:
     """However it is asked for."""
     build().save_pretrained(tmp_path)
     config = small(**{name: False})
     assert getattr(config, name) is False
     assert name not in config.to_dict()
-    asks = (
-        lambda: small(**{name: True}),
+    for ask in (
         lambda: setattr(config, name, True),
-        lambda: LectureBertConfig.from_pretrained(tmp_path, **{name: True}),
         lambda: LectureBertForMaskedLM.from_pretrained(tmp_path, **{name: True}),
-    )
-    for ask in asks:
+    ):
         with pytest.raises(ValueError, match=f"{name} is True; this model computes {name}=False alone"):
             ask()
     with pytest.raises(ValueError, match="Unrecognized configuration class"):

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel, PreTrainedModel
 
@@ -27,6 +26,7 @@ from tests.model_tests import (
     switch_checkpointing,
     token_inputs,
 )
+from tests.models.official_checkpoints import weighted_sum
 
 WORDS = [f"w{number}" for number in range(28)]
 KINDS = ("sinusoidal", "learned", "relative", "alibi")
@@ -253,58 +253,6 @@ def ragged(lengths: Sequence[int] = (9, 4, 7)) -> Tensors:
     return left_padded(inputs, tuple(inputs), lengths)
 
 
-# Attention implementations
-
-
-@pytest.mark.parametrize(("kind", "norm"), product(KINDS, ("pre", "post")))
-def test_eager_equals_sdpa_in_outputs_and_gradients(kind: str, norm: str) -> None:
-    inputs = ragged()
-    real = inputs["attention_mask"].bool()
-    logits, gradients = [], []
-    for implementation in ("eager", "sdpa"):
-        model = build(implementation, position_encoding=kind, norm_position=norm)
-        logits.append(model(**inputs).logits[real])
-        labels = inputs["input_ids"].masked_fill(~real, -100)
-        model(**inputs, labels=labels).loss.backward()
-        gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
-    assert_close(logits[1], logits[0], rtol=0, atol=1e-5)
-    assert_close(gradients[1], gradients[0], rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@torch.no_grad()
-def test_flex_attention_equals_eager_and_is_causal(kind: str) -> None:
-    # Its kernel for the CPU wants heads of at least 16 numbers.
-    shape = {"position_encoding": kind, "hidden_size": 48}
-    eager, flex = build("eager", **shape), build("flex_attention", **shape)
-    for inputs in (ragged(), {"input_ids": ragged((9, 9, 9))["input_ids"]}):
-        real = inputs.get("attention_mask", torch.ones(3, 9)).bool()
-        assert_close(flex(**inputs).logits[real], eager(**inputs).logits[real], rtol=0, atol=1e-5)
-    ids = ragged((9, 9))["input_ids"]
-    changed = ids.clone()
-    changed[:, 5] = (changed[:, 5] + 1) % 28
-    before, after = flex(ids).logits, flex(changed).logits
-    assert_close(after[:, :5], before[:, :5], rtol=0, atol=1e-5)
-    assert not torch.allclose(after[:, 5:], before[:, 5:], atol=1e-3)
-
-
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@torch.no_grad()
-def test_attention_weights_and_hidden_states_on_request(norm: str) -> None:
-    model, inputs = build(norm_position=norm, position_encoding="alibi"), ragged()
-    plain = model(**inputs)
-    assert plain.attentions is None
-    assert plain.hidden_states is None
-    shown = model(**inputs, output_attentions=True, output_hidden_states=True)
-    assert_close(shown.logits, plain.logits, rtol=0, atol=1e-5)
-    assert [tuple(weights.shape) for weights in shown.attentions] == [(3, 3, 9, 9)] * 2
-    assert_close(shown.attentions[0].sum(-1), torch.ones(3, 3, 9))
-    assert shown.attentions[0][0].triu(1).abs().max() == 0
-    assert len(shown.hidden_states) == 3
-    assert torch.equal(shown.hidden_states[-1], model.model(**inputs, output_attentions=True).last_hidden_state)
-
-
 # Positions
 
 
@@ -352,30 +300,6 @@ def test_texts_may_be_longer_than_max_position_embeddings(kind: str) -> None:
     assert model.generate(ids[:, :4], max_new_tokens=8, do_sample=False, eos_token_id=None).shape == (2, 12)
 
 
-@torch.no_grad()
-def test_learned_positions_end() -> None:
-    model = build(position_encoding="learned", max_position_embeddings=6)
-    ids = torch.randint(28, (2, 9), generator=torch.Generator().manual_seed(0))
-    cache = model(ids[:, :6], use_cache=True).past_key_values
-    for call in (
-        lambda: model(ids),
-        lambda: model(ids[:, 6:7], past_key_values=cache),
-        lambda: model.generate(ids, max_new_tokens=1),
-        lambda: model.score(ids),
-    ):
-        with pytest.raises(ValueError, match="max_position_embeddings=6"):
-            call()
-    with pytest.warns(UserWarning, match="after 4 are more than the model can read, 6 in all"):
-        assert model.generate(ids[:, :4], max_new_tokens=4, do_sample=False, eos_token_id=None).shape == (2, 7)
-    # Padding takes no position.
-    expected = model(ids[:, :6]).logits
-    for before, behind in ((3, 0), (0, 3), (1, 2)):
-        padded = F.pad(ids[:, :6], (before, behind), value=31)
-        mask = F.pad(torch.ones(2, 6), (before, behind))
-        logits = model(padded, attention_mask=mask).logits[:, before : before + 6]
-        assert_close(logits, expected, rtol=0, atol=1e-5)
-
-
 # Whole models
 
 
@@ -399,7 +323,21 @@ def copy_gpt(ours: SelfAttentionForCausalLM, theirs: nn.Module, prefix: str) -> 
     assert not left
 
 
-def assert_same_model(ours: SelfAttentionForCausalLM, theirs: nn.Module) -> None:
+SIZES = {"vocab_size": 32, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_positions": 24}
+GPTS = {
+    "pre": lambda: GPT2LMHeadModel(GPT2Config(**SIZES, bos_token_id=29, eos_token_id=30)),
+    "post": lambda: OpenAIGPTLMHeadModel(OpenAIGPTConfig(**SIZES)),
+}
+
+
+@pytest.mark.parametrize("norm", GPTS)
+def test_learned_positions_make_gpt1_or_gpt2(norm: str) -> None:
+    """Logits, all states, and gradients of the first and last weights."""
+    theirs: Any = GPTS[norm]().eval()
+    perturb(theirs, 0.4)
+    theirs.tie_weights()
+    ours = build(position_encoding="learned", norm_position=norm)
+    copy_gpt(ours, theirs, "transformer")
     inputs = ragged()
     real = inputs["attention_mask"].bool()
     positions = (inputs["attention_mask"].cumsum(1) - 1).clamp(min=0)
@@ -408,35 +346,16 @@ def assert_same_model(ours: SelfAttentionForCausalLM, theirs: nn.Module) -> None
     assert_close(found.logits[real], expected.logits[real], rtol=0, atol=2e-5)
     for mine, other in zip(found.hidden_states, expected.hidden_states, strict=True):
         assert_close(mine[real], other[real], rtol=0, atol=1e-5)
-    weights = torch.randn(found.logits[real].shape, generator=torch.Generator().manual_seed(1))
     for logits in (found.logits, expected.logits):
-        (logits[real] * weights).sum().backward()
+        weighted_sum({"logits": logits[real]}).backward()
     first, last = theirs.transformer.h[0].attn.c_attn, theirs.transformer.h[1].mlp.c_proj
-    for mine, other in (
+    pairs = (
         (ours.get_input_embeddings().weight.grad, theirs.get_input_embeddings().weight.grad),
         (ours.model.layers[0].self_attn.qkv_proj.weight.grad, first.weight.grad.T),
         (ours.model.layers[1].ffn.down_proj.weight.grad, last.weight.grad.T),
-    ):
+    )
+    for mine, other in pairs:
         assert_close(mine, other, rtol=0, atol=1e-4 * other.abs().max().item())
-
-
-def test_pre_norm_with_learned_positions_is_gpt2() -> None:
-    sizes = {"vocab_size": 32, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_positions": 24}
-    theirs = GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=29, eos_token_id=30)).eval()
-    perturb(theirs, 0.4)
-    theirs.tie_weights()
-    ours = build(position_encoding="learned", norm_position="pre")
-    copy_gpt(ours, theirs, "transformer")
-    assert_same_model(ours, theirs)
-
-
-def test_post_norm_with_learned_positions_is_gpt1() -> None:
-    theirs = OpenAIGPTLMHeadModel(OpenAIGPTConfig(vocab_size=32, n_embd=12, n_layer=2, n_head=3, n_positions=24)).eval()
-    perturb(theirs, 0.4)
-    theirs.tie_weights()
-    ours = build(position_encoding="learned", norm_position="post")
-    copy_gpt(ours, theirs, "transformer")
-    assert_same_model(ours, theirs)
 
 
 @torch.no_grad()
@@ -472,10 +391,3 @@ def test_checkpointing_reaches_the_trained_bias(use_reentrant: bool) -> None:
         gradients.append({name: parameter.grad.clone() for name, parameter in model.named_parameters()})
         switch_checkpointing(model, True, {"use_reentrant": use_reentrant})
     assert_close(gradients[1], gradients[0], rtol=0, atol=1e-6)
-
-
-def test_dropout_acts_in_training_only() -> None:
-    model, ids = build(dropout=0.5), torch.arange(8)[None]
-    assert torch.equal(model(ids).logits, model(ids).logits)
-    model.train()
-    assert not torch.equal(model(ids).logits, model(ids).logits)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Stock tools with the Vision Transformer: transformers' Trainer, peft, ONNX, quantisation, torch.compile."""
+"""Stock tools with the Vision Transformer: transformers' Trainer, peft, ONNX."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch.testing import assert_close
 from transformers import AutoModelForImageClassification, Trainer, TrainingArguments
 
-from hf_lecture_models import LectureViTForImageClassification, LectureViTForMaskedImageModeling
+from hf_lecture_models import LectureViTForImageClassification
 from tests.models.vit.test_modeling_vit import small
 
 
@@ -30,16 +30,11 @@ def arguments(folder: Path, **options: Any) -> TrainingArguments:
 def test_trainer_weighs_micro_batches(tmp_path: Path) -> None:
     """Under accumulation the weights are those of whole batches, and the model learns."""
     weights = []
+    options = {"max_steps": 12, "optim": "sgd", "lr_scheduler_type": "constant"}
     for steps, size in ((1, 8), (4, 2)):
         torch.manual_seed(0)
         model = LectureViTForImageClassification(small())
-        options = {
-            "gradient_accumulation_steps": steps,
-            "max_steps": 12,
-            "optim": "sgd",
-            "lr_scheduler_type": "constant",
-        }
-        given = arguments(tmp_path, **options)
+        given = arguments(tmp_path, **options, gradient_accumulation_steps=steps)
         given.per_device_train_batch_size = size
         trainer = Trainer(model, given, train_dataset=shades(), eval_dataset=shades())
         trainer.train()
@@ -74,37 +69,6 @@ def test_adapters_train_merge_and_reload(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_adapters_learn_masked_images(tmp_path: Path) -> None:
-    peft = pytest.importorskip("peft")
-    adapted = peft.get_peft_model(LectureViTForMaskedImageModeling(small()), peft.LoraConfig(r=2))
-    masked = torch.rand(2, 9) < 0.5
-    adapted(pixel_values=torch.randn(2, 3, 12, 12), bool_masked_pos=masked).loss.backward()
-    learnt = [p.grad is not None for name, p in adapted.named_parameters() if "lora_" in name]
-    assert learnt
-    assert all(learnt)
-
-
-@pytest.mark.slow
-def test_eight_bit_weights_change_little() -> None:
-    model = LectureViTForImageClassification(small())
-    torch.nn.init.normal_(model.classifier.weight)
-    images = torch.randn(2, 3, 12, 12)
-    quantised = torch.ao.quantization.quantize_dynamic(model.eval(), {torch.nn.Linear}, torch.qint8)
-    exact = model(images).logits
-    assert (quantised(images).logits - exact).abs().max() < 0.1 * exact.abs().max()
-
-
-@pytest.mark.slow
-def test_a_training_step_is_compiled() -> None:
-    model = LectureViTForImageClassification(small()).train()
-    torch.nn.init.normal_(model.classifier.weight)
-    images, labels = torch.randn(4, 3, 12, 12), torch.tensor([0, 1, 2, 0])
-    compiled: Any = torch.compile(model, fullgraph=True, backend="aot_eager")
-    losses = [each(pixel_values=images, labels=labels).loss for each in (model, compiled)]
-    assert_close(losses[1], losses[0])
-
-
-@pytest.mark.slow
 def test_onnx_computes_the_same(tmp_path: Path) -> None:
     pytest.importorskip("onnxscript")
     runtime = pytest.importorskip("onnxruntime")
@@ -112,9 +76,7 @@ def test_onnx_computes_the_same(tmp_path: Path) -> None:
 
     model = LectureViTForImageClassification(small()).eval()
     torch.nn.init.normal_(model.classifier.weight)
-    difference = export_onnx(model, tmp_path / "model.onnx")
-    assert difference is not None
-    assert difference < 1e-4
+    assert export_onnx(model, tmp_path / "model.onnx") < 1e-4
     session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
     images = torch.randn(5, 3, 12, 12)
     (logits,) = session.run(None, {"pixel_values": images.numpy()})
