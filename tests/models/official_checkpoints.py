@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -75,6 +76,27 @@ def assert_same_models(
         for name, parameter in ours.named_parameters():
             parameter.copy_(gradients[name])
     assert_same_gradients(official_weights(ours), gradients_of(theirs, weighted_sum(expected)))
+
+
+def renamed(model: nn.Module, prefix: str, names: Mapping[str, str], parts: Sequence[str]) -> Tensors:
+    """The model's weights under transformers' names; gradients flow back to the model's own.
+
+    Args:
+        prefix: their name of the base model.
+        names: ours, with theirs.
+        parts: their names of the matrices of queries, keys and values.
+    """
+    found = {}
+    for name, tensor in model.named_parameters():
+        pieces, layers = (tensor,), ("",)
+        if ".self_attn.qkv_proj." in name:
+            pieces, layers = tensor.chunk(3), parts  # type: ignore[assignment]
+        for piece, layer in zip(pieces, layers, strict=True):
+            theirs = re.sub(r"^model\.", f"{prefix}.", name).replace("self_attn.qkv_proj", layer)
+            for ours, other in names.items():
+                theirs = re.sub(rf"(^|\.){ours}\.(?!dense)", rf"\g<1>{other}.", theirs)
+            found[theirs] = piece
+    return found
 
 
 class OfficialCheckpointTests:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -59,6 +58,7 @@ from tests.models.official_checkpoints import (
     assert_same_gradients,
     at_real,
     gradients_of,
+    renamed,
     tensors,
 )
 from tests.stand_in import encoder_tokenizer
@@ -112,18 +112,7 @@ def peer(model: PreTrainedModel) -> Any:
 
 def official_weights(model: PreTrainedModel) -> Tensors:
     """The model's weights under transformers' names; gradients flow back to the model's own."""
-    found = {}
-    for name, tensor in model.named_parameters():
-        name = re.sub(r"^model\.", "bert.", name)
-        if ".self_attn.qkv_proj." in name:
-            kind = name.rpartition(".")[2]
-            layer = name.partition(".self_attn")[0].replace("layers", "encoder.layer")
-            for part, piece in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
-                found[f"{layer}.attention.self.{part}.{kind}"] = piece
-            continue
-        for ours, theirs in OFFICIAL.items():
-            name = re.sub(rf"(^|\.){ours}\.(?!dense)", rf"\g<1>{theirs}.", name)
-        found[name] = tensor
+    found = renamed(model, "bert", OFFICIAL, [f"attention.self.{part}" for part in ("query", "key", "value")])
     if "cls.predictions.decoder.bias" in found:
         found["cls.predictions.bias"] = found["cls.predictions.decoder.bias"]
         if model.config.tie_word_embeddings:

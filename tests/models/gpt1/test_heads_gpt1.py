@@ -191,16 +191,6 @@ def test_states_of_both_orders_are_added(side: str, extract: int | None) -> None
 
 
 @torch.no_grad()
-def test_a_pair_is_as_similar_as_the_other_way_round() -> None:
-    model, inputs = build(both_orders=True), pairs((3, 5))
-    turned = {"input_ids": in_the_other_order(inputs["input_ids"][0])[None]}
-    assert not torch.equal(turned["input_ids"], inputs["input_ids"])
-    assert_close(model(**turned).logits, model(**inputs).logits, rtol=0, atol=1e-5)
-    model.config.both_orders = False
-    assert not torch.allclose(model(**turned).logits, model(**inputs).logits, atol=1e-3)
-
-
-@torch.no_grad()
 def test_both_orders_of_choices_and_beside_padding() -> None:
     model, lengths = build(Gpt1ForMultipleChoice, both_orders=True), LENGTHS[:4]
     flat = pairs(*lengths)
@@ -361,23 +351,15 @@ def test_new_tokens_learn_beside_lora(tmp_path: Path) -> None:
     """As the page says; the other words stay as they are."""
     peft = pytest.importorskip("peft")
     build().save_pretrained(tmp_path / "base")
-    base = Gpt1ForSequenceClassification.from_pretrained(tmp_path / "base")
-    new = {"embed_tokens": [START, DELIM, EXTRACT]}
-    settings = peft.LoraConfig(
-        r=2, target_modules=["qkv_proj"], trainable_token_indices=new, modules_to_save=["classifier"]
-    )
-    adapted = peft.get_peft_model(base, settings)
-    inputs, labels = pairs((3, 5), (2, 3)), torch.tensor([0, 2])
-    optimizer = torch.optim.Adam([parameter for parameter in adapted.parameters() if parameter.requires_grad], lr=0.05)
-    for _ in range(5):
-        optimizer.zero_grad()
-        adapted(**inputs, labels=labels).loss.backward()
-        optimizer.step()
-    expected = adapted.eval()(**inputs).logits
-    adapted.save_pretrained(tmp_path / "adapter")
-    fresh = Gpt1ForSequenceClassification.from_pretrained(tmp_path / "base")
+    base, fresh = (Gpt1ForSequenceClassification.from_pretrained(tmp_path / "base") for _ in range(2))
+    new = {"trainable_token_indices": {"embed_tokens": [START, DELIM, EXTRACT]}, "modules_to_save": ["classifier"]}
+    adapted = peft.get_peft_model(base, peft.LoraConfig(r=2, target_modules=["qkv_proj"], **new))
+    inputs = pairs((3, 5), (2, 3))
+    adapted(**inputs, labels=torch.tensor([0, 2])).loss.backward()
+    torch.optim.SGD([parameter for parameter in adapted.parameters() if parameter.requires_grad], lr=0.5).step()
+    adapted.eval().save_pretrained(tmp_path / "adapter")
     before = fresh.get_input_embeddings().weight.detach().clone()
     merged = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").merge_and_unload().eval()
-    assert_close(merged(**inputs).logits, expected, rtol=0, atol=1e-4)
+    assert_close(merged(**inputs).logits, adapted(**inputs).logits, rtol=0, atol=1e-4)
     moved = (merged.get_input_embeddings().weight != before).any(1).nonzero().flatten().tolist()
     assert moved == [START, DELIM, EXTRACT]

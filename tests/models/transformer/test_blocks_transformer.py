@@ -18,6 +18,7 @@ from hf_lecture_models import LectureTransformerConfig, LectureTransformerModel
 from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
 from hf_lecture_models.models.transformer.modeling_transformer_blocks import EncoderBlock
 from tests.model_tests import Tensors, perturb
+from tests.models.official_checkpoints import weighted_sum
 
 SHAPE = {"vocab_size": 20, "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 20}
 SHAPE |= {"decoder_layers": 3, "decoder_attention_heads": 2, "decoder_ffn_dim": 16, "dropout": 0.0}
@@ -104,18 +105,11 @@ def torch_transformer(model: Any, input_ids: Tensor, decoder_input_ids: Tensor) 
     return {"last_hidden_state": model.decoder.final_norm(target), "encoder_last_hidden_state": source}
 
 
-def gradients(output: Tensor, inputs: list[Tensor]) -> list[Tensor | None]:
-    generator = torch.Generator().manual_seed(3)
-    loss = (output * torch.randn(output.shape, generator=generator)).sum()
-    return list(torch.autograd.grad(loss, inputs, allow_unused=True))
-
-
 def assert_same(ours: Tensor, theirs: Tensor, inputs: list[Tensor]) -> None:
     """Outputs, and the gradients of all that they depend on."""
     assert_close(ours, theirs, rtol=0, atol=1e-5)
-    for our, their in zip(gradients(ours, inputs), gradients(theirs, inputs), strict=True):
-        assert our is not None
-        assert their is not None
+    gradients = [torch.autograd.grad(weighted_sum({"": output}), inputs) for output in (ours, theirs)]
+    for our, their in zip(*gradients, strict=True):
         assert_close(our, their, rtol=0, atol=1e-4 * max(their.abs().max().item(), 1e-3))
 
 

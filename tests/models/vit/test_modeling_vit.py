@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from torch.func import functional_call
 from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import (
-    AutoModelForImageClassification,
     AutoModelForMaskedImageModeling,
     AutoModelForPreTraining,
     PreTrainedModel,
@@ -43,6 +41,7 @@ from tests.model_tests import (
     perturb,
     uncompiled_flex_attention,
 )
+from tests.models.official_checkpoints import assert_same_dependence, renamed, tensors
 
 PEERS: dict[type, type] = {
     LectureViTModel: ViTModel,
@@ -77,18 +76,7 @@ def peer(model: PreTrainedModel) -> Any:
 
 def official_weights(model: PreTrainedModel) -> Tensors:
     """The model's weights under the names of transformers' modules; gradients flow back to the model's own."""
-    found = {}
-    for name, tensor in model.named_parameters():
-        name = re.sub(r"^model\.", "vit.", name)
-        if ".self_attn.qkv_proj." in name:
-            layer, kind = name.split(".self_attn.qkv_proj.")
-            for part, piece in zip("qkv", tensor.chunk(3), strict=True):
-                found[f"{layer}.attention.{part}_proj.{kind}"] = piece
-            continue
-        for ours, theirs in OFFICIAL.items():
-            name = re.sub(rf"(^|\.){ours}\.(?!dense)", rf"\g<1>{theirs}.", name)
-        found[name] = tensor
-    return found
+    return renamed(model, "vit", OFFICIAL, [f"attention.{part}_proj" for part in "qkv"])
 
 
 def reference(model: PreTrainedModel, inputs: Tensors, **options: Any) -> Any:
@@ -96,10 +84,6 @@ def reference(model: PreTrainedModel, inputs: Tensors, **options: Any) -> Any:
     weights = official_weights(model)
     assert weights.keys() == dict(theirs.named_parameters()).keys()
     return functional_call(theirs, weights, kwargs={**inputs, **options})
-
-
-def tensors(outputs: Any) -> Tensors:
-    return {name: value for name, value in outputs.items() if isinstance(value, Tensor)}
 
 
 class ViTTests(ModelTests):
@@ -236,11 +220,10 @@ def given(how: str, model_class: type) -> Tensors:
     images = torch.randn(3, 3, 12, 12)
     if model_class is LectureViTForMaskedImageModeling:
         return {"pixel_values": images, "bool_masked_pos": torch.rand(3, 9) < 0.5}
-    if model_class is LectureViTForImageClassification and how == "plain":
-        return {"pixel_values": images, "labels": torch.tensor([2, 0, 1])}
     if how == "larger":
         return {"pixel_values": torch.randn(3, 3, 24, 8), "interpolate_pos_encoding": True}  # type: ignore[dict-item]
-    return {"pixel_values": images}
+    labels = {"labels": torch.tensor([2, 0, 1])} if model_class is LectureViTForImageClassification else {}
+    return {"pixel_values": images, **labels}
 
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa", "flex_attention"])
@@ -251,18 +234,7 @@ def test_outputs_losses_and_gradients_are_theirs(model_class: type, how: str, im
     model.set_attn_implementation(implementation)
     inputs = given(how, model_class)
     with uncompiled_flex_attention():
-        found, expected = tensors(model(**inputs)), tensors(reference(model, inputs))
-        assert found.keys() == expected.keys()
-        gradients = []
-        for outputs in (found, expected):
-            generator = torch.Generator().manual_seed(3)
-            loss = sum((tensor * torch.randn(tensor.shape, generator=generator)).sum() for tensor in outputs.values())
-            gradients.append(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True))
-    for name in expected:
-        assert_close(found[name], expected[name], rtol=0, atol=1e-5)
-    for (name, _), our, their in zip(model.named_parameters(), *gradients, strict=True):
-        scale = their.abs().max().clamp(min=1e-3).item()
-        assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
+        assert_same_dependence(model, tensors(model(**inputs)), tensors(reference(model, inputs)))
 
 
 @pytest.mark.parametrize("model_class", PEERS, ids=lambda cls: cls.__name__)
@@ -310,8 +282,7 @@ def test_a_classifier_computes_the_class_state_alone() -> None:
 
 
 def test_an_untrained_classifier_finds_all_classes_equally_probable() -> None:
-    logits = LectureViTForImageClassification(small())(torch.randn(2, 3, 12, 12)).logits
-    assert (logits == 0).all()
+    assert (LectureViTForImageClassification(small())(torch.randn(2, 3, 12, 12)).logits == 0).all()
 
 
 # Patches
@@ -356,9 +327,3 @@ def test_grey_images_of_every_kind() -> None:
     # transformers before 5.23 looks for the axis of the channels itself, and is the first to refuse.
     with pytest.raises(ValueError, match="an image of 4 channels; 1 or 3 are needed|Unable to infer channel dimension"):
         processor(np.zeros((4, 6, 5), dtype=np.uint8))
-
-
-def test_a_grey_model_says_what_to_do_with_color() -> None:
-    model = AutoModelForImageClassification.from_config(small(num_channels=1))
-    with pytest.raises(ValueError, match=r'have 3 channels, .*num_channels=1; convert them .*"L"'):
-        model(torch.zeros(1, 3, 12, 12))
