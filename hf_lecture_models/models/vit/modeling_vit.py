@@ -199,8 +199,8 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
 
     def _init_standard_layer(self, module: nn.Module) -> None:
         super()._init_standard_layer(module)
-        if module is self.classifier:
-            init.zeros_(self.classifier.weight)
+        if isinstance(module, nn.Linear) and module is self.classifier:
+            init.zeros_(module.weight)
 
 
 class LectureViTForMaskedImageModeling(MaskedImageModelingHead, LectureViTPreTrainedModel):
