@@ -16,14 +16,19 @@ def examples(card: Path) -> list[str]:
 
 def output_without_package(code: str, folder: Path, modules: Path) -> str:
     """What the code prints in `folder`, run by itself; transformers puts the models' own code into `modules`."""
-    absent = "import sys; sys.modules['hf_lecture_models'] = None\n"
+    return output_of("import sys; sys.modules['hf_lecture_models'] = None\n" + code, folder, modules)
+
+
+def output_of(code: str, folder: Path, modules: Path, **environment: str) -> str:
+    """What the code prints in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", absent + code],
+        [sys.executable, "-c", code],
         cwd=folder,
-        env={**os.environ, "HF_MODULES_CACHE": str(modules)},
+        env={**os.environ, "HF_MODULES_CACHE": str(modules), **environment},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
