@@ -17,28 +17,25 @@ HISTORY = [
 ]
 
 
-def test_axes_have_names_and_units_and_both_curves_one_scale(tmp_path):
-    save_learning_curve(HISTORY, tmp_path / "curve.svg")
+@pytest.mark.parametrize(
+    ("history", "names", "absent"),
+    [
+        (HISTORY, ["optimiser steps", "loss (nats per token)", "training", "validation"], "accuracy"),
+        (
+            [{"step": 10, "loss": 0.7}, {"step": 10, "validation_accuracy": 0.5, "validation_examples": 8}],
+            ["loss", "training", "validation", "validation accuracy"],
+            "nats",
+        ),
+        ([{"step": 10, "loss": 0.7}, {"step": 20, "loss": 0.4}], ["loss"], "validation"),
+        ([{"step": 10, "validation_accuracy": 0.5}], ["validation accuracy"], "training"),
+    ],
+)
+def test_axes_have_names_and_units(tmp_path, history, names, absent):
+    """A perplexity is drawn on the scale of the loss, another measure on an axis of its own."""
+    save_learning_curve(history, tmp_path / "curve.svg")
     picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
-    for text in ("optimiser steps", "loss (nats per token)", "training", "validation"):
-        assert f"<!-- {text} -->" in picture
-
-
-def test_another_measure_has_an_axis_of_its_own(tmp_path):
-    rows = [{"step": 10, "loss": 0.7}, {"step": 10, "validation_accuracy": 0.5, "validation_examples": 8}]
-    save_learning_curve(rows, tmp_path / "curve.svg")
-    picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
-    for text in ("loss", "training", "validation", "validation accuracy"):
-        assert f"<!-- {text} -->" in picture
-    assert "nats" not in picture
-
-
-def test_without_validation_the_loss_has_no_unit(tmp_path):
-    save_learning_curve([{"step": 10, "loss": 0.7}, {"step": 20, "loss": 0.4}], tmp_path / "curve.svg")
-    picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
-    assert "<!-- loss -->" in picture
-    assert "nats" not in picture
-    assert "validation" not in picture
+    assert all(f"<!-- {name} -->" in picture for name in names)
+    assert absent not in picture
 
 
 def test_pictures_are_png_and_replaced_whole(tmp_path):

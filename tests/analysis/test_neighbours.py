@@ -44,12 +44,6 @@ def test_known_cosines():
     assert (is_.word, is_.ids, is_.count) == ("is", (1,), None)
 
 
-def test_known_distances():
-    [found] = nearest_neighbours(VECTORS, TOKENIZER, ["is"], k=4, metric="euclidean")
-    expected = [("cat", 5), ("was", 18), ("are", 20), ("dog", 26)]
-    assert named(found) == [(word, round(-math.sqrt(square), 6)) for word, square in expected]
-
-
 def test_special_tokens_and_the_word_itself_where_asked_for():
     [found] = nearest_neighbours(VECTORS, TOKENIZER, ["is"], k=3, include_special=True)
     assert named(found) == [("<s>", 1.0), ("</s>", 1.0), ("was", 0.8)]
@@ -105,16 +99,6 @@ def test_equals_a_naive_loop_ties_included(metric, blocks, rows, k):
     for one, (indices, similarities) in zip(found, expected, strict=True):
         assert [near.id for near in one.neighbours] == indices[:k]
         assert [near.similarity for near in one.neighbours] == pytest.approx(similarities[:k], abs=2e-12)
-
-
-@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_words_that_start_from_one_vector_stand_in_the_order_of_their_ids(metric, monkeypatch):
-    monkeypatch.setattr(neighbours_module, "_ELEMENTS", 7 * 50)
-    tokenizer = WordTokenizer.from_words([f"w{i}" for i in range(97)], unk_token=None)
-    found = nearest_neighbours(torch.randn(50).repeat(100, 1), tokenizer, ["w0", "w40"], k=60, metric=metric)
-    assert [near.id for near in found[0].neighbours] == list(range(1, 61))
-    assert [near.id for near in found[1].neighbours] == [*range(40), *range(41, 61)]
-    assert {near.similarity for near in found[0].neighbours} == {1.0 if metric == "cosine" else 0.0}
 
 
 @pytest.fixture
@@ -184,9 +168,15 @@ def with_row(row, value):
     return vectors
 
 
+CLOSED = WordTokenizer.from_words([*WORDS, "bird"], unk_token=None)
+
+
 @pytest.mark.parametrize(
     ("vectors", "words", "options", "message"),
     [
+        (VECTORS, "is", {}, "words is the one str 'is'; give a list"),
+        (VECTORS, [3], {}, "a word is a str, not int 3"),
+        (VECTORS, ["lion"], {"tokenizer": CLOSED}, "the word 'lion' is not in the vocabulary"),
         (VECTORS, ["is", "bird"], {}, "the word 'bird' is not in the vocabulary"),
         (VECTORS, [""], {}, "the word '' has no token"),
         (VECTORS, ["is was"], {}, "'is was' is 2 tokens"),
@@ -203,22 +193,12 @@ def with_row(row, value):
     ],
 )
 def test_bad_input_is_named(vectors, words, options, message):
-    with pytest.raises(ValueError, match=message):
-        nearest_neighbours(vectors, TOKENIZER, words, **({"k": 1} | options))
+    with pytest.raises((ValueError, TypeError), match=message):
+        nearest_neighbours(vectors, words=words, **({"tokenizer": TOKENIZER, "k": 1} | options))
 
 
-def test_one_str_is_no_list_of_words():
-    with pytest.raises(TypeError, match="words is the one str 'is'; give a list"):
-        nearest_neighbours(VECTORS, TOKENIZER, "is")
-    with pytest.raises(TypeError, match="a word is a str, not int 3"):
-        nearest_neighbours(VECTORS, TOKENIZER, [3])
+def test_no_words_have_no_neighbours():
     assert nearest_neighbours(VECTORS, TOKENIZER, []) == []
-
-
-def test_a_closed_vocabulary_names_the_unknown_word():
-    tokenizer = WordTokenizer.from_words(WORDS, unk_token=None)
-    with pytest.raises(ValueError, match="the word 'bird' is not in the vocabulary"):
-        nearest_neighbours(torch.randn(8, 3), tokenizer, ["bird"], k=1)
 
 
 def test_words_of_an_unknown_class_are_unknown_and_spelled_ones_have_pieces():
@@ -268,16 +248,12 @@ def test_table_is_markdown_with_signs_escaped():
     assert table == "| word (freq.) | nearest neighbours |\n| --- | --- |\n| a\\|b | \\* \\<x\\> ␣ |"
 
 
-@pytest.mark.parametrize("results", [[], {}, {"a": []}])
-def test_nothing_to_show(results):
-    with pytest.raises(ValueError, match="nothing to compare"):
+@pytest.mark.parametrize(
+    "results", [[], {}, {"a": []}, {"free": compared()["free"], "one vector": compared()["free"][:1]}]
+)
+def test_nothing_to_compare(results):
+    with pytest.raises(ValueError, match="nothing to compare: give each model's neighbours of the same words"):
         neighbour_table(results)
-
-
-def test_models_asked_for_different_words():
-    results = compared()
-    with pytest.raises(ValueError, match="the same words"):
-        neighbour_table({"free": results["free"], "one vector": results["one vector"][:1]})
 
 
 def test_pictures_hold_every_word_and_no_formula(tmp_path):

@@ -15,7 +15,7 @@ from hf_lecture_models.batches.streamed_blocks import StreamedBlocks
 from hf_lecture_models.batches.tokens import text_spans
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.batches import RowShard
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from tests.interop.small_models import small_tokenizer
 from tests.trainer.small_runs import KINDS, make_batches, make_model
@@ -103,17 +103,6 @@ def test_streams_start_empty_in_each_epoch(tokenizer, model):
     assert run(batches, model, batches.steps_per_epoch) == first
 
 
-def test_processes_and_micro_batches_share_the_rows_of_a_step(tokenizer):
-    stream, _ = token_stream(tokenizer, TEXTS)
-    whole = StreamBatches(stream, 4, 3, tokenizer.bos_token_id).next_step()[0].inputs["input_ids"]
-    parts = []
-    for process in range(2):
-        batches = StreamBatches(stream, 4, 3, tokenizer.bos_token_id)
-        batches.set_shard(RowShard(4, accumulation_steps=2, process_index=process, num_processes=2))
-        parts += [batch.inputs["input_ids"] for batch in batches.next_step()]
-    assert torch.equal(torch.cat(parts), whole)
-
-
 def test_rows_that_cannot_be_shared_are_refused():
     with pytest.raises(ValueError, match="make it a multiple of 6"):
         RowShard(8, accumulation_steps=3, num_processes=2)
@@ -148,21 +137,6 @@ def test_padded_rows_have_the_loss_of_the_single_texts(tokenizer, model):
     batch = rows(np.array([0, 1, 2, 3, 4, 5, -1]))
     single = sum(model(**rows(np.array([i])).inputs, num_items_in_batch=1).loss.item() for i in range(6))
     assert model(**batch.inputs, num_items_in_batch=1).loss.item() == pytest.approx(single, rel=1e-5)
-
-
-def test_the_order_changes_with_epoch_and_seed_and_not_with_the_global_generator():
-    def order(seed, epochs=1):
-        found = []
-        batches = ShuffledBatches(50, lambda rows: Batch({}, found.append(rows) or 0), 50, seed)
-        for _ in range(epochs):
-            batches.next_step()
-        return found[-1].tolist()
-
-    first = order(0)
-    np.random.rand(3)
-    assert order(0) == first != order(1)
-    assert order(0, epochs=2) != first
-    assert sorted(order(0, epochs=2)) == list(range(50))
 
 
 class TextsInMemory(list):

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from transformers import RobertaTokenizer
 
 from hf_lecture_models.batches.masked import IS_NEXT, IS_RANDOM, MaskedBatches, MaskedRows, MaskedTexts
 from hf_lecture_models.batches.segments import SegmentTemplate
 from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_pretraining import FIRST, SPECIALS, TEXTS, masked_texts, numbered_texts, word_tokenizer
 
 LENGTHS = [40, 3, 17, 2, 9, 60, 1, 33, 10, 12, 11]
@@ -150,44 +149,9 @@ def test_every_token_but_single_ones_is_in_one_row() -> None:
         assert len(covered) == sum(LENGTHS) - single
 
 
-def batches(accumulation: int = 1, process: int = 0, processes: int = 1, seed: int = 0) -> MaskedBatches:
-    made = MaskedBatches(numbered_texts(LENGTHS), batch_size=8, seed=seed)
-    made.set_shard(RowShard(8, accumulation, process, processes))
-    return made
-
-
-def rows_of(step: list[Batch]) -> list[dict[str, Any]]:
-    """Each row as it is without padding on the right."""
-    found = []
-    for batch in step:
-        size = len(batch.inputs["input_ids"])
-        mask = batch.inputs.get("attention_mask", torch.ones_like(batch.inputs["input_ids"]))
-        for row in range(size):
-            length = int(mask[row].sum())
-            found.append(
-                {
-                    name: tensor[row, :length].tolist() if tensor.dim() > 1 else tensor[row].item()
-                    for name, tensor in batch.inputs.items()
-                    if name != "attention_mask"
-                }
-            )
-    return found
-
-
-@pytest.mark.parametrize(("accumulation", "processes"), [(2, 1), (4, 1), (1, 2), (2, 4)])
-def test_a_step_is_the_same_however_it_is_shared(accumulation: int, processes: int) -> None:
-    whole = batches()
-    parts = [batches(accumulation, process, processes) for process in range(processes)]
-    for _ in range(2 * whole.steps_per_epoch):
-        expected, found = whole.next_step(), [part.next_step() for part in parts]
-        assert [row for step in found for row in rows_of(step)] == rows_of(expected)
-        assert sum(batch.num_items for step in found for batch in step) == expected[0].num_items
-        seconds = [batch.second_term for step in found for batch in step]
-        assert sum(term.num_items for term in seconds) == expected[0].second_term.num_items  # type: ignore[union-attr]
-
-
 def test_counts_are_those_of_the_labels_and_an_empty_place_counts_nothing() -> None:
-    source = batches(accumulation=4)
+    source = MaskedBatches(numbered_texts(LENGTHS), batch_size=8, seed=0)
+    source.set_shard(RowShard(8, accumulation_steps=4))
     steps = [source.next_step() for _ in range(source.steps_per_epoch)]
     for batch in (batch for step in steps for batch in step):
         assert batch.num_items == (batch.inputs["labels"] != -100).sum()
@@ -197,34 +161,6 @@ def test_counts_are_those_of_the_labels_and_an_empty_place_counts_nothing() -> N
     assert sum(pairs) == len(source.texts)
     assert 0 in pairs
     assert [bool(count) for count in pairs] == [bool(batch.num_items) for step in steps for batch in step]
-
-
-def test_each_epoch_is_masked_anew_and_a_seed_says_how() -> None:
-    def epochs(seed: int) -> list[list[dict[str, Any]]]:
-        source = batches(seed=seed)
-        steps = [rows_of(source.next_step()) for _ in range(2 * source.steps_per_epoch)]
-        return [sorted((row for step in steps[half::2] for row in step), key=str) for half in (0, 1)]
-
-    assert epochs(0) == epochs(0)
-    assert epochs(0) != epochs(1)
-    source = batches()
-    first, second = ([rows_of(source.next_step()) for _ in range(source.steps_per_epoch)] for _ in range(2))
-    labels = [{tuple(row["labels"]) for step in epoch for row in step} for epoch in (first, second)]
-    assert labels[0] != labels[1]
-    np.random.default_rng(0)
-    torch.manual_seed(5)  # the global generators say nothing
-    assert rows_of(batches().next_step()) == first[0]
-
-
-def test_a_position_is_gone_back_to() -> None:
-    source = batches()
-    for _ in range(source.steps_per_epoch + 2):
-        source.next_step()
-    state = source.state_dict()
-    expected = [rows_of(source.next_step()) for _ in range(4)]
-    other = batches()
-    other.load_state_dict(state)
-    assert [rows_of(other.next_step()) for _ in range(4)] == expected
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from hf_lecture_models.batches.label_smoothing import smoothed_loss
 from hf_lecture_models.batches.pairs import BatchesByTokens, PairCollator
-from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.optimization import Schedule
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 
@@ -25,12 +25,6 @@ def keep_rows(rows: np.ndarray) -> Batch:
     return Batch({"rows": torch.from_numpy(rows.copy())}, int((rows >= 0).sum()))
 
 
-def make(process: int = 0, processes: int = 1, accumulation: int = 1) -> BatchesByTokens:
-    batches = BatchesByTokens(LENGTHS, keep_rows, MOST, seed=3)
-    batches.set_shard(RowShard(32, accumulation, process, processes))
-    return batches
-
-
 def steps(batches: Any, number: int) -> list[list[int]]:
     """The real rows of each step, over all of its micro-batches."""
     found = []
@@ -40,7 +34,7 @@ def steps(batches: Any, number: int) -> list[list[int]]:
 
 
 def test_an_epoch_has_each_pair_once_and_no_step_more_tokens() -> None:
-    batches = make()
+    batches = BatchesByTokens(LENGTHS, keep_rows, MOST, seed=3)
     first, second = (steps(batches, batches.steps_per_epoch) for _ in range(2))
     for epoch in (first, second):
         assert sorted(row for step in epoch for row in step) == list(range(len(LENGTHS)))
@@ -50,26 +44,6 @@ def test_an_epoch_has_each_pair_once_and_no_step_more_tokens() -> None:
     # As many steps as rows of one length each would need, and a few: like lengths are together.
     assert len(first) < 1.5 * LENGTHS.max(1).sum() / MOST
     assert {tuple(step) for step in first} != {tuple(step) for step in second}, "equal lengths are mixed anew"
-
-
-def test_processes_and_micro_batches_share_the_same_steps() -> None:
-    whole = make()
-    expected = steps(whole, 2 * whole.steps_per_epoch)
-    shares = [make(process, 2, 2) for process in range(2)]
-    for step in expected:
-        micro_batches = [batch.inputs["rows"].tolist() for share in shares for batch in share.next_step()]
-        assert len(micro_batches) == 4
-        assert len({len(rows) for rows in micro_batches}) == 1, "padded to be alike"
-        assert sorted(row for rows in micro_batches for row in rows if row >= 0) == step
-
-
-def test_it_goes_back_to_where_it_was() -> None:
-    batches = make()
-    steps(batches, batches.steps_per_epoch + 3)
-    state = batches.state_dict()
-    again = make()
-    again.load_state_dict(state)
-    assert steps(again, 5) == steps(batches, 5)
 
 
 def test_the_collator_pads_and_shifts() -> None:

@@ -18,7 +18,7 @@ from hf_lecture_models.batches.spans import CorruptedTexts, SpanBatches, SpanNoi
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.sentinels import add_sentinels, sentinel_ids
 from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.batches import Batch
 
 WORDS = [f"w{number}" for number in range(400)]
 
@@ -180,13 +180,8 @@ def test_texts_that_cannot_be_corrupted_are_refused(options: dict[str, Any], mes
 # What a seed says
 
 
-def batches(seed: int = 0, batch_size: int = 4, shard: RowShard | None = None) -> SpanBatches:
-    found = SpanBatches(
-        corrupted([33, 9, 60, 2, 28, 17, 3]), start_id=402, pad_id=401, batch_size=batch_size, seed=seed
-    )
-    if shard is not None:
-        found.set_shard(shard)
-    return found
+def batches(seed: int = 0, batch_size: int = 4) -> SpanBatches:
+    return SpanBatches(corrupted([33, 9, 60, 2, 28, 17, 3]), start_id=402, pad_id=401, batch_size=batch_size, seed=seed)
 
 
 def pairs_of(batch: Batch) -> set[tuple[Any, ...]]:
@@ -215,26 +210,4 @@ def test_each_text_once_an_epoch_and_other_spans_in_the_next() -> None:
     assert len(first - second) == 2
     assert epoch(batches()) == epoch(batches())
     assert set().union(*epoch(batches(seed=1))) != first
-
-
-def test_a_text_has_the_same_spans_however_a_step_is_shared() -> None:
-    """Over processes, over micro-batches, and in steps of another size."""
-    whole = [each for source in (batches(),) for each in (*epoch(source), *epoch(source))]
-    parts = [batches(shard=RowShard(4, 2, process, 2)) for process in range(2)]
-    shared = [[step for _ in range(2) for step in epoch(part)] for part in parts]
-    assert [one | other for one, other in zip(*shared, strict=True)] == whole
-    assert set().union(*epoch(batches(batch_size=3))) == set().union(*whole[: len(whole) // 2])
-    items = [sum(batch.num_items for batch in batches().next_step()) for _ in range(1)]
-    assert items == [sum(len(target) for _, target in whole[0])]
-
-
-def test_it_goes_on_where_it_was() -> None:
-    source = batches()
-    for _ in range(3):
-        source.next_step()
-    again = batches()
-    again.load_state_dict(source.state_dict())
-    for _ in range(3):
-        ours, theirs = again.next_step(), source.next_step()
-        for name, tensor in theirs[0].inputs.items():
-            assert torch.equal(ours[0].inputs[name], tensor)
+    assert set().union(*epoch(batches(batch_size=3))) == first, "spans do not depend on the size of a step"

@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.main import run_task, train_from_command
-from tests.forked_python import PATIENCE, ForkedPython, run_workers
+from tests.forked_python import PATIENCE, ForkedPython
 from tests.interrupted import start_interrupted
 
 SCRIPT = Path(__file__).parents[2] / "training" / "train_causal_lm.py"
@@ -150,24 +150,6 @@ def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
     assert_same_run(straight, folder)
 
 
-@pytest.mark.slow  # tests/trainer/test_loss_weights.py trains in two processes always
-def test_two_processes_train_as_one(tmp_path):
-    # Later options win over earlier ones.
-    options = ["--model.dropout", "0", "--epochs", "6", "--save_every", "1000"]
-    output = ["--output_dir", tmp_path / "two", "--num_processes", "2"]
-    _, err = run_workers(SCRIPT, RECIPE, *OPTIONS, *options, *output)
-    assert "in 2 process(es)" in err
-    script([RECIPE, *OPTIONS, *options, "--accumulation_steps", "1", "--output_dir", tmp_path / "one"])
-    one, two = (json.loads((tmp_path / name / "training.json").read_text()) for name in ("one", "two"))
-    assert (two["num_processes"], one["num_processes"]) == (2, 1)
-    for key in ("loss", "learning_rate", "validation_perplexity"):
-        values = [[row[key] for row in run["history"] if key in row] for run in (one, two)]
-        assert values[1] == pytest.approx(values[0], rel=1e-5, abs=1e-12)
-    rates = [row["learning_rate"] for row in two["history"] if "loss" in row]
-    assert len(rates) == 30
-    assert rates[-1] == pytest.approx(0, abs=1e-12)
-
-
 @pytest.mark.slow
 def test_two_processes_killed_end_in_the_same_bits(tmp_path):
     for name in ("straight", "killed"):
@@ -188,63 +170,6 @@ def test_two_processes_killed_end_in_the_same_bits(tmp_path):
     assert process.returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (["--tokenizer.type", "runes"], ValueError, "tokenizer.type must be one of word, bpe, char, byte"),
-        (["--tokenizer.colour", "red"], ValueError, "colour"),
-        (["--model.model_type", "lecture_nothing"], ValueError, "lecture_nothing"),
-        (["--model.hiden_size", "3"], ValueError, "hidden_size"),
-        (["--learnin_rate", "3"], ValueError, "did you mean learning_rate"),
-        (["--batch_size", "5"], ValueError, "make it a multiple of 2"),
-    ],
-)
-def test_what_the_user_got_wrong_is_named(tmp_path, arguments, error, message):
-    with pytest.raises(error, match=message):
-        script([RECIPE, "--output_dir", tmp_path / "run", *arguments])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--tokenizer.min_count", "abc"], "tokenizer.min_count must be int, not 'abc'"),
-        (["--tokenizer.type", "[word]"], "tokenizer.type must be one of"),
-        (["--validation_texts", "[1, 2]"], "each of validation_texts must be str, not 1"),
-        (["--model.hidden_size", "abc"], "Field 'hidden_size' expected int, got str"),
-        (["--model", "{model_type: gpt2, n_embd: 1000000000000000, n_head: 1}"], "model cannot be built: .*memory"),
-        (["--model.model_type", "lecture_recurent"], "did you mean lecture_recurrent\\?"),
-        (["--model.model_type", "bert-x"], "own: lecture_"),
-        (["--output_dir", "[1"], "--output_dir: '\\[1' is no YAML value"),
-        (["--output_dir", ""], "output_dir is empty"),
-        (["--train_texts", "[]", "--train_files", "empty.csv"], "empty.csv is empty"),
-        (["--train_texts", "[]", "--train_files", "empty.jsonl"], "empty.jsonl is empty"),
-        (["--train_texts", "[]", "--train_files", "blank.jsonl"], "blank.jsonl"),
-        (["--train_texts", "[]", "--train_files", "header.csv"], "header.csv"),
-        (["--validation_texts", "[]", "--validation_files", "empty.txt"], "empty.txt: there is no row"),
-        (
-            ["--train_texts", "[]", "--train_files", "empty.jsonl", "--streaming", "true", "--layout", "blocks"],
-            "empty.jsonl is empty",
-        ),
-    ],
-)
-def test_a_mistake_costs_one_line_and_no_traceback(tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    for name, text in {
-        "empty.csv": "",
-        "empty.jsonl": "",
-        "empty.txt": "",
-        "blank.jsonl": "\n",
-        "header.csv": "text\n",
-    }.items():
-        Path(name).write_text(text)
-    with pytest.raises(SystemExit, match=message) as stopped:
-        command([RECIPE, "--output_dir", "run", *arguments])
-    assert stopped.value.code.startswith("error: ")
-    assert len(stopped.value.code) < 400
-    assert stopped.value.code.count("\n") == 0
-    assert not Path("run").exists()
-
-
 def test_early_stopping_is_said_by_the_main_process_and_again_on_resume(tmp_path, capsys, monkeypatch):
     options = ["--learning_rate", "0", "--early_stopping_patience", "1", "--output_dir", tmp_path / "run"]
     for more in ([], ["--resume"]):
@@ -253,11 +178,6 @@ def test_early_stopping_is_said_by_the_main_process_and_again_on_resume(tmp_path
     monkeypatch.setenv("RANK", "1")
     command([RECIPE, *options, "--resume"])
     assert capsys.readouterr().out == ""
-
-
-def test_a_missing_recipe_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nothing.yaml"):
-        script([tmp_path / "nothing.yaml"])
 
 
 def test_bytes_and_another_cell_need_only_options(tmp_path):
@@ -331,11 +251,3 @@ def test_test_texts_are_measured_by_the_kept_weights(tmp_path, capsys):
     assert facts["results"]["perplexity"] == pytest.approx(expected["perplexity"], rel=1e-6)
     assert (facts["results"]["texts"], facts["data"]["split"]) == (2, "test")
     assert f"test perplexity {expected['perplexity']:.4g}: " in capsys.readouterr().out
-
-
-def test_help_shows_the_fields(capsys):
-    with pytest.raises(SystemExit):
-        script(["--help"])
-    shown = capsys.readouterr().out
-    assert "--resume" in shown
-    assert "learning_rate" in shown
