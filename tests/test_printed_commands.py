@@ -106,19 +106,22 @@ NOT_RUN = {
     r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",
     r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
     r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
-        "it needs files of tags; tests/training/test_finetuning.py runs the script on such files"
+        "it needs files of tags; tests/training/scripts.py runs the script on such files"
     ),
     r"python training/finetune_multiple_choice.py --task .*": (
-        "it needs rows of choices; tests/training/test_finetuning.py runs the script on such rows"
+        "it needs rows of choices; tests/training/scripts.py runs the script on such rows"
     ),
-    r"python training/finetune_glue.py --task rte .*": (
+    r"python training/finetune_glue.py --task rte --from_pretrained .*": (
         "it reads the Hub; tests/training/test_finetuning.py reads a stand-in"
     ),
+    r"python training/finetune_glue.py --task rte --train_files .*": (
+        "it needs files of the task; tests/training/scripts.py runs the script on such files"
+    ),
     r"python training/finetune_squad.py --.*": (
-        "it needs a model and files of questions; tests/training/test_finetuning.py runs the script on such files"
+        "it needs a model and files of questions; tests/training/scripts.py runs the script on such files"
     ),
     r"python training/train_translation.py --output_dir OUT --train_files .*": (
-        "it needs line-aligned files; tests/training/test_pretraining.py runs the script on such files"
+        "it needs line-aligned files; tests/training/scripts.py runs the script on such files"
     ),
     r"python training/train_translation.py training/recipes/\w+_multi30k\w*.yaml": (
         "it needs Multi30k and takes half an hour; tests/training/test_recipes.py reads the recipe"

@@ -1,5 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Looking at models and runs: attention, gradients, segmentation, neighbours of words; learning curves, comparisons."""
+"""Looking at models and runs: attention, gradients, segmentation, neighbours of words; learning curves, comparisons.
+
+Every `save_...` draws a picture, whose path ends in .svg, .pdf or .png. It is written beside the path and renamed. If
+matplotlib is not installed, an ImportError names the extra `train`; an OSError says why a file cannot be written.
+"""
 
 from hf_lecture_models.analysis.alignment_pictures import save_alignment
 from hf_lecture_models.analysis.attention_maps import (

@@ -28,12 +28,10 @@ def save_alignment(
 
     Args:
         weights: (target words, source words), from 0 to 1.
-        path: .svg, .pdf or .png; written beside and renamed.
         title: names the weights.
         caption: names the model.
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: one of the sides has more than 40 words.
     """
     rows, columns = weights.shape

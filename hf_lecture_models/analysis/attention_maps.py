@@ -136,11 +136,9 @@ def save_attention_map(
     """Draw the map of one head, or the mean map that `AttentionMaps.of` gives: rows attend to columns.
 
     Args:
-        path: .svg, .pdf or .png; written beside and renamed.
         model_name: for the caption.
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: there is no such layer or head, or there are more than 40 tokens.
     """
     weights, tokens = maps.of(layer, head), maps.text.tokens

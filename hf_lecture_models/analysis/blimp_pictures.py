@@ -19,11 +19,7 @@ def save_blimp_picture(results: Mapping[str, Any], path: str | os.PathLike[str],
 
     Args:
         results: from `evaluate_blimp`.
-        path: .png, .svg or .pdf; written beside and renamed.
         title: written above, with the mean.
-
-    Raises:
-        ImportError: matplotlib is not installed.
     """
     rows = sorted(results["paradigms"].items(), key=lambda item: (item[1]["phenomenon"], item[0]))
     places = _places([row["phenomenon"] for _, row in rows])
@@ -45,7 +41,6 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
 
     Args:
         summaries: what `summarise` returns, by the model's name; at most seven.
-        path: as for `save_blimp_picture`, also what is raised.
     """
     names = ["all paradigms", *sorted({name for summary in summaries.values() for name in summary["phenomena"]})]
     with figure(path, width=8.5, height=1.6 + 0.36 * len(names)) as axes:

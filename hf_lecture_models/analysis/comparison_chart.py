@@ -21,11 +21,7 @@ def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike
     Args:
         models: rows with `title`, `seconds` of training, `bits_per_byte` of the test text, and `curve`: pairs of
             seconds and validation bits per byte; [] for a model that is not trained in steps.
-        path: .png, .svg or .pdf; written beside and renamed.
         title: above both panels.
-
-    Raises:
-        ImportError: matplotlib is not installed.
     """
     with figure(path, width=9.0, height=4.2 + 0.2 * ((len(models) + 2) // 3), panels=2) as (reached, curves):
         for number, model in enumerate(models):

@@ -19,12 +19,7 @@ def save_confusion_matrix(
 
     Args:
         classes: as a classification task measures them: for each class by its name the counts `predicted`.
-        path: .png, .svg or .pdf; written beside and renamed.
         title, caption: as of `slide`.
-
-    Raises:
-        ImportError: matplotlib is not installed.
-        OSError: the file cannot be written.
     """
     names = list(classes)
     counts = [[own["predicted"][name] for name in names] for own in classes.values()]

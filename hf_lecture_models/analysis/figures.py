@@ -106,11 +106,9 @@ def save_learning_curve(
 
     Args:
         history: rows with `step` and either `loss` (of training) or measures named `validation_...`.
-        path: .png, .svg or .pdf; written beside and renamed.
         width, height: in inches.
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: the history holds nothing to draw.
     """
     measure = next((key for row in history for key in row if key.startswith("validation_")), "")

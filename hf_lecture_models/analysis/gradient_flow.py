@@ -193,11 +193,9 @@ def save_gradient_flow(flows: Mapping[str, GradientFlow], path: str | os.PathLik
     Args:
         flows: by the model's name; colours repeat after seven models. A name that ends in "untrained" has a dashed
             line, in the colour of the trained model.
-        path: .svg, .pdf or .png; written beside and renamed.
         caption: names the text, for example.
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: there is nothing to draw.
     """
     if not flows:

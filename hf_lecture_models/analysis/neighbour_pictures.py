@@ -32,7 +32,6 @@ def save_neighbours(
         save_neighbours(nearest_neighbours(model, tokenizer, ["is", "has"], k=3), "neighbours.png")
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: as `neighbour_rows`.
     """
     columns, rows = neighbour_rows(results, similarities)
@@ -55,10 +54,8 @@ def save_neighbour_map(
         model_or_embeddings, which, metric: as given to `nearest_neighbours`; for the cosine, vectors of length 1 are
             drawn.
         results: what `nearest_neighbours` returned. A word and its neighbours share a colour, and lines join them.
-        path: .png, .svg or .pdf; written beside and renamed.
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: no results, or no such embeddings.
     """
     if not results:

@@ -230,10 +230,8 @@ def save_segmentation(
 
     Args:
         words: the result of `segmentation_steps`.
-        path: .svg, .pdf or .png; written beside and renamed.
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: there are more than 40 rows, or none.
     """
     rows = [step for word in words for step in (*word.steps, None)][:-1]

@@ -136,11 +136,9 @@ def save_smoothing(groups: Mapping[str, Sequence[WordGroup]], path: str | os.Pat
 
     Args:
         groups: by the model's name, the same groups of words for all models.
-        path: .svg, .pdf or .png; written beside and renamed.
         caption: names the context.
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: there are more than 6 groups, or none.
     """
     first = next(iter(groups.values()), [])

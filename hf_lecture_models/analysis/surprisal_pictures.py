@@ -23,11 +23,9 @@ def save_surprisal(
     Args:
         words: in their order, with the end of the text.
         bits: -log2 P of each word, by the model's name; NaN without a probability.
-        path: .svg, .pdf or .png; written beside and renamed.
         caption: names the text.
 
     Raises:
-        ImportError: matplotlib is not installed.
         ValueError: there are more than 30 words, or none.
     """
     if not 0 < len(words) <= _MOST_WORDS or not bits:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 
 def token_stream(tokenizer: Any, texts: Iterable[str], progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +71,7 @@ class BlockCollator:
         return Batch(batch, int(counted.sum()))
 
 
-class StreamBatches:
+class StreamBatches(Batches):
     """Parallel streams in segments, with the state carried across them, for truncated back-propagation through time.
 
     The N - 1 predictions of a stream of N tokens are cut into `batch_size` contiguous streams. Position t's label is
@@ -92,11 +92,10 @@ class StreamBatches:
         filled = np.full((2, batch_size * columns), bos_id, dtype=stream.dtype)
         filled[0, : len(stream) - 1], filled[1, : len(stream) - 1] = stream[:-1], stream[1:]
         self.inputs, self.following = torch.from_numpy(filled.reshape(2, batch_size, columns))
-        self.epoch = self.position = 0
         self.set_shard(RowShard(batch_size))
 
     def set_shard(self, shard: RowShard) -> None:
-        """Take the share of one process."""
+        """Take the share of one process, with an empty state."""
         self.shard = shard
         self.carried: list[RecurrentCache | None] = [None] * len(shard.micro_batches)
 
@@ -137,11 +136,11 @@ class StreamBatches:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go to a position that `state_dict` returned."""
-        self.epoch, self.position = state["epoch"], state["position"]
-        self.carried = [None if saved is None else self._cache(saved) for saved in state["carried"]]
-
-    def _cache(self, saved: dict[str, torch.Tensor]) -> RecurrentCache:
-        return RecurrentCache.from_tensors({name: tensor.to(self.shard.device) for name, tensor in saved.items()})
+        super().load_state_dict(state)
+        self.carried = []
+        for saved in state["carried"]:
+            tensors = {name: tensor.to(self.shard.device) for name, tensor in (saved or {}).items()}
+            self.carried.append(None if saved is None else RecurrentCache.from_tensors(tensors))
 
 
 def make_labels(shift_labels: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 
-class SampledBatches:
+class SampledBatches(Batches):
     """The batches of one epoch after the other; each epoch has its own segmentations.
 
     Epochs differ by a few tokens; a run is planned with the `steps_per_epoch` of the first one. A resumed run makes the
@@ -18,14 +18,14 @@ class SampledBatches:
     """
 
     def __init__(self, make: Callable[[int], Batches]) -> None:
-        self.make, self.epoch, self.shard = make, 0, RowShard(1)
+        self.make, self.shard = make, RowShard(1)
         self.inner = make(0)
         self.steps_per_epoch = self.inner.steps_per_epoch
         self.steps = 0
 
     def set_shard(self, shard: RowShard) -> None:
         """Take the share of one process."""
-        self.shard = shard
+        super().set_shard(shard)
         self.inner.set_shard(shard)
 
     def next_step(self) -> list[Batch]:

@@ -1,29 +1,24 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Rows in a new order each epoch."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 
-class ShuffledRows(ABC):
+class ShuffledRows(Batches):
     """Rows in a new order each epoch, each row once; a subclass makes batches of them."""
 
     def __init__(self, num_rows: int, batch_size: int, seed: int) -> None:
         self.num_rows, self.batch_size, self.seed = num_rows, batch_size, seed
         self.steps_per_epoch = -(-num_rows // batch_size)
         self.shard = RowShard(batch_size)
-        self.epoch = self.position = 0
         self.order = self._shuffled()
-
-    def set_shard(self, shard: RowShard) -> None:
-        """Take the share of one process."""
-        self.shard = shard
 
     def next_step(self) -> list[Batch]:
         """Return the micro-batches of this process in the next optimizer step, on its device."""
@@ -54,16 +49,9 @@ class ShuffledRows(ABC):
         -1 is an empty place in the last step of an epoch: a row that counts no item.
         """
 
-    def on_step_outputs(self, index: int, outputs: Any) -> None:  # noqa: B027
-        """Do nothing: rows are independent."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the position in the data; seed and epoch determine the order of the rows."""
-        return {"epoch": self.epoch, "position": self.position}
-
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` returned."""
-        self.epoch, self.position = state["epoch"], state["position"]
+        """Go to a position; seed and epoch determine the order of the rows."""
+        super().load_state_dict(state)
         self.order = self._shuffled()
 
     def _shuffled(self) -> np.ndarray:

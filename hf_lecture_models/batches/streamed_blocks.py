@@ -12,12 +12,12 @@ from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.batches.blocks import make_labels, token_stream
-from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 _TEXTS_AT_ONCE = 256
 
 
-class StreamedBlocks:
+class StreamedBlocks(Batches):
     """Blocks of consecutive tokens from an `IterableDataset` of texts; see `BlockCollator` for their labels.
 
     Every process reads all texts and takes its own rows, so that any number of processes sees the same steps. After
@@ -35,14 +35,9 @@ class StreamedBlocks:
         self.batch_size, self.sequence_length = recipe.batch_size, recipe.sequence_length
         self.shuffle_buffer = recipe.shuffle_buffer
         self.shard = RowShard(self.batch_size)
-        self.epoch = 0
         self.waiting = np.empty(0, dtype=np.int32)  # tokens that were read and not yet trained on
         self.texts: Iterator[str] | None = None
         self.place: dict[str, Any] | None = None  # in the data set, where `texts` will begin; None: its first text
-
-    def set_shard(self, shard: RowShard) -> None:
-        """Take the share of one process."""
-        self.shard = shard
 
     def next_step(self) -> list[Batch]:
         """Return the micro-batches of this process in the next optimizer step, on its device."""
@@ -74,9 +69,6 @@ class StreamedBlocks:
         if not texts:
             raise ValueError("the streamed data set holds no text; check its files and text_column")
         return token_stream(self.tokenizer, texts)[0]
-
-    def on_step_outputs(self, index: int, outputs: Any) -> None:
-        """Do nothing: blocks are independent."""
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position in the data, with the tokens that were read and not yet trained on."""

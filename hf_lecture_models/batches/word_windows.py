@@ -12,11 +12,12 @@ weights reads some random blocks, and one step of the training loop has many upd
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
-from hf_lecture_models.trainer.batches import Batch, RowShard
+from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 SUBSAMPLING = {
     "program": "keep a word of frequency f with probability sqrt(t/f) + t/f, as word2vec.c and gensim do",
@@ -96,7 +97,7 @@ class WindowOptions:
     noise: int
 
 
-class WordBlocks:
+class WordBlocks(Batches):
     """The `Batches` of word vectors; seed, epoch and step determine everything that is drawn.
 
     Args:
@@ -117,7 +118,6 @@ class WordBlocks:
         self.cumulative_noise = cumulative_noise
         kept = float(keep[line.ids].sum(dtype=np.float64))
         self.steps_per_epoch = max(1, round(kept / (options.block_words * options.blocks * options.updates)))
-        self.epoch = self.position = 0
         self.device: torch.device | str = "cpu"
         self._lay_out()
 
@@ -177,14 +177,7 @@ class WordBlocks:
         padded = np.concatenate((np.full(width, NO_WORD), values, np.full(after, NO_WORD)))
         return np.lib.stride_tricks.sliding_window_view(padded, length + 2 * width)[::length]
 
-    def on_step_outputs(self, index: int, outputs: object) -> None:
-        """Do nothing: blocks are independent."""
-
-    def state_dict(self) -> dict[str, int]:
-        """Return the position in the data."""
-        return {"epoch": self.epoch, "position": self.position}
-
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go to a position that `state_dict` returned."""
-        self.epoch, self.position = state["epoch"], state["position"]
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a position; seed and epoch determine the blocks."""
+        super().load_state_dict(state)
         self._lay_out()

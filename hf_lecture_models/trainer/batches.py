@@ -1,9 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The interface between tasks and the loop: batches, the share of one process, and the position in the data."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -41,27 +42,6 @@ class Batch:
         return outputs.loss if self.loss is None else self.loss(outputs)
 
 
-class Batches(Protocol):
-    """An endless source of optimizer steps, whose position can be saved and restored."""
-
-    steps_per_epoch: int  # 0: not known (data that are streamed)
-
-    def set_shard(self, shard: "RowShard") -> None:
-        """Restrict the batches to the share of one process; called once, before any other method."""
-
-    def next_step(self) -> list[Batch]:
-        """Return this process's micro-batches of the next optimizer step, `accumulation_steps` of them."""
-
-    def on_step_outputs(self, index: int, outputs: Any) -> None:
-        """Keep what the next step's micro-batch `index` needs from the outputs of this one, such as a hidden state."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the position, as nested dicts and lists of tensors and JSON values."""
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position that `state_dict` returned."""
-
-
 class RowShard:
     """The rows of an optimizer step that one process takes, micro-batch by micro-batch.
 
@@ -87,3 +67,31 @@ class RowShard:
         first = process_index * accumulation_steps * size
         self.batch_size, self.device = batch_size, device
         self.micro_batches = [slice(first + i * size, first + (i + 1) * size) for i in range(accumulation_steps)]
+
+
+class Batches(ABC):
+    """An endless source of optimizer steps, whose position can be saved and restored."""
+
+    steps_per_epoch: int  # 0: not known (data that are streamed)
+    shard: RowShard
+    epoch = position = 0
+
+    def set_shard(self, shard: RowShard) -> None:
+        """Restrict the batches to the share of one process; called once, before any other method."""
+        self.shard = shard
+
+    @abstractmethod
+    def next_step(self) -> list[Batch]:
+        """Return this process's micro-batches of the next step, `accumulation_steps` of them, on its device."""
+
+    def on_step_outputs(self, index: int, outputs: Any) -> None:
+        """Keep what the next step's micro-batch `index` needs from the outputs of this one, such as a hidden state."""
+        return
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the position, as nested dicts and lists of tensors and JSON values."""
+        return {"epoch": self.epoch, "position": self.position}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a position that `state_dict` returned."""
+        self.epoch, self.position = state["epoch"], state["position"]

@@ -30,7 +30,7 @@ def read_newest(
     if accelerator.is_main_process:
         found = [latest_checkpoint(folder / "checkpoints")]
         if found[0] is None:
-            refuse_lost_checkpoints(folder)
+            _refuse_lost_checkpoints(folder)
             reporter.note(f"no checkpoint in {folder} yet: starting from scratch")
     start: Path | None = broadcast_object_list(found)[0]
     if start is None:
@@ -42,8 +42,13 @@ def read_newest(
             f"cannot resume: num_processes is {accelerator.num_processes} but the run was started with "
             f"{len(state['processes'])}; start as many, or train into another output folder"
         )
-    # Before the weights: other data may have made a model of other shapes.
-    refuse_other_data(fingerprints, state.get("fingerprints", {}))
+    before = state.get("fingerprints", {})
+    # Refused before the weights are read: other data may have made a model of other shapes.
+    if changed := [name for name, value in fingerprints.items() if before.get(name) != value]:
+        raise ValueError(
+            f"cannot resume: {' and '.join(changed)} changed since the run was started; "
+            "restore what was there, or train into another output folder"
+        )
     read_model(start, model)
     reporter.note(f"resuming from {start}")
     return state
@@ -64,12 +69,8 @@ def go_back(
     return progress
 
 
-def refuse_lost_checkpoints(output_dir: Path) -> None:
-    """Refuse to resume where a run, or whatever else made a model, left no checkpoint: it would be written over.
-
-    Raises:
-        ValueError: saying what there is, and what to do.
-    """
+def _refuse_lost_checkpoints(output_dir: Path) -> None:
+    """Raise a ValueError where a run, or whatever else made a model, left no checkpoint: it would be written over."""
     record = output_dir / "training.json"
     facts = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
     if facts and facts.get("checkpoint") != 0:  # 0: killed before the first one
@@ -82,24 +83,6 @@ def refuse_lost_checkpoints(output_dir: Path) -> None:
         raise ValueError(
             f"{output_dir} holds a model, but no checkpoint of a run: there is nothing to resume; name another output "
             "folder, or leave out --resume to write over the model"
-        )
-
-
-def refuse_other_data(found: Mapping[str, str], saved: Mapping[str, str]) -> None:
-    """Refuse to continue a run on other data, because its weights would belong to neither.
-
-    Args:
-        found: checksums, by what they are of, for the message: "the tokenizer".
-        saved: those of the run.
-
-    Raises:
-        ValueError: naming all that differ.
-    """
-    changed = [name for name, value in found.items() if saved.get(name) != value]
-    if changed:
-        raise ValueError(
-            f"cannot resume: {' and '.join(changed)} changed since the run was started; "
-            "restore what was there, or train into another output folder"
         )
 
 

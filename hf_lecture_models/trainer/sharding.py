@@ -34,9 +34,8 @@ def copy_to_shard(model: nn.Module) -> nn.Module:
     for module in model.modules():
         for name, number in list(module.named_parameters(recurse=False)):
             if number.ndim == 0:
-                setattr(
-                    module, name, lists.setdefault(number, nn.Parameter(number.detach()[None], number.requires_grad))
-                )
+                one = nn.Parameter(number.detach()[None], number.requires_grad)
+                setattr(module, name, lists.setdefault(number, one))
     return model
 
 

@@ -19,7 +19,6 @@ from hf_lecture_models.analysis.neighbour_pictures import (
     save_neighbours,
 )
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_rows, neighbour_table
-from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
@@ -305,29 +304,3 @@ def test_labels_avoid_points_and_each_other():
     for number, box in enumerate(boxes):
         for other in boxes[:number]:
             assert box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] or other[3] <= box[1]
-
-
-@pytest.mark.parametrize(("initialization", "least", "most"), [("one_vector", 0.9, 1.0), ("free", 0.3, 0.7)])
-def test_rare_words_that_start_from_one_vector_find_their_kind(initialization, least, most):
-    """Slide Y:288-305 in small: 60 words of two kinds, each seen once in an epoch, before words of their kind."""
-    names, years = [f"name{i}" for i in range(30)], [f"year{i}" for i in range(30)]
-    tokenizer = WordTokenizer.from_words([*names, *years, "said", "wrote", "was", "followed"])
-    texts = [f"{name} {('said', 'wrote')[i % 2]}" for i, name in enumerate(names)]
-    texts += [f"{year} {('was', 'followed')[i % 2]}" for i, year in enumerate(years)]
-    tokens = torch.tensor(tokenizer(texts).input_ids)
-    config = FeedForwardConfig(
-        vocab_size=len(tokenizer),
-        order=2,
-        hidden_size=16,
-        initialization=initialization,
-        bos_token_id=tokenizer.bos_token_id,
-    )
-    model = FeedForwardForCausalLM(config)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-    for _ in range(40):
-        optimizer.zero_grad()
-        model(tokens, labels=tokens).loss.backward()
-        optimizer.step()
-    found = nearest_neighbours(model, tokenizer, [*names, *years], k=5)
-    same = [near.word[:4] == one.word[:4] for one in found for near in one.neighbours]
-    assert least <= sum(same) / len(same) <= most

@@ -1,4 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -7,33 +9,22 @@ from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, mak
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 
 
-def factors(total, **fields):
-    schedule = Schedule(TrainingRecipe(**fields), total)
-    return [schedule.factor(step) for step in range(total)]
-
-
-def test_linear_rises_to_the_peak_and_ends_at_zero():
-    assert factors(7, schedule="linear", warmup_steps=2) == pytest.approx([0.5, 1, 1, 0.75, 0.5, 0.25, 0])
-
-
-def test_cosine_ends_at_the_final_rate():
-    values = factors(11, schedule="cosine", final_learning_rate=0.1)
-    assert (values[0], values[5], values[10]) == pytest.approx((1, 0.55, 0.1))
-
-
-def test_constant_stays():
-    assert factors(5, schedule="constant", warmup_steps=2) == [0.5, 1, 1, 1, 1]
-
-
-def test_a_run_that_is_all_warm_up_has_no_division_by_zero():
-    assert factors(3, schedule="linear", warmup_steps=3) == pytest.approx([1 / 3, 2 / 3, 1])
-
-
-def test_plateau_is_lowered_only_after_an_evaluation_that_is_no_better():
-    schedule = Schedule(TrainingRecipe(schedule="plateau", plateau_factor=0.5), 10)
-    assert schedule.factor(3) == 1
-    schedule.reductions += 1
-    assert schedule.factor(4) == 0.5
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"schedule": "linear", "warmup_steps": 2}, [0.5, 1, 1, 0.75, 0.5, 0.25, 0]),
+        ({"schedule": "cosine", "final_learning_rate": 0.1}, [1, None, 0.55, None, 0.1]),
+        ({"schedule": "constant", "warmup_steps": 2}, [0.5, 1, 1, 1, 1]),
+        ({"schedule": "linear", "warmup_steps": 3}, [1 / 3, 2 / 3, 1]),
+        ({"schedule": "plateau", "plateau_factor": 0.5}, [1, 1]),
+    ],
+)
+def test_the_rate_of_each_step(fields, expected):
+    schedule = Schedule(TrainingRecipe(**fields), len(expected))
+    for step, factor in enumerate(expected):
+        assert factor is None or schedule.factor(step) == pytest.approx(factor), step
+    schedule.reductions += 1  # after an evaluation that is no better
+    assert schedule.factor(len(expected) - 1) == pytest.approx(expected[-1] * fields.get("plateau_factor", 1))
 
 
 def test_groups_keep_the_ratio_of_their_rates():
@@ -81,18 +72,16 @@ def test_the_defaults_of_adamw_are_torchs():
 
 
 @pytest.mark.parametrize(
-    ("gradient", "expected"), [((3.0, 4.0), (0.6, 0.8)), ((0.3, 0.4), (0.3, 0.4)), ((0, 0), (0, 0))]
+    ("gradient", "clip_norm", "expected"),
+    [
+        ((3.0, 4.0), 1.0, (0.6, 0.8)),
+        ((0.3, 0.4), 1.0, (0.3, 0.4)),
+        ((0.0, 0.0), 1.0, (0.0, 0.0)),
+        ((3.0, 4.0), None, (3.0, 4.0)),
+    ],
 )
-def test_clipping_shortens_long_gradients_only(gradient, expected):
+def test_clipping_shortens_long_gradients_only_and_the_norm_is_that_before(gradient, clip_norm, expected):
     model = nn.Linear(2, 1, bias=False)
-    model.weight.grad = torch.tensor([gradient], dtype=torch.float32)
-    norm = clip_gradients(model, 1.0)
-    assert norm.item() == pytest.approx((gradient[0] ** 2 + gradient[1] ** 2) ** 0.5)
+    model.weight.grad = torch.tensor([gradient])
+    assert clip_gradients(model, clip_norm).item() == pytest.approx(math.hypot(*gradient))
     assert model.weight.grad[0].tolist() == pytest.approx(expected, abs=1e-5)
-
-
-def test_without_clipping_the_norm_is_reported_all_the_same():
-    model = nn.Linear(2, 1, bias=False)
-    model.weight.grad = torch.tensor([[3.0, 4.0]])
-    assert clip_gradients(model, None).item() == pytest.approx(5.0)
-    assert model.weight.grad.tolist() == [[3.0, 4.0]]

@@ -17,33 +17,22 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.tasks.causal_lm import CausalLM
-from hf_lecture_models.tasks.main import run_task, train_from_command
 from tests.forked_python import PATIENCE, ForkedPython
 from tests.interrupted import start_interrupted
+from tests.training.scripts import SCRIPTS
 
-SCRIPT = Path(__file__).parents[2] / "training" / "train_causal_lm.py"
-RECIPE = SCRIPT.parent / "recipes" / "recurrent_tiny.yaml"
+SCRIPT, (RECIPE,) = SCRIPTS["causal_lm"].path, SCRIPTS["causal_lm"].arguments
+script, command = SCRIPTS["causal_lm"].train, SCRIPTS["causal_lm"].run
 # Dropout, accumulation, carried state; a checkpoint in mid-epoch every other step.
 OPTIONS = ["--epochs", "16", "--save_every", "2", "--evaluate_every", "35", "--log_every", "1"]
 STEPS = 80
-
-
-def script(arguments):
-    """What the script does, in this process and with errors as they are."""
-    return train_from_command(CausalLM(), [str(argument) for argument in arguments])[0]
-
-
-def command(arguments):
-    """The script in this process."""
-    run_task(CausalLM(), [str(argument) for argument in arguments], "")
 
 
 @pytest.fixture(scope="session")
 def straight(tmp_path_factory):
     """The folder of a run that nothing interrupted."""
     folder = tmp_path_factory.mktemp("straight") / "run"
-    script([RECIPE, *OPTIONS, "--output_dir", folder])
+    script(RECIPE, *OPTIONS, "--output_dir", folder)
     return folder
 
 
@@ -173,45 +162,39 @@ def test_two_processes_killed_end_in_the_same_bits(tmp_path):
 def test_early_stopping_is_said_by_the_main_process_and_again_on_resume(tmp_path, capsys, monkeypatch):
     options = ["--learning_rate", "0", "--early_stopping_patience", "1", "--output_dir", tmp_path / "run"]
     for more in ([], ["--resume"]):
-        command([RECIPE, *options, *more])
+        command(RECIPE, *options, *more)
         assert "10 steps, stopped early (early_stopping_patience)" in capsys.readouterr().out
     monkeypatch.setenv("RANK", "1")
-    command([RECIPE, *options, "--resume"])
+    command(RECIPE, *options, "--resume")
     assert capsys.readouterr().out == ""
 
 
 def test_bytes_and_another_cell_need_only_options(tmp_path):
     options = ["--tokenizer", "{type: byte}", "--model.cell_type", "gru", "--max_steps", "2", "--layout", "texts"]
-    assert script([RECIPE, "--output_dir", tmp_path / "run", *options]).step == 2
+    assert script(RECIPE, "--output_dir", tmp_path / "run", *options).step == 2
 
 
 def test_a_recipe_is_optional_and_goes_first(tmp_path):
     fields = ["--train_texts", "[a b c, b c a, c a b]", "--model.hidden_size", "4", "--tokenizer.type", "char"]
     run = ["--max_steps", "2", "--batch_size", "2", "--sequence_length", "4", "--output_dir", tmp_path / "run"]
-    assert script([*fields, *run]).step == 2
+    assert script(*fields, *run).step == 2
     assert json.loads((tmp_path / "run" / "config.json").read_text())["model_type"] == "lecture_recurrent"
     with pytest.raises(ValueError, match="got 'recipe.yaml'; the recipe's file goes first"):
-        script(["--max_steps", "2", "recipe.yaml"])
+        script("--max_steps", "2", "recipe.yaml")
 
 
 def test_training_goes_on_from_a_saved_model(tmp_path, straight):
     """With its tokenizer and its weights: the first evaluation is no worse than the last one of the run before."""
-    options = [
-        "--from_pretrained",
-        straight,
-        "--tokenizer",
-        "{type: word}",
-        "--model",
-        "{model_type: lecture_recurrent}",
-    ]
+    options = ["--from_pretrained", straight, "--tokenizer", "{type: word}"]
+    options += ["--model", "{model_type: lecture_recurrent}"]
     run = ["--learning_rate", "1e-6", "--max_steps", "1", "--output_dir", tmp_path / "run"]
-    result = script([RECIPE, *options, *run])
+    result = script(RECIPE, *options, *run)
     best = json.loads((straight / "training.json").read_text())["best_metric"]
     assert result.best_metric == pytest.approx(best, rel=1e-3)
     with pytest.raises(ValueError, match="from_pretrained brings its own model; leave model out"):
-        script([RECIPE, "--from_pretrained", straight, "--tokenizer", "{type: word}", *run])
+        script(RECIPE, "--from_pretrained", straight, "--tokenizer", "{type: word}", *run)
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
-        script(["--train_texts", "[a]", "--from_pretrained", tmp_path / "nowhere", *run])
+        script("--train_texts", "[a]", "--from_pretrained", tmp_path / "nowhere", *run)
 
 
 @pytest.mark.parametrize("streaming", ["false", "true"])
@@ -223,15 +206,15 @@ def test_data_that_changed_are_named_before_their_model_is_compared(tmp_path, ca
     named = [argument for part, path in files.items() for argument in (f"--{part}_files", path)]
     fields = ["--layout", "blocks", "--max_steps", "2", "--batch_size", "2", "--sequence_length", "4"]
     arguments = [*named, *fields, "--streaming", streaming, "--output_dir", tmp_path / "run"]
-    command(arguments)
+    command(*arguments)
     saved = load_file(tmp_path / "run" / "model.safetensors")
     for part, changed in {"validation": "the validation data", "train": "the tokenizer and the training data"}.items():
         text = files[part].read_text()
         files[part].write_text(f"{text}a night with a lighthouse\n")
         with pytest.raises(SystemExit, match=f"error: cannot resume: {changed} changed since the run was started"):
-            command([*arguments, "--resume"])
+            command(*arguments, "--resume")
         files[part].write_text(text)
-    command([*arguments, "--resume"])
+    command(*arguments, "--resume")
     assert all(
         torch.equal(tensor, saved[name]) for name, tensor in load_file(tmp_path / "run/model.safetensors").items()
     )
@@ -239,7 +222,7 @@ def test_data_that_changed_are_named_before_their_model_is_compared(tmp_path, ca
 
 def test_test_texts_are_measured_by_the_kept_weights(tmp_path, capsys):
     (tmp_path / "test.txt").write_text("the keeper reads a letter\nthe ship passes\n")
-    command([RECIPE, "--test_files", tmp_path / "test.txt", "--output_dir", tmp_path / "run"])
+    command(RECIPE, "--test_files", tmp_path / "test.txt", "--output_dir", tmp_path / "run")
     facts = json.loads((tmp_path / "run" / "facts.json").read_text())
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
     expected = evaluate_language_model(
