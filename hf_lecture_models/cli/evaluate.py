@@ -30,14 +30,6 @@ def run(
 ) -> None:
     """Print the measures of a model, the official one of the task first.
 
-    Args:
-        task: a key of `TASK_OF_BENCHMARK` or of `TASKS`.
-        files, split: the data: files, or a benchmark's split on the Hub, by default the validation split.
-        max_length: the most tokens of an input; None: the setting that was saved with the model.
-        fields: fields of the recipe that describe the data, by their dotted names, such as "label_names.1".
-        store: write the settings that follow from the measures into the model's folder, if it has none of them.
-        output: the path for a picture of the confusion matrix; None: no picture.
-
     Raises:
         ValueError: the task is unknown, the model is for another task, or the data cannot be used.
         OSError: the model or the data cannot be read.

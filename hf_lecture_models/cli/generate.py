@@ -25,17 +25,12 @@ def run(
     json: bool,
     batch_size: int,
 ) -> None:
-    """Print each prompt with its continuation, as soon as its batch is ready.
-
-    Args:
-        max_new_tokens: the most new tokens; None: 50, or fewer if the model cannot read so many.
-        options: further options of `model.generate`.
-        seed: the seed of sampling; None: a random one.
-        fused: the folder or name of a second model, and the factor of its log-probabilities.
-    """
+    """Print each prompt with its continuation, as soon as its batch is ready."""
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     if fused is not None:
-        options = options | {"logits_processor": [_fusion(*fused, tokenizer)]}
+        added, added_tokenizer = load_model(fused[0], AutoModelForCausalLM)
+        processor = NGramLogitsProcessor(added, tokenizer, fused[1], added_tokenizer)
+        options = options | {"logits_processor": [processor]}
     if options.get("do_sample", False):
         torch.seed() if seed is None else torch.manual_seed(seed)
         batch_size = 1  # the sample of a prompt must not depend on the others in its batch
@@ -53,8 +48,3 @@ def run(
         print(
             f"hf-lecture generate: {at_limit} stopped at {longest} tokens, the model's longest input", file=sys.stderr
         )
-
-
-def _fusion(name: str, weight: float, tokenizer: Any) -> NGramLogitsProcessor:
-    model, model_tokenizer = load_model(name, AutoModelForCausalLM)
-    return NGramLogitsProcessor(model, tokenizer, weight, model_tokenizer)

@@ -38,17 +38,13 @@ def run(
 ) -> None:
     """Print each group's hypotheses, best first, as soon as the group is complete; with references, at the end.
 
-    Args:
-        references: a file with the correct sentence of each group, for word error rates.
-        weight: the factor of the model's ln P; None: the best one for the references.
-
     Raises:
         ValueError: a line is damaged (the message names file and line), the lists are empty, or the number of
             references differs from that of the groups.
     """
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
-    batches: Iterable[list[_List]] = _read_lists(files, batch_size)
+    batches: Iterable[list[_List]] = chain.from_iterable(complete_groups(_parsed(file, batch_size)) for file in files)
     if references:
         batches = [list(chain.from_iterable(batches))]
     if not json:
@@ -66,11 +62,6 @@ def run(
         sys.stdout.flush()
     if not number:
         raise ValueError("nothing to rank: give lines of score<TAB>sentence, and a blank line between groups")
-
-
-def _read_lists(files: list[str], batch_size: int) -> Iterator[list[_List]]:
-    for file in files:
-        yield from complete_groups(_parsed(file, batch_size))
 
 
 def _parsed(file: str, batch_size: int) -> Iterator[list[tuple[float, str] | None]]:

@@ -34,14 +34,6 @@ def run(
 ) -> None:
     """Print the predictions for each line of a file, or each row of a table, as soon as its batch is ready.
 
-    Args:
-        jsonl: whether lines are JSON objects; models that need more than a text always read such objects.
-        top_k: the most predictions of a line; None: the task's usual number.
-        aggregate: for tags, print entities in place of words.
-        max_length: the most tokens of an input; None: the number that was saved with the model. If none was saved, an
-            input that is too long for the model is an error.
-        fields: fields of the recipe that say how tables are read, by their dotted names, such as "columns.text".
-
     Raises:
         ValueError: the model predicts nothing, an option does not apply to it, a line cannot be read, or the input is
             empty.

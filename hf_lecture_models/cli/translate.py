@@ -27,11 +27,6 @@ def run(
 ) -> None:
     """Print translations as soon as their batch is ready; an empty line stays empty, so that lines are aligned.
 
-    Args:
-        options: options of `translate_n_best`; several translations of a line are printed on lines of their own, best
-            first.
-        fields: fields of the recipe that say how tables are read, by their dotted names, such as "columns.source".
-
     Raises:
         ValueError: the model is not for translation, or a line is too long for it.
     """

@@ -49,6 +49,7 @@ NOTE = (
     "each run the best weights are chosen on the validation text. Nothing is chosen on the test text."
 )
 _JOB, _PROGRESS, _MODELS = "job.json", "progress.json", "models"
+_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,10 @@ def make_comparison(request: Request) -> Comparison:
     if request.tokenizer is None and kind != "word":
         remarks.append("there is hardly any white space, so the tokens are characters; --tokenizer names another kind")
     tokenizer, options = train_tokenizer(kind, corpus.train, request.vocab_size, request.min_count)
-    scale = TINY_SCALE if request.tiny else _scale(_count_tokens(tokenizer, corpus.train, request.title))
+    scale = TINY_SCALE
+    if not request.tiny:
+        tokens = _count_tokens(tokenizer, corpus.train, request.title)
+        scale = next(scale for limit, scale in SCALES if tokens <= limit)
     baselines = make_baselines(DEFAULTS[kind].order)
     networks = max(1, sum(baseline.is_network for baseline in baselines))
     remarks.append(
@@ -233,11 +237,7 @@ def _count_tokens(tokenizer: Any, texts: list[str], title: str) -> int:
     return tokens
 
 
-def _scale(tokens: int) -> Scale:
-    return next(scale for limit, scale in SCALES if tokens <= limit)
-
-
-def make_examples(texts: list[str], count: int = 3) -> tuple[str, list[list[str]]]:
+def make_examples(texts: list[str]) -> tuple[str, list[list[str]]]:
     """Return a prompt, and pairs to rank: texts of the user's, each with a copy whose two middle words are swapped.
 
     >>> make_examples(["the cat sat on the mat"])
@@ -247,7 +247,7 @@ def make_examples(texts: list[str], count: int = 3) -> tuple[str, list[list[str]
     join = " ".join if spaced else "".join
     rows = [text.split() if spaced else list(text.strip()[:40]) for text in texts]
     rows = [row for row in rows if 4 <= len(row) <= 40 and swap_middle_words(row) != row] or [row[:40] for row in rows]
-    chosen = rows[:: max(1, len(rows) // count)][:count]
+    chosen = rows[:: max(1, len(rows) // _EXAMPLES)][:_EXAMPLES]
     pairs = [[join(row), join(swap_middle_words(row))] for row in chosen if swap_middle_words(row) != row]
     return join(rows[0][:3]) + (" " if spaced else ""), pairs
 

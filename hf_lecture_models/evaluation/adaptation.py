@@ -127,7 +127,8 @@ def adapt_stream(
     Raises:
         TypeError, ValueError: as `score_adapted`.
     """
-    _refuse_scores(model)
+    if not getattr(model.config, "is_distribution", True):
+        raise ValueError(f"the scores of this {type(model).__name__} do not sum to one, so no cache mixes with them")
     dynamic, caches = _kinds(adaptation)
     state = _checked_state(state or StreamState(caches=(None,) * len(caches)), dynamic, caches)
     known = len(state.tokens)
@@ -138,11 +139,6 @@ def adapt_stream(
         with tqdm(total=len(ids), unit="token", unit_scale=True, desc="scoring", disable=not progress) as bar:
             log_probs, after = _read_windows(reader, caches, tokens, predicted, state, bar)
     return log_probs[known:], after
-
-
-def _refuse_scores(model: Any) -> None:
-    if not getattr(model.config, "is_distribution", True):
-        raise ValueError(f"the scores of this {type(model).__name__} do not sum to one, so no cache mixes with them")
 
 
 def _read_windows(

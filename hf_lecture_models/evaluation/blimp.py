@@ -154,7 +154,8 @@ def measure_paradigm(
     sentences = list(map(TEXT_FORMS[text_form], [*paradigm.good, *paradigm.bad]))
     scores = score_texts(model, tokenizer, sentences, probability, batch_size)
     pairs = list(zip(scores[: len(paradigm.good)], scores[len(paradigm.good) :], strict=True))
-    points = [_points(good.log_prob, bad.log_prob) for good, bad in pairs]
+    # 0.5 for a tie
+    points = [((good.log_prob > bad.log_prob) + (good.log_prob >= bad.log_prob)) / 2 for good, bad in pairs]
     is_known = [not good.encoded.unknown_words and not bad.encoded.unknown_words for good, bad in pairs]
     known_points = [point for point, known in zip(points, is_known, strict=True) if known]
     return {
@@ -166,10 +167,6 @@ def measure_paradigm(
         "known_pairs": len(known_points),
         "known_accuracy": fmean(known_points) if known_points else None,
     }
-
-
-def _points(good: float, bad: float) -> float:
-    return 0.5 if good == bad else float(good > bad)
 
 
 def summarise(paradigms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

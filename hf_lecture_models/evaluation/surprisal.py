@@ -108,7 +108,7 @@ def score_text(model: Any, tokenizer: Any, text: str) -> ScoredText:
     return score_spans(model, tokenizer, [text])[0]
 
 
-def score_spans(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 16) -> list[ScoredText]:
+def score_spans(model: Any, tokenizer: Any, texts: Sequence[str]) -> list[ScoredText]:
     """Score several texts, as `score_text` does one."""
     kind = kind_of(model)
     if kind is None:
@@ -118,7 +118,7 @@ def score_spans(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: in
         )
     if kind == MASKED:
         return [_masked(tokenizer, one) for one in pseudo_log_likelihoods(model, tokenizer, texts)]
-    return [_causal(model, tokenizer, one) for one in score_texts(model, tokenizer, texts, batch_size=batch_size)]
+    return [_causal(model, tokenizer, one) for one in score_texts(model, tokenizer, texts, batch_size=16)]
 
 
 def _causal(model: Any, tokenizer: Any, score: TextScore) -> ScoredText:

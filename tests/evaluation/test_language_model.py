@@ -374,7 +374,7 @@ def test_wrong_texts(words, texts, error, message, stream):
         evaluate_language_model(BigramModel(words, BITS), words, texts, stream=stream)
 
 
-def test_a_tokenizer_of_another_model_and_nan_are_refused(words):
+def test_another_models_tokenizer_no_batch_and_nan_are_refused(words):
     other = WordTokenizer.from_words(["a", "b", "c"])
     with pytest.raises(ValueError, match="tokenizer has 7 tokens"):
         evaluate_language_model(BigramModel(words, BITS), other, TEXTS)
@@ -382,6 +382,8 @@ def test_a_tokenizer_of_another_model_and_nan_are_refused(words):
     with pytest.raises(ValueError, match="tokenizer"):
         evaluate_language_model(lstm, WordTokenizer.from_words(["a"]), TEXTS)
     model = BigramModel(words, BITS)
+    with pytest.raises(ValueError, match="batch_size is 0"):
+        evaluate_language_model(model, words, TEXTS, batch_size=0)
     model.table[:] = math.nan
     with pytest.raises(ValueError, match="NaN"):
         evaluate_language_model(model, words, TEXTS)

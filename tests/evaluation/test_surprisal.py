@@ -74,7 +74,7 @@ def test_texts_of_no_and_of_too_many_tokens():
     assert (empty.log_prob, len(empty.ids)) == (0.0, 0)
     assert one.log_prob < 0
     with pytest.raises(ValueError, match="tokens and the model reads 24 at most"):
-        pseudo_log_likelihoods(model, BERT, ["the " * 30])
+        pseudo_log_likelihoods(bert(BertForMaskedLM, BertConfig), BERT, ["the " * 30])
     with pytest.raises(ValueError, match="no mask_token"):
         pseudo_log_likelihoods(model, WORDS, ["the"])
     with pytest.raises(ValueError, match="batch_size is 0"):
