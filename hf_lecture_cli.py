@@ -168,9 +168,7 @@ WhichProbability = Annotated[
 Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
     list[str] | None,
-    typer.Option(
-        help="A file for this part; may be repeated. Without one, some lines of FILE are held out.", metavar="FILE"
-    ),
+    typer.Option(help="A file for this part; may be repeated. Without it, lines of FILE are held out.", metavar="FILE"),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed of initial weights, dropout and the order of the data.")]
 CacheWeight = Annotated[
@@ -196,33 +194,23 @@ MaxNewTokens = Annotated[
 ]
 Temperature = Annotated[
     float,
-    typer.Option(
-        callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely ones."
-    ),
+    typer.Option(callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely."),
 ]
 TopK = Annotated[int, typer.Option(min=0, help="With --sample: only from the k most probable tokens; 0: from all.")]
 TopP = Annotated[
     float,
-    typer.Option(
-        callback=_refuse_top_p,
-        help="With --sample: only from the most probable tokens that add up to p (nucleus sampling).",
-    ),
+    typer.Option(callback=_refuse_top_p, help="With --sample: from the likeliest tokens that add up to p (nucleus)."),
 ]
 NumberOfTexts = Annotated[
     int, typer.Option(min=1, help="Continuations of each prompt; needs --sample, or as many --beams.")
 ]
 Interactive = Annotated[
     bool,
-    typer.Option(
-        "--interactive", help="Suggest the most probable next words as you type; --number of them, by default 5."
-    ),
+    typer.Option("--interactive", help="Suggest the likeliest next words as you type; --number of them, by default 5."),
 ]
 FusedModel = Annotated[
     str | None,
-    typer.Option(
-        help="A second model of the same vocabulary, whose log-probabilities are added (shallow fusion).",
-        metavar="MODEL",
-    ),
+    typer.Option(help="A second model of the same vocabulary, added to the scores (shallow fusion).", metavar="MODEL"),
 ]
 FuseWeight = Annotated[
     float | None, typer.Option(min=0.0, help="With --fuse: multiplies the log-probabilities of the second model.")
@@ -290,15 +278,11 @@ def ladder(
     ] = None,
     min_count: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Words, characters or (bpe) pairs that occur less often get no token; by default 2, bpe 5."
-        ),
+        typer.Option(min=1, help="Words, characters or (bpe) pairs that are rarer get no token; by default 2, bpe 5."),
     ] = None,
     minutes: Annotated[
         float,
-        typer.Option(
-            callback=_refuse_minutes, help="Training time of all networks together; the whole takes a little longer."
-        ),
+        typer.Option(callback=_refuse_minutes, help="Training time of all networks together; the whole takes longer."),
     ] = 4.0,
     tiny: Annotated[
         bool, typer.Option("--tiny", help="Try it out: the first 400 lines of each file only, and small networks.")
@@ -586,9 +570,7 @@ def blimp(
     ),
     text_form: Annotated[
         TextForm,
-        typer.Option(
-            help="wikitext: with spaces around punctuation marks, as in WikiText, for models trained on its words."
-        ),
+        typer.Option(help="wikitext: with spaces around punctuation, as in WikiText, for models trained on its words."),
     ] = TextForm.plain,
     probability: WhichProbability = Probability.terminated,
     json: Json = False,
@@ -785,9 +767,7 @@ def demo(
     ],
     host: Annotated[
         str,
-        typer.Option(
-            help="Address to listen on: by default for this machine only; 0.0.0.0 for every machine that reaches it."
-        ),
+        typer.Option(help="Address to listen on: by default this machine only; 0.0.0.0 for all that reach it."),
     ] = "127.0.0.1",
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Port to listen on; by default the first free one from 7860.")
@@ -837,9 +817,7 @@ def publish(
 def exec(
     command: Annotated[
         list[str],
-        typer.Argument(
-            help="A console script and its arguments, or: python FILE | -m MODULE | -c CODE ...", metavar="COMMAND"
-        ),
+        typer.Argument(help="A console script, or python FILE | -m MODULE | -c CODE, and arguments", metavar="COMMAND"),
     ],
 ) -> None:
     """Run another Python program (transformers serve, lm_eval, ...) with the models of this package registered.
