@@ -83,11 +83,9 @@ def score_adapted(
 
     Args:
         model: any causal language model of transformers.
-        tokenizer: its tokenizer.
         texts: the next texts of the stream.
         adaptation: one or several, applied in their order; `DynamicEvaluation` at most once, in any place.
         state: None, or the state that a call with the same model and adaptation returned.
-        progress: show a bar.
 
     Returns:
         A score for each text, and the state after them.
@@ -114,18 +112,12 @@ def adapt_stream(
     """Return the log-probabilities of the next tokens of a stream, and the state after them.
 
     Args:
-        model: any causal language model of transformers.
         ids: (tokens,) int64.
         predicted: (tokens,) bool; False where a text begins: such a token is only input, and enters no cache.
-        adaptation: as in `score_adapted`; () gives the model's own probabilities.
-        state: as in `score_adapted`.
-        progress: show a bar.
+        adaptation: as in `score_adapted`, as are the other arguments and errors; () gives the model's probabilities.
 
     Returns:
         (tokens,) float64, natural logarithms, 0 where nothing is predicted; and the state after the last token.
-
-    Raises:
-        TypeError, ValueError: as `score_adapted`.
     """
     if not getattr(model.config, "is_distribution", True):
         raise ValueError(f"the scores of this {type(model).__name__} do not sum to one, so no cache mixes with them")

@@ -179,11 +179,9 @@ def gradient_rms(
 
     Args:
         model: any causal language model with weights that can be trained.
-        tokenizer: its tokenizer.
         texts: the training texts, as one stream from which pieces are drawn.
         batches: the number of gradients, each over `batch_size` pieces of `length` tokens.
         seed: determines which pieces are drawn.
-        progress: show a bar.
 
     Raises:
         ValueError: as `AdaptedCopy`, or there are fewer than two tokens.

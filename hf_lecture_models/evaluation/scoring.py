@@ -148,7 +148,6 @@ def score_texts(
         texts: the texts; one may be empty.
         probability: "terminated" counts `</s>`, "prefix" leaves it out.
         batch_size: the most texts per batch; batches are smaller if the logits would not fit.
-        progress: show a bar.
 
     Raises:
         ValueError: `probability` is unknown, the tokenizer belongs to another model, or the model gives NaN.

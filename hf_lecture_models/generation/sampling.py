@@ -58,7 +58,6 @@ def sample_texts(
         rows: texts that are written at once.
         longest: most tokens of a text; a longer one is cut.
         seed: the same seed draws the same texts, from the same model with the same `rows`.
-        progress: show a bar.
 
     Raises:
         ValueError: the tokenizer has no end of text or is another model's, or a number is not positive.
