@@ -51,7 +51,6 @@ def from_arpa(
     (True, ['a', 'dog'])
 
     Args:
-        cls: NGramForCausalLM.
         path: the file.
         classes: the file of classes (`classes/class_files.py`), if the n-grams are of classes.
 
@@ -62,9 +61,11 @@ def from_arpa(
         OSError, ValueError: as `read_arpa` and `read_classes`; ValueError: the two files do not belong together.
     """
     words, tables = read_arpa(path)
+    of_words = None
     if classes is None:
         _warn_of_classes(words, path)
-    words, of_words = (words, None) if classes is None else _words_of_classes(words, path, classes)
+    else:
+        words, of_words = _words_of_classes(words, path, classes)
     unknown = UNKNOWN if words[0] == UNKNOWN else None
     ordinary = words[1:-3] if unknown else words[:-3]
     lost = [word for word in ordinary if word.split() != [word]]
@@ -94,9 +95,8 @@ def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tup
     file = read_classes(classes_path)
     index = {unit: i for i, unit in enumerate(units)}
     if lacking := [name for name in file.names if name not in index]:
-        raise ValueError(
-            f"{path} has no class {lacking[0]!r}, which {classes_path} has; give the file that belongs to it"
-        )
+        rule = f"{path} has no class {lacking[0]!r}, which {classes_path} has"
+        raise ValueError(f"{rule}; give the file that belongs to it")
     names = set(file.names)
     alone = {unit: i for unit, i in index.items() if unit not in names}
     if doubles := alone.keys() & file.class_of.keys():
@@ -157,13 +157,12 @@ def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int,
     if model.word_classes() is not None:
         raise ValueError("the model is of classes of words, and the machine would read classes; write an ARPA file")
     words: list[str | None] = [*_words_for_file(model, tokenizer)]
-    config = model.config
-    begin, end = config.bos_token_id, config.eos_token_id
+    begin, end = model.config.bos_token_id, model.config.eos_token_id
     if begin is None or end is None:
         raise ValueError(
             "the model's configuration lacks bos_token_id or eos_token_id, where its machine begins and ends"
         )
-    for index in (begin, end, *config.non_events):
+    for index in (begin, end, *model.config.non_events):
         words[index] = None
     return write_fst(model.tables(), words, begin, end, path)
 

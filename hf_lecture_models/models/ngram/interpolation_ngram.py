@@ -23,7 +23,7 @@ from hf_lecture_models.models.ngram.estimation_ngram import read_corpus
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.pretrained_ngram import tries_of
 
-MIN_WEIGHT = 1e-4
+MIN_WEIGHT, MAX_STEPS, TOLERANCE = 1e-4, 1000, 1e-7
 
 
 def interpolate(
@@ -44,11 +44,9 @@ def interpolate(
     [0.0, 1.0]
 
     Args:
-        cls: NGramForCausalLM.
         models: two or more `NGramForCausalLM` over one vocabulary; they share their tables with the new one.
         tokenizer: theirs.
         held_out: texts to set the weights by, other than those that the models were estimated from; given as to `fit`.
-        progress: show a progress bar on a terminal.
 
     Raises:
         ValueError: fewer than two models are given, they have different vocabularies, one is an interpolation itself,
@@ -61,7 +59,13 @@ def interpolate(
     with torch.no_grad():
         log_probs = [model.trie.score(words.to(model.device), starts.to(model.device))[0].cpu() for model in models]
     weights = fit_weights(torch.stack(log_probs)[:, ~starts].double().exp().numpy())
-    config = _config([model.config for model in models], weights)
+    components = [
+        {**one.config.how_estimated(), "num_classes": one.config.num_classes, "table_sizes": one.config.sizes}
+        for one in models
+    ]
+    same = {name: getattr(models[0].config, name) for name in VOCABULARY_FIELDS}
+    order = max(model.config.order for model in models)
+    config = NGramConfig(order=order, smoothing=None, components=components, mixture_weights=weights, **same)
     with torch.device("meta"):
         mixed = cls(config)
     for trie, model in zip(tries_of(mixed.trie), models, strict=True):
@@ -71,7 +75,7 @@ def interpolate(
     return mixed.eval()
 
 
-def fit_weights(probs: np.ndarray, steps: int = 1000, tolerance: float = 1e-7) -> list[float]:
+def fit_weights(probs: np.ndarray) -> list[float]:
     """Return one weight per model, together 1, that make the events most probable: (models, events) probabilities.
 
     >>> [round(weight, 3) for weight in fit_weights(np.array([[0.5, 0.5, 0.5], [0.9, 0.9, 0.3]]))]
@@ -79,23 +83,14 @@ def fit_weights(probs: np.ndarray, steps: int = 1000, tolerance: float = 1e-7) -
     """
     probs = probs[:, probs.any(0)]  # events that all models give the probability 0 do not count
     weights = np.full(len(probs), 1 / len(probs))
-    for _ in range(steps):
+    for _ in range(MAX_STEPS):
         joint = weights[:, None] * probs
         updated = (joint / joint.sum(0)).mean(1).clip(MIN_WEIGHT) if joint.size else weights
         updated /= updated.sum()
         change, weights = np.abs(updated - weights).max(), updated
-        if change < tolerance:
+        if change < TOLERANCE:
             break
-    return [float(weight) for weight in weights]
-
-
-def _config(configs: list[NGramConfig], weights: list[float]) -> NGramConfig:
-    components = [
-        {**config.how_estimated(), "num_classes": config.num_classes, "table_sizes": config.sizes} for config in configs
-    ]
-    same = {name: getattr(configs[0], name) for name in VOCABULARY_FIELDS}
-    order = max(config.order for config in configs)
-    return NGramConfig(order=order, smoothing=None, components=components, mixture_weights=weights, **same)
+    return weights.tolist()
 
 
 def _check(models: Sequence[Any]) -> None:
@@ -109,5 +104,7 @@ def _check(models: Sequence[Any]) -> None:
         for name in VOCABULARY_FIELDS:
             ours, theirs = getattr(models[0].config, name), getattr(model.config, name)
             if ours != theirs:
-                rule = f"the models have different vocabularies: {name} is {ours} and {theirs}"
-                raise ValueError(f"{rule}; estimate both with one tokenizer")
+                raise ValueError(
+                    f"the models have different vocabularies: {name} is {ours} and {theirs}; estimate both with one "
+                    "tokenizer"
+                )

@@ -38,12 +38,7 @@ def sample_corpus(
     >>> [tokenizer.decode(ids) for ids in sample_corpus(model, texts=2, seed=0)]
     ['a b', 'a b']
 
-    Args:
-        model: n-grams of words, not an interpolation of models.
-        texts: how many.
-        seed: the same seed gives the same texts.
-        max_length: longer texts are cut.
-        progress: show a bar of texts on a terminal.
+    The same seed gives the same texts. Those longer than `max_length` words are cut.
 
     Raises:
         ValueError: the model is of classes, an interpolation or stupid back-off, or has no `<s>` and `</s>`.
@@ -85,9 +80,6 @@ class NGramSampler:
     """A sampler of the next words of many contexts.
 
     Contexts are a list of (rows,) indices: of the last 0, 1 ... order-1 words of each row; -1 where not stored.
-
-    Raises:
-        ValueError: as `sample_corpus`.
     """
 
     def __init__(self, model: NGramForCausalLM) -> None:
@@ -116,15 +108,12 @@ class NGramSampler:
             suffixes = self._add_shorter(n, suffixes, probs[n - 1], tables.log10_backoffs[n - 1] > -np.inf)
 
     def _add_shorter(self, n: int, suffixes: np.ndarray, probs: np.ndarray, has_backoff: np.ndarray) -> np.ndarray:
-        """Look up the n-grams after contexts of n words without their first words.
+        """Look up the n-grams after contexts of n words without their first words; return the next `suffixes`.
 
         Args:
             suffixes: (contexts,) the index of each context without its first word; -1 where that is not stored.
             probs: (shorter n-grams,) their probabilities.
             has_backoff: (contexts,) True if words that are not stored are possible.
-
-        Returns:
-            The `suffixes` of the next contexts.
         """
         shorter, (prefixes, words) = self.keys[n - 1], np.divmod(self.keys[n], self.vocab_size)
         queries = suffixes[prefixes] * self.vocab_size + words

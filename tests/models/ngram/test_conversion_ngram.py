@@ -51,15 +51,6 @@ def test_scores_equal_kenlm(arpa):
     assert_same_as_kenlm(arpa, SENTENCES)
 
 
-def test_what_is_written_scores_equal_in_kenlm(arpa, tmp_path):
-    model, tokenizer = NGramForCausalLM.from_arpa(arpa)
-    model.save_arpa(tmp_path / "again.arpa", tokenizer)
-    before, after = kenlm_model(arpa), kenlm_model(tmp_path / "again.arpa")
-    for sentence in SENTENCES:
-        assert before.score(sentence) == after.score(sentence)
-    assert_same_as_kenlm(tmp_path / "again.arpa", SENTENCES)
-
-
 def test_random_models_score_as_in_kenlm(tmp_path):
     path = tmp_path / "random.arpa"
     compared = 0

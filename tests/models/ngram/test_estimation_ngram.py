@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from hf_lecture_models.layers.ngram_tables import sort_keys
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
@@ -63,60 +62,47 @@ def fit(smoothing, order=2, texts=TEXTS, **options):
 # Counts: a 2, b 1, c 1, </s> 2, together 6; <s>a 2, ab 1, ac 1, b</s> 1, c</s> 1.
 
 
-def test_maximum_likelihood_by_hand():
-    model, tokenizer = fit("maximum_likelihood")
-    assert after(model, tokenizer, "<s>", "a") == pytest.approx(2 / 2)
-    assert after(model, tokenizer, "a", "b") == pytest.approx(1 / 2)
-    assert after(model, tokenizer, "a", "a") == 0
-    assert after(model, tokenizer, "<unk>", "a") == pytest.approx(
-        2 / 6
-    )  # unseen context: its longest seen suffix, none
-    scores = model.score(torch.tensor([tokenizer.convert_tokens_to_ids(["<s>", "a", "a"])]))
-    assert scores[0].tolist() == [0, 0, -math.inf]
+# Absolute discounting. Bigrams: n_1 = 4, n_2 = 1: D = 4/6. Words: n_1 = 2, n_2 = 2: D = 2/6.
+P_B_DISCOUNTED = (1 - 1 / 3) / 6 + (4 * (1 / 3) / 6) / 5
+# Kneser-Ney. Different words before: a 1 (<s>), b 1, c 1, </s> 2 (b, c), together 5: n_1 = 3, n_2 = 1: D = 3/5.
+P_B_KNESER_NEY = (1 - 3 / 5) / 5 + (4 * (3 / 5) / 5) / 5
+# Modified: no bigram occurs three times, so the discounts are 0.5, 1, 1.5.
+P_B_MODIFIED = (1 - 0.5) / 5 + ((3 * 0.5 + 1) / 5) / 5
+HALF = {"alpha": 0.5}
+
+# Smoothing, its options, and P of a word after a context.
+BY_HAND = [
+    ("maximum_likelihood", {}, "<s>", "a", 2 / 2),
+    ("maximum_likelihood", {}, "a", "b", 1 / 2),
+    ("maximum_likelihood", {}, "a", "a", 0),
+    ("maximum_likelihood", {}, "<unk>", "a", 2 / 6),  # unseen context: its longest seen suffix, none
+    ("add_alpha", {}, "a", "b", (1 + 1) / (5 + 2)),
+    ("add_alpha", {}, "a", "a", (0 + 1) / (5 + 2)),
+    ("add_alpha", {}, "<unk>", "a", 1 / 5),
+    ("add_alpha", HALF, "a", "b", (1 + 0.5) / (2 + 0.5 * 5)),
+    ("add_alpha", {**HALF, "order": 3}, "<s> a", "b", (1 + 0.5) / (2 + 0.5 * 5)),
+    ("add_alpha", {**HALF, "order": 3}, "<s>", "a", (2 + 0.5) / (2 + 0.5 * 5)),
+    ("add_alpha", {**HALF, "order": 3}, "b a", "b", 1 / 5),  # "b a" is unseen, though "a b" is not
+    ("absolute_discounting", {}, "<unk>", "b", P_B_DISCOUNTED),
+    ("absolute_discounting", {}, "a", "b", (1 - 2 / 3) / 2 + (2 * (2 / 3) / 2) * P_B_DISCOUNTED),  # 73/270
+    ("kneser_ney", {}, "<unk>", "b", P_B_KNESER_NEY),  # 0.176
+    ("kneser_ney", {}, "a", "b", (1 - 2 / 3) / 2 + (2 * (2 / 3) / 2) * P_B_KNESER_NEY),  # 0.284
+    ("modified_kneser_ney", {}, "<unk>", "b", P_B_MODIFIED),  # 0.2
+    ("modified_kneser_ney", {}, "a", "b", (1 - 0.5) / 2 + (2 * 0.5 / 2) * P_B_MODIFIED),  # 0.35
+]
 
 
-def test_laplace_by_hand():
-    model, tokenizer = fit("add_alpha")
-    assert after(model, tokenizer, "a", "b") == pytest.approx((1 + 1) / (5 + 2))
-    assert after(model, tokenizer, "a", "a") == pytest.approx((0 + 1) / (5 + 2))
-    assert after(model, tokenizer, "<s>", "a") == pytest.approx((2 + 1) / (5 + 2))
-    assert after(model, tokenizer, "<unk>", "a") == pytest.approx(1 / 5)
+@pytest.mark.parametrize(("smoothing", "options", "context", "word", "expected"), BY_HAND)
+def test_probabilities_by_hand(smoothing, options, context, word, expected):
+    model, tokenizer = fit(smoothing, **options)
+    assert after(model, tokenizer, context, word) == pytest.approx(expected)
 
 
-def test_add_alpha_by_hand():
-    model, tokenizer = fit("add_alpha", alpha=0.5)
-    assert after(model, tokenizer, "a", "b") == pytest.approx((1 + 0.5) / (2 + 0.5 * 5))
-    trigram, tokenizer = fit("add_alpha", alpha=0.5, order=3)
-    assert after(trigram, tokenizer, "<s> a", "b") == pytest.approx((1 + 0.5) / (2 + 0.5 * 5))
-    assert after(trigram, tokenizer, "<s>", "a") == pytest.approx((2 + 0.5) / (2 + 0.5 * 5))
-    assert after(trigram, tokenizer, "b a", "b") == pytest.approx(1 / 5)  # "b a" is unseen, though "a b" is not
-
-
-def test_absolute_discounting_by_hand():
-    # Bigrams: n_1 = 4, n_2 = 1: D = 4/6. Words: n_1 = 2, n_2 = 2: D = 2/6.
-    model, tokenizer = fit("absolute_discounting")
-    assert model.config.discounts == [[pytest.approx(1 / 3)], [pytest.approx(2 / 3)]]
-    p_b = (1 - 1 / 3) / 6 + (4 * (1 / 3) / 6) / 5
-    assert after(model, tokenizer, "<unk>", "b") == pytest.approx(p_b)
-    assert after(model, tokenizer, "a", "b") == pytest.approx((1 - 2 / 3) / 2 + (2 * (2 / 3) / 2) * p_b)  # 73/270
-
-
-def test_kneser_ney_by_hand():
-    # Different words before: a 1 (<s>), b 1, c 1, </s> 2 (b, c), together 5: n_1 = 3, n_2 = 1: D = 3/5.
-    model, tokenizer = fit("kneser_ney")
-    assert model.config.discounts == [[pytest.approx(3 / 5)], [pytest.approx(2 / 3)]]
-    p_b = (1 - 3 / 5) / 5 + (4 * (3 / 5) / 5) / 5
-    assert after(model, tokenizer, "<unk>", "b") == pytest.approx(p_b)  # 0.176
-    assert after(model, tokenizer, "a", "b") == pytest.approx((1 - 2 / 3) / 2 + (2 * (2 / 3) / 2) * p_b)  # 0.284
-
-
-def test_modified_kneser_ney_by_hand():
-    # No bigram occurs three times, so the discounts are 0.5, 1, 1.5.
+def test_estimates_by_hand():
+    assert fit("absolute_discounting")[0].config.discounts == [[pytest.approx(1 / 3)], [pytest.approx(2 / 3)]]
+    assert fit("kneser_ney")[0].config.discounts == [[pytest.approx(3 / 5)], [pytest.approx(2 / 3)]]
     with pytest.warns(UserWarning, match="2-grams that occur 1, 2, 3, 4 times number 4, 1, 0, 0"):
-        model, tokenizer = fit("modified_kneser_ney")
-    p_b = (1 - 0.5) / 5 + ((3 * 0.5 + 1) / 5) / 5
-    assert after(model, tokenizer, "<unk>", "b") == pytest.approx(p_b)  # 0.2
-    assert after(model, tokenizer, "a", "b") == pytest.approx((1 - 0.5) / 2 + (2 * 0.5 / 2) * p_b)  # 0.35
+        fit("modified_kneser_ney")
 
 
 def test_modified_discounts_by_hand():
@@ -235,16 +221,6 @@ def test_one_token_that_begins_and_ends_texts(smoothing):
     assert scores.tolist() == pytest.approx(expected, abs=1e-5)
 
 
-def test_order_seven():
-    texts = [[0, 1, 2, 3, 0, 1, 2, 3, 1], [0, 1, 2, 3, 0, 1, 2, 2]] * 2
-    model = estimate(texts, 7, "kneser_ney")
-    reference = ReferenceNGram(texts, 7, "kneser_ney", {0, 1, 2, 3, 4, EOS}, BOS, EOS)
-    row = [BOS, *texts[0], EOS]
-    expected = [math.log(reference.prob(row[t], row[:t])) for t in range(1, len(row))]
-    assert len(model.config.table_sizes) == 7
-    assert model.score(torch.tensor([row]))[0, 1:].tolist() == pytest.approx(expected, abs=1e-5)
-
-
 def test_keys_past_63_bits_are_refused_not_wrapped():
     with pytest.raises(ValueError, match="table_sizes"):
         NGramConfig(vocab_size=2**31 - 1, order=3, table_sizes=[2**31 - 1, 2**33, 10])
@@ -331,12 +307,6 @@ def test_a_plain_fit_reads_these_files_only():
     ]
 
 
-def test_stream_puts_marks_around_each_text():
-    stream = make_stream(np.array([1, 2, 3]), np.array([2, 0, 1]), config(2, "kneser_ney"))
-    assert stream.words.tolist() == [BOS, 1, 2, EOS, BOS, EOS, BOS, 3, EOS]
-    assert stream.places.tolist() == [0, 1, 2, 3, 0, 1, 0, 1, 2]
-
-
 BAD_ARGUMENTS = {
     "empty corpus": ({"texts": []}, "the corpus is empty"),
     "order 0": ({"order": 0}, "order is 0; it must be at least 1"),
@@ -363,7 +333,7 @@ def test_bad_arguments(options, message):
 
 
 def test_missing_file_is_named():
-    with pytest.raises(OSError, match=r"no_such_corpus\.txt"):
+    with pytest.raises(FileNotFoundError, match=r"no_such_corpus\.txt.*give texts as a list of str"):
         NGramForCausalLM.fit("no_such_corpus.txt", ByteTokenizer(), progress=False)
 
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 import torch
@@ -13,7 +11,6 @@ from transformers import AutoModelForCausalLM
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.interpolation_ngram import fit_weights
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.test_modeling_ngram import TEXTS, TOKENIZER, NGramTests
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
@@ -51,15 +48,6 @@ class TestMixture(NGramTests):
         words, classes = (part(**inputs).logits.exp() for part in parts())
         first, second = model.config.mixture_weights
         return {"logits": (first * words + second * classes).log()}
-
-
-def test_scores_and_logits_agree_and_sum_to_one():
-    model = NGramForCausalLM.interpolate(parts(), TOKENIZER, HELD_OUT, progress=False)
-    contexts = torch.tensor(list(product(range(len(TOKENIZER)), repeat=2)))
-    assert torch.allclose(model(contexts).logits.exp().sum(-1), torch.ones(len(contexts), 2), atol=1e-5)
-    ids = torch.tensor([TOKENIZER(f"{HELD_OUT[0]} </s>").input_ids])
-    expected = model(ids).logits[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
-    assert torch.allclose(model.score(ids)[:, 1:], expected, atol=1e-6)
 
 
 def test_weights_make_held_out_texts_most_probable():
@@ -101,13 +89,3 @@ def test_what_cannot_be_interpolated():
     ):
         with pytest.raises(ValueError, match=message):
             NGramForCausalLM.interpolate(models, TOKENIZER, held_out, progress=False)
-
-
-def test_a_single_word_is_the_mean_by_hand():
-    tokenizer = WordTokenizer.train(["a a b"], progress=False)  # events: <unk> a b </s>
-    models = [NGramForCausalLM.fit(["a a b"], tokenizer, 1, "add_alpha", a, progress=False) for a in (1.0, 10.0)]
-    model = NGramForCausalLM.interpolate(models, tokenizer, ["a b b"], progress=False)
-    first, second = model.config.mixture_weights
-    p_a = first * (2 + 1) / (4 + 4) + second * (2 + 10) / (4 + 40)
-    ids = torch.tensor([tokenizer("a").input_ids])
-    assert model.score(ids)[0, 1].exp().item() == pytest.approx(p_a)

@@ -29,12 +29,12 @@ from hf_lecture_models.layers.ngram_classes import TOLERANCE, WordClasses
 from hf_lecture_models.models.ngram.classes.exchange import Bigrams, exchange
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import Stream
+from hf_lecture_models.models.ngram.files.arpa_format import check_spellings
 from hf_lecture_models.tokenization.corpus import read_texts
 
 _Path = str | os.PathLike[str]
 LARGEST_NUMBER = 2**13
 _SEPARATOR = re.compile("[ \t]+")
-_WHITE_SPACE = re.compile("[\t\n\v\f\r \0]")
 
 
 def special_tokens(config: NGramConfig) -> list[int]:
@@ -46,13 +46,8 @@ def special_tokens(config: NGramConfig) -> list[int]:
 def find_classes(stream: Stream, config: NGramConfig, num_classes: int, progress: bool = False) -> WordClasses:
     """Put the words of a text into classes by the exchange algorithm (`exchange.py`), which is deterministic.
 
-    At first the most frequent words are classes of their own, and the last class has all others.
-
-    Args:
-        stream: the text.
-        config: vocabulary size and special tokens.
-        num_classes: number of classes, without those of the special tokens and of the words that the text lacks.
-        progress: show a progress bar on a terminal.
+    At first the most frequent words are classes of their own, and the last class has all others. Special tokens, and
+    the words that the text lacks, have further classes.
 
     Raises:
         ValueError: the text has fewer different words than `num_classes`, or this is more than `LARGEST_NUMBER`.
@@ -72,8 +67,7 @@ def find_classes(stream: Stream, config: NGramConfig, num_classes: int, progress
     class_of[movable] = np.minimum(np.arange(len(movable)), num_classes - 1)
     used = num_classes + bool((ordinary & (counts == 0)).any())
     class_of[~ordinary] = used + np.arange((~ordinary).sum())
-    bigrams = Bigrams.of(stream, config.vocab_size)
-    class_of = exchange(bigrams, class_of, num_classes, movable, progress).class_of
+    class_of = exchange(Bigrams.of(stream, config.vocab_size), class_of, num_classes, movable, progress)
     return relative_frequencies(class_of, counts, int(class_of.max()) + 1)
 
 
@@ -99,11 +93,11 @@ def config_of_classes(config: NGramConfig, classes: WordClasses) -> NGramConfig:
 
 @dataclass(frozen=True)
 class ClassFile:
-    """The content of a file: the names of the classes, and the class and P(word | class) of each word."""
+    """The content of a file."""
 
-    names: list[str]
+    names: list[str]  # of the classes
     class_of: dict[str, int]
-    probs: dict[str, float]
+    probs: dict[str, float]  # P(word | class)
 
 
 def read_classes(path: _Path) -> ClassFile:
@@ -133,7 +127,7 @@ def read_classes(path: _Path) -> ClassFile:
 
 def _entry(columns: list[str], where: str) -> tuple[str, str, float]:
     if len(columns) == 2:
-        return columns[0], columns[1], 1.0
+        columns.insert(1, "1")
     if len(columns) != 3:
         raise ValueError(f"{where}: {len(columns)} columns, but a line is CLASS PROBABILITY WORD; phrases are not read")
     try:
@@ -198,9 +192,7 @@ def write_classes(path: _Path, classes: WordClasses, words: Sequence[str], names
         OSError: the file cannot be written; an older file of this name is untouched.
         ValueError: the format cannot hold a word.
     """
-    wrong = [word for word in words if not word or _WHITE_SPACE.search(word)]
-    if wrong:
-        raise ValueError(f"the token {wrong[0]!r} is empty or holds white space, which a file of classes cannot hold")
+    check_spellings(words, "a file of classes")
     with staged_file(path) as stage, open(stage, "w", encoding="utf-8", newline="\n") as file:
         for index in np.argsort(classes.class_of, kind="stable").tolist():
             name = names[classes.class_of[index]]

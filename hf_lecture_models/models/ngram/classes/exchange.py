@@ -89,11 +89,6 @@ class BigramClustering:
             np.bincount(side, bigrams.counts, minlength=len(class_of)) for side in (bigrams.first, bigrams.second)
         ]
 
-    def log_likelihood(self) -> float:
-        """Return the log-likelihood of the text under the class bigram, in nats, with all words in their classes."""
-        of_totals = sum(x_log_x(totals).sum() for totals in self.totals)
-        return float(self.terms[0].sum() - of_totals + x_log_x(self.word_totals[1]).sum())
-
     def remove(self, word: int) -> None:
         """Take a word out of its class."""
         self._add(word, int(self.class_of[word]), -1)
@@ -152,8 +147,8 @@ def x_log_x(counts: np.ndarray) -> np.ndarray:
 
 def exchange(
     bigrams: Bigrams, class_of: np.ndarray, num_classes: int, movable: np.ndarray, progress: bool = False
-) -> BigramClustering:
-    """Move words from class to class until the likelihood of the text is at a maximum that no single move improves.
+) -> np.ndarray:
+    """Return the class of each word, (vocab,), such that no single move makes the text more probable.
 
     Args:
         bigrams: of the text.
@@ -173,7 +168,7 @@ def exchange(
             bar.set_postfix_str(f"sweep {sweep} of at most {MAX_SWEEPS}, {moves:,} moves")
             if not moves:
                 break
-    return clustering
+    return clustering.class_of
 
 
 def _move_to_best(clustering: BigramClustering, word: int, num_classes: int) -> bool:

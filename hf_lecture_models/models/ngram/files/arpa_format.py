@@ -35,6 +35,7 @@ import os
 import re
 import stat
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -44,6 +45,7 @@ ZERO = -99.0  # the logarithm that stands for p = 0
 BLOCK_BYTES = 1 << 18
 MAX_LINE_BYTES = 1 << 20
 
+_SEPARATORS = re.compile(r"[\t\n\v\f\r \0]")
 _GZIP_MAGIC = b"\x1f\x8b"
 _LARGEST_DEFLATE_RATIO = 1032
 # Text of n-grams shrinks to a third or a tenth. A file beyond these bounds is made to fill the memory.
@@ -157,3 +159,10 @@ def quote(text: bytes) -> str:
     """Return at most 60 bytes of a line or word for an error message."""
     shown = text[:60].decode(errors="backslashreplace")
     return repr(shown + "..." if len(text) > 60 else shown)
+
+
+def check_spellings(words: Iterable[str], holder: str) -> None:
+    """Raise a ValueError that names a word that is empty or has white space, which separates the columns of files."""
+    for word in words:
+        if not word or _SEPARATORS.search(word):
+            raise ValueError(f"the token {word!r} is empty or holds white space, which {holder} cannot hold")

@@ -26,14 +26,10 @@ _EMPTY = np.empty(0, np.float32)
 
 
 def read_arpa(path: str | os.PathLike[str]) -> tuple[list[str], NGramTables]:
-    """Read an ARPA file, plain or gzip whatever its name.
+    """Read an ARPA file, plain or gzip whatever its name; return its words by id, and the tables of these ids.
 
-    Args:
-        path: the file.
-
-    Returns:
-        The words by id: ``<unk>`` first if there is one, then the others in the order of the file, last ``<s>``,
-        ``</s>`` and ``<pad>`` (which is not in the file: p = 0). And the tables of these ids.
+    The first word is ``<unk>`` if there is one, then come the others in the order of the file, last ``<s>``, ``</s>``
+    and ``<pad>`` (which is not in the file: p = 0).
 
     Raises:
         OSError: the file cannot be read.
@@ -60,9 +56,8 @@ def _read_counts(lines: ArpaLines) -> list[int]:
             raise lines.error(f"{rule}; correct it, and put a blank line behind the counts")
         n, count = map(int, match.groups())
         if n != len(counts) + 1:
-            raise lines.error(
-                f"the count is of order {n}, expected order {len(counts) + 1}; list orders from 1 upwards"
-            )
+            rule = f"the count is of order {n}, expected order {len(counts) + 1}"
+            raise lines.error(f"{rule}; list orders from 1 upwards")
         if count < 0:
             raise lines.error(f"the count of {n}-grams is negative: {count}; write how many lines the section has")
         if n > MAX_ORDER:
@@ -225,9 +220,9 @@ def _keys(lines: ArpaLines, first: int, words: np.ndarray, tables: NGramTables) 
 
 @dataclass
 class _Block:
-    """Consecutive entries of a section; the first is in line `line`."""
+    """Consecutive entries of a section."""
 
-    line: int
+    line: int  # of the first entry
     words: list[list[bytes]]  # the first words, the second words, ...
     probs: np.ndarray
     backoffs: np.ndarray
@@ -271,11 +266,9 @@ def _parse(lines: ArpaLines, line: int, columns: list[list[bytes]], highest: boo
     bad = np.flatnonzero(backoffs != 0 if highest else ~(backoffs < np.inf))
     if len(bad):
         rule = f"the back-off weight is {quote(columns[-1][bad[0]])}"
-        fix = (
-            "n-grams of the highest order have none; remove it"
-            if highest
-            else "write a finite number, or -99 for a weight of 0"
-        )
+        fix = "write a finite number, or -99 for a weight of 0"
+        if highest:
+            fix = "n-grams of the highest order have none; remove it"
         raise lines.error(f"{rule}; {fix}", line + int(bad[0]))
     return _Block(line, columns[1:-1], probs, backoffs)
 
@@ -311,8 +304,7 @@ def _is_number(text: bytes) -> bool:
 def _encode(lines: ArpaLines, block: _Block, vocabulary: dict[bytes, int]) -> np.ndarray:
     """Return the ids of the words of a block, (n, entries) int32."""
     try:
-        ids = [np.fromiter(map(vocabulary.__getitem__, column), np.int32) for column in block.words]
-        return np.stack(ids)
+        return np.stack([np.fromiter(map(vocabulary.__getitem__, column), np.int32) for column in block.words])
     except KeyError:
         known = [[word in vocabulary for word in column] for column in block.words]
         place = int(np.argmin(np.all(known, axis=0)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import BinaryIO
@@ -14,11 +13,9 @@ import numpy as np
 
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO
+from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO, check_spellings
 
 ROWS_PER_WRITE = 1 << 15
-
-_SEPARATORS = re.compile(r"[\t\n\v\f\r \0]")
 
 
 def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str]) -> None:
@@ -55,9 +52,7 @@ def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
         raise ValueError(
             f"readers of ARPA files take the word {UNKNOWN.upper()} for the unknown word; rename the token"
         )
-    for word in words:
-        if not word or _SEPARATORS.search(word):
-            raise ValueError(f"the token {word!r} is empty or holds white space, which an ARPA file cannot hold")
+    check_spellings(words, "an ARPA file")
     if PADDING in words and _occurs(tables, words.index(PADDING)):
         raise ValueError(f"{PADDING} occurs in n-grams, but padding is not written to an ARPA file; rename the token")
     return [word.encode() for word in words]

@@ -69,9 +69,8 @@ def write_fst(
         raise ValueError("two tokens are spelled alike, but symbols must differ; rename one of the tokens")
     machine = _Machine(tables, begin, end)
     with staged_file(symbols_path(path)) as symbols, staged_file(path) as stage:
-        with open(symbols, "w", encoding="utf-8", newline="\n") as file:
-            file.write(f"{EPSILON}\t0\n")
-            file.writelines(f"{word}\t{index}\n" for index, word in enumerate(words, 1) if word is not None)
+        numbered = [(EPSILON, 0), *((word, index) for index, word in enumerate(words, 1) if word is not None)]
+        symbols.write_text("".join(f"{word}\t{index}\n" for word, index in numbered), "utf-8", newline="\n")
         with open(stage, "w", encoding="utf-8", newline="\n") as file:
             return machine.states, machine.write(file, words)
 

@@ -37,7 +37,7 @@ from hf_lecture_models.models.ngram.counting_ngram import FileTexts, check_longe
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES, count_windows, import_engine, read_counted
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, store_counts, windows_of
-from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, open_tables, smooth_stored
+from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, StoredSmoothing, open_tables
 from hf_lecture_models.tokenization.corpus import encode_corpus, fingerprint_tokenizer
 from hf_lecture_models.tokenization.splitting import chunk_texts
 
@@ -108,21 +108,14 @@ class MemoryLimit:
 
 @dataclass(frozen=True)
 class Survey:
-    """The size of a corpus, and what its estimation will take, from a first reading.
+    """The size of a corpus, and what its estimation will take, from a first reading and a sample."""
 
-    Attributes:
-        digest: hash of all texts.
-        texts, tokens: how many; `<s>` and `</s>` are tokens.
-        memory, disk: bytes needed in memory, or at most on disk out of core, estimated by a sample.
-        seconds: about how long it takes out of core.
-    """
-
-    digest: str
+    digest: str  # hash of all texts
     texts: int
-    tokens: int
-    memory: int
-    disk: int
-    seconds: float
+    tokens: int  # `<s>` and `</s>` included
+    memory: int  # bytes, if all is counted in memory
+    disk: int  # bytes at most, out of core
+    seconds: float  # about, out of core
 
     def __str__(self) -> str:
         return (
@@ -174,9 +167,9 @@ def _memory_budget(limit: MemoryLimit, engine: str, survey: Survey) -> int:
     budget = limit.bytes - _resident()
     if budget < SMALLEST_BUDGET[engine]:
         least = _resident() + SMALLEST_BUDGET[engine]
-        advice = f"at least {_advised(least)}"
+        advice = f"at least {_size(1.05 * least)}"
         if limit.engine is None and survey.memory < least:
-            advice = f"{_advised(survey.memory)}, and all is counted in memory"
+            advice = f"{_size(1.05 * survey.memory)}, and all is counted in memory"
         raise ValueError(
             f"a memory limit of {_size(limit.bytes)} is too low: this process holds {_size(_resident())} already, and "
             f"{engine} needs {_size(SMALLEST_BUDGET[engine])} beside it; give {advice}"
@@ -302,7 +295,7 @@ class _Job:
     def _tables(self, numbered: Path, stage: Path) -> None:
         counts = open_counts(numbered)
         with self._bar(sum(len(entry.keys) for entry in counts), "smoothing", " n-grams") as bar:
-            smooth_stored(counts, self.config, stage, self.rows, bar)
+            StoredSmoothing(counts, self.config, stage, self.rows, bar).run()
         estimates = {name: getattr(self.config, name) for name in ESTIMATES}
         (stage / "estimates.json").write_text(json.dumps(estimates), "utf-8")
 
@@ -331,8 +324,8 @@ def _check_folder(folder: Path, survey: Survey) -> None:
         raise NotADirectoryError(f"the work folder {folder} is a file; name a folder, or move the file away")
     if _has_finished_stage(folder):
         return
-    others = folder.is_dir() and not all(_is_own(path.name) for path in folder.iterdir())
-    if others and not (folder / NOTE).is_file():
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    if NOTE not in names and any(name != RUN_LOCK and ".partial" not in name for name in names):
         raise ValueError(f"the work folder {folder} holds other files; name an empty one")
     free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
     if free < survey.disk:
@@ -344,11 +337,6 @@ def _check_folder(folder: Path, survey: Survey) -> None:
 
 def _has_finished_stage(folder: Path) -> bool:
     return (folder / NOTE).is_file() and any((folder / name).is_dir() for name in STAGES)
-
-
-def _is_own(name: str) -> bool:
-    """Return whether a file of this name can be there before the first stage is finished."""
-    return name in (NOTE, RUN_LOCK) or (name.startswith(".") and ".partial" in name)
 
 
 def _check_plan(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfig) -> None:
@@ -373,16 +361,15 @@ def _check_plan(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfi
 
 
 def _check_supported(config: NGramConfig, classes: Any, survey: Survey, limit: MemoryLimit) -> None:
+    if classes is None and config.smoothing in STORED_SMOOTHINGS:
+        return
     what = "classes of words" if classes is not None else f"smoothing={config.smoothing!r}"
-    if classes is not None or config.smoothing not in STORED_SMOOTHINGS:
-        need, advice = "", f"leave the engine {limit.engine} out"
-        if limit.engine is None:
-            need = f", and {_size(limit.bytes)} are too little for {survey.tokens:,} tokens"
-            advice = f"give {_advised(survey.memory)}"
-        raise ValueError(
-            f"{what} cannot be estimated out of core{need}: {advice}, or take one of {', '.join(STORED_SMOOTHINGS)} on "
-            "words"
-        )
+    need, advice = "", f"leave the engine {limit.engine} out"
+    if limit.engine is None:
+        need = f", and {_size(limit.bytes)} are too little for {survey.tokens:,} tokens"
+        advice = f"give {_size(1.05 * survey.memory)}"
+    rule = f"{what} cannot be estimated out of core{need}: {advice}"
+    raise ValueError(f"{rule}, or take one of {', '.join(STORED_SMOOTHINGS)} on words")
 
 
 def _readable_twice(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[str]:
@@ -401,17 +388,13 @@ def _add(digest: Any, texts: list[str]) -> None:
 
 
 def _resident() -> int:
-    """Return the bytes of memory that this process holds, or, on systems that do not tell, the most it has held."""
+    """Return the bytes that this process holds, or, on systems that do not tell, the most it has held."""
     statm = Path("/proc/self/statm")
     if statm.is_file():
         return int(statm.read_text().split()[1]) * resource.getpagesize()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _advised(count: float) -> str:
-    """Return a limit with a margin, as the process may hold a little more next time."""
-    return _size(1.05 * count)
-
-
 def _size(count: float) -> str:
+    """Format bytes; advice has a margin of 5 %, as the process may hold a little more next time."""
     return f"{count / 10**9:.1f} GB" if count >= 10**9 else f"{count / 10**6:.0f} MB"

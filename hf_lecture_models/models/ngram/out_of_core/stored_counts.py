@@ -54,22 +54,20 @@ class StoredCounts:
 
 def open_counts(folder: Path) -> list[StoredCounts]:
     """Open the counts of all orders that `store_counts` has written."""
-
-    def column(name: str, n: int) -> Column:
-        return Column(folder / f"{name}_{n}", np.int64)
-
-    starts = json.loads((folder / "starts.json").read_text("utf-8"))
-    return [
-        StoredCounts(column("keys", n), column("occurrences", n), column("suffixes", n), tuple(found))
-        for n, found in enumerate(starts, 1)
-    ]
+    found = []
+    for n, starts in enumerate(json.loads((folder / "starts.json").read_text("utf-8")), 1):
+        keys, occurrences, suffixes = (
+            Column(folder / f"{name}_{n}", np.int64) for name in ("keys", "occurrences", "suffixes")
+        )
+        found.append(StoredCounts(keys, occurrences, suffixes, tuple(starts)))
+    return found
 
 
 def store_counts(batches: Iterable[Any], folder: Path, config: NGramConfig, texts: int, rows: int, bar: Any) -> None:
-    """Number the n-grams of sorted windows.
+    """Number the n-grams of the sorted windows that `count_windows` writes, in Arrow batches.
 
     Args:
-        batches: Arrow batches of what `count_windows` writes.
+        batches: the windows.
         folder: where the columns go; empty.
         texts: how many there are, and so how often `<s>` occurs, which is never predicted.
         rows: how many may be in memory.

@@ -33,20 +33,8 @@ from hf_lecture_models.models.ngram.smoothing.interpolated import (
 STORED_SMOOTHINGS = ("maximum_likelihood", "add_alpha", *DISCOUNTING, "stupid_backoff")
 
 
-def smooth_stored(counts: list[StoredCounts], config: NGramConfig, folder: Path, rows: int, bar: Any) -> None:
-    """Compute p and back-off weight of each n-gram that is kept, as `smooth`; discounts are written into `config`.
-
-    Args:
-        counts: of orders 1 to `config.order`.
-        folder: where the tables go, for `open_tables`; empty.
-        rows: about how many n-grams may be in memory.
-        bar: a progress bar of n-grams.
-    """
-    _Smoothing(counts, config, folder, rows, bar).run()
-
-
 def open_tables(folder: Path, config: NGramConfig) -> NGramTables:
-    """Open the tables that `smooth_stored` has written; their parts come to memory when they are used."""
+    """Open the tables that `StoredSmoothing` has written; their parts come to memory when they are used."""
     columns = [_TableColumns(folder, n) for n in range(1, config.order + 1)]
     return NGramTables(
         config.vocab_size,
@@ -66,7 +54,17 @@ class _TableColumns:
 
 
 @dataclass
-class _Smoothing:
+class StoredSmoothing:
+    """`smooth` out of core: computes p and back-off weight of each n-gram that is kept.
+
+    Args:
+        counts: of orders 1 to `config.order`.
+        config: the smoothing; discounts are written into it.
+        folder: where the tables go, for `open_tables`; empty.
+        rows: about how many n-grams may be in memory.
+        bar: a progress bar of n-grams.
+    """
+
     counts: list[StoredCounts]
     config: NGramConfig
     folder: Path
@@ -74,24 +72,21 @@ class _Smoothing:
     bar: Any
 
     def run(self) -> None:
+        """Write the tables."""
         config, orders = self.config, range(1, self.config.order + 1)
         config.interpolation_weights = config.discounts = config.discount_ratios = config.strengths = None
         used = [self._counts_used(n) for n in orders]
         if config.smoothing in DISCOUNTING:
             config.discounts = [fit_discounts(self._small_counts(c), n, config) for n, c in enumerate(used, 1)]
-        lower = self._new("probs_0", np.float64)
+        lower = Column(self.folder / "probs_0", np.float64)
         lower.append(uniform(config))
         for n in orders:
-            longer = self._new(f"probs_{n}", np.float64)
+            longer = Column(self.folder / f"probs_{n}", np.float64)
             self._smooth_order(n, used[n - 1], lower, longer)
             lower.path.unlink()
             lower = longer
-        lower.path.unlink()
-        for path in self.folder.glob("used_*"):
+        for path in (lower.path, *self.folder.glob("used_*")):
             path.unlink()
-
-    def _new(self, name: str, dtype: type) -> Column:
-        return Column(self.folder / name, dtype)
 
     def _counts_used(self, n: int) -> Column:
         """Return the occurrences; for Kneser-Ney below the highest order the number of different preceding words."""

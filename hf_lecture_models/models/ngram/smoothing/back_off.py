@@ -93,30 +93,21 @@ def back_off(
 
 
 def fit_all_ratios(used: list[np.ndarray], config: NGramConfig) -> list[DiscountRatios]:
-    """Estimate d_r for each order; those of the smallest counts are written into `config`.
-
-    Args:
-        used: for each order, the counts of its n-grams.
-        config: the smoothing.
-    """
+    """Estimate d_r for each order from the counts of its n-grams; the d_r of low counts are written into `config`."""
     if config.smoothing == "stupid_backoff":
         return [CONSTANT] * len(used)
-    ratios = [_fit_ratios(counts, n, config) for n, counts in enumerate(used, 1)]
+    ratios = []
+    for n, counts in enumerate(used, 1):
+        ratios.append(_katz(counts, config.katz_k) if config.smoothing == "katz" else _good_turing(counts, n))
+        if not ratios[-1].usable:
+            numbers = ", ".join(map(str, np.bincount(np.minimum(counts, 6), minlength=7)[1:6]))
+            warnings.warn(
+                f"{n}-grams that occur 1, 2, 3, 4, 5 times number {numbers}: too few, or artificial text, to discount "
+                "all counts that should be; some stay as they are. A larger corpus avoids this",
+                stacklevel=2,
+            )
     shown = config.katz_k if config.smoothing == "katz" else 10
     config.discount_ratios = [ratio.of(np.arange(1, shown + 1)).tolist() for ratio in ratios]
-    return ratios
-
-
-def _fit_ratios(occurrences: np.ndarray, n: int, config: NGramConfig) -> DiscountRatios:
-    """Estimate d_r for order n from the counts of its n-grams, (n-grams,); counts of 0 are left out."""
-    ratios = _katz(occurrences, config.katz_k) if config.smoothing == "katz" else _good_turing(occurrences, n)
-    if not ratios.usable:
-        numbers = ", ".join(map(str, np.bincount(np.minimum(occurrences, 6), minlength=7)[1:6]))
-        warnings.warn(
-            f"{n}-grams that occur 1, 2, 3, 4, 5 times number {numbers}: too few, or artificial text, to discount all "
-            "counts that should be; some stay as they are. A larger corpus avoids this",
-            stacklevel=2,
-        )
     return ratios
 
 

@@ -92,7 +92,7 @@ def _fit_parameters(
     elif config.smoothing == "pitman_yor":
         used, config.discounts, config.strengths = sample(counts, config, bar)
     elif held_out is not None:
-        config.interpolation_weights = fit_weights(held_out_events(counts, held_out, config), config.num_events)
+        config.interpolation_weights = fit_weights(*held_out_events(counts, held_out, config), config.num_events)
     elif config.smoothing in ("good_turing", "katz", "stupid_backoff"):
         return used, fit_all_ratios(used, config)
     return used, [None] * config.order

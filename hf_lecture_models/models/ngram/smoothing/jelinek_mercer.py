@@ -7,8 +7,6 @@ order (`interpolated.py` has the equation).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
@@ -16,19 +14,16 @@ from hf_lecture_models.layers.ngram_tables import find
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream
 
-MIN_WEIGHT = 1e-4
+MIN_WEIGHT, MAX_STEPS, TOLERANCE = 1e-4, 2000, 1e-7
 
 
-@dataclass(frozen=True)
-class HeldOutEvents:
-    """The estimate of each order for each held-out event; (orders, events) each."""
+def held_out_events(counts: list[NGramCounts], held_out: Stream, config: NGramConfig) -> tuple[np.ndarray, np.ndarray]:
+    """Look the events of a held-out stream up in the counts of each order.
 
-    likelihoods: np.ndarray  # maximum likelihood p of the event; 0 where the n-gram is unknown
-    known: np.ndarray  # bool: the context of this order occurred in training
-
-
-def held_out_events(counts: list[NGramCounts], held_out: Stream, config: NGramConfig) -> HeldOutEvents:
-    """Look the events of a held-out stream up in the counts of each order."""
+    Returns:
+        The maximum likelihood estimate of each event, 0 where the n-gram is unknown; and True where its context
+        occurred in training. (orders, events) each.
+    """
     words, places = held_out.words, held_out.places
     events = places > 0
     entries = words
@@ -45,34 +40,32 @@ def held_out_events(counts: list[NGramCounts], held_out: Stream, config: NGramCo
         found = np.where(entries >= 0, entry.occurrences[entries], 0)
         likelihoods.append(np.divide(found, totals[contexts], out=np.zeros(len(words)), where=seen)[events])
         known.append(seen[events])
-    return HeldOutEvents(np.array(likelihoods), np.array(known))
+    return np.array(likelihoods), np.array(known)
 
 
-def fit_weights(held_out: HeldOutEvents, events: int, steps: int = 2000, tolerance: float = 1e-7) -> list[float]:
+def fit_weights(likelihoods: np.ndarray, known: np.ndarray, events: int) -> list[float]:
     """Return the weights lambda_1 .. lambda_order that make the held-out events most probable.
 
     The longest known context draws an event with probability lambda, else it leaves the event to the next shorter one.
     E: how much of each event each order drew; M: lambda = what the order drew / what reached it.
 
     Args:
-        held_out: the estimates of each order.
+        likelihoods, known: what `held_out_events` returns.
         events: |V|, of the uniform distribution below order 1.
-        steps: the largest number of steps.
-        tolerance: the weights are final when none changes by more.
     """
-    weights = np.full(len(held_out.known), 0.5)
-    for _ in range(steps):
-        probs = [np.full(held_out.known.shape[1], 1 / events)]
-        for weight, likelihood, known in zip(weights, held_out.likelihoods, held_out.known, strict=True):
-            probs.append(np.where(known, weight * likelihood + (1 - weight) * probs[-1], probs[-1]))
+    weights = np.full(len(known), 0.5)
+    for _ in range(MAX_STEPS):
+        probs = [np.full(known.shape[1], 1 / events)]
+        for weight, likelihood, is_known in zip(weights, likelihoods, known, strict=True):
+            probs.append(np.where(is_known, weight * likelihood + (1 - weight) * probs[-1], probs[-1]))
         reached, updated = np.ones_like(probs[0]), weights.copy()
         for n in reversed(range(len(weights))):
-            drawn = reached * held_out.known[n] * weights[n] * held_out.likelihoods[n] / probs[n + 1]
-            if held_out.known[n].any():
-                updated[n] = drawn.sum() / reached[held_out.known[n]].sum()
+            drawn = reached * known[n] * weights[n] * likelihoods[n] / probs[n + 1]
+            if known[n].any():
+                updated[n] = drawn.sum() / reached[known[n]].sum()
             reached = reached - drawn
         change = np.abs(updated - weights).max()
         weights = updated.clip(MIN_WEIGHT, 1 - MIN_WEIGHT)
-        if change < tolerance:
+        if change < TOLERANCE:
             break
-    return [float(weight) for weight in weights]
+    return weights.tolist()

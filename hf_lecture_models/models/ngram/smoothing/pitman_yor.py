@@ -71,14 +71,7 @@ class Level:
 
 
 class Restaurants:
-    """The restaurants of all orders, shortest contexts first.
-
-    Args:
-        counts: the n-grams of each order.
-        vocab_size: of their keys.
-        events: |V| of the uniform distribution.
-        seed: of the samples.
-    """
+    """The restaurants of all orders, shortest contexts first; `events` is |V| of the uniform distribution."""
 
     def __init__(self, counts: list[NGramCounts], vocab_size: int, events: int, seed: int = 0) -> None:
         self.base = 1 / events
@@ -161,11 +154,6 @@ def sample(
     """Return means over the samples, for each order: the first term of P(w | h), the discount, and the strength.
 
     The seed is fixed.
-
-    Args:
-        counts: the n-grams of each order.
-        config: vocabulary size and events.
-        bar: shows the number of the last sweep.
     """
     restaurants = Restaurants(counts, config.vocab_size, config.num_events)
     levels = restaurants.levels

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.layers.ngram_classes import WordClasses
 from hf_lecture_models.models.ngram.classes.class_files import find_classes, read_classes
@@ -167,8 +167,7 @@ def test_the_gain_of_every_move_is_that_of_brute_force(seed):
     bigrams, rng = random_bigrams(seed), np.random.default_rng(seed)
     clustering = BigramClustering(bigrams, rng.integers(0, 4, 12), 5)
     for word in rng.integers(0, 12, 30).tolist():  # moves at random: the counts stay right over many
-        old, before = clustering.class_of[word], clustering.log_likelihood()
-        assert before == pytest.approx(brute_force(bigrams, clustering.class_of))
+        old, before = clustering.class_of[word], brute_force(bigrams, clustering.class_of)
         clustering.remove(word)
         gains = clustering.gains(word)
         for into in range(5):
@@ -180,12 +179,11 @@ def test_the_gain_of_every_move_is_that_of_brute_force(seed):
 def test_exchange_ends_where_no_single_move_helps():
     bigrams = random_bigrams(1, tokens=400)
     start = np.minimum(np.arange(12), 3)
-    clustering = exchange(bigrams, start, 4, np.arange(1, 12))
-    best = clustering.log_likelihood()
+    class_of = exchange(bigrams, start, 4, np.arange(1, 12))
+    best = brute_force(bigrams, class_of)
     assert best > brute_force(bigrams, start)
-    assert best == pytest.approx(brute_force(bigrams, clustering.class_of))
     for word, into in product(range(1, 12), range(4)):
-        moved = np.where(np.arange(12) == word, into, clustering.class_of)
+        moved = np.where(np.arange(12) == word, into, class_of)
         assert brute_force(bigrams, moved) <= best + 1e-6
 
 
@@ -238,16 +236,6 @@ def test_classes_go_out_and_in(class_file, tokenizer, tmp_path):
     assert read_classes(tmp_path / "out.gz") == read_classes(tmp_path / "out.classes")
 
 
-def test_auto_classes_and_generation(class_file, tokenizer, tmp_path):
-    model = NGramForCausalLM.fit(SMALL, tokenizer, 3, "kneser_ney", classes=class_file, progress=False)
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    again, words = AutoModelForCausalLM.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
-    inputs = words("the", return_tensors="pt")
-    assert torch.equal(again(**inputs).logits, model(**inputs).logits)
-    assert words.decode(again.generate(**inputs, max_new_tokens=3)[0], skip_special_tokens=True) == "the dog sat"
-
-
 def test_convert_writes_and_reads_the_classes_beside_the_arpa_file(class_file, tokenizer, tmp_path):
     model = NGramForCausalLM.fit(SMALL, tokenizer, 2, "add_alpha", classes=class_file, progress=False)
     model.save_pretrained(tmp_path / "folder")
@@ -298,18 +286,20 @@ def test_files_that_do_not_belong_together(class_file, tokenizer, tmp_path):
         words.save_arpa(tmp_path / "lm.arpa", tokenizer, classes=tmp_path / "lm.classes")
 
 
-@pytest.mark.parametrize("classes", [True, 2.0, ["a"]])
-def test_neither_a_number_nor_a_file(classes):
-    with pytest.raises(ValueError, match="classes is .*; give how many to find, or the path of a file of them"):
-        NGramForCausalLM.fit(["a b c"], WordTokenizer.train(["a b c"], progress=False), 2, classes=classes)
-
-
-@pytest.mark.parametrize("number", [0, -1, 7])
-def test_no_more_classes_than_words(number, tokenizer):
-    with pytest.raises(ValueError, match="100000 classes would take 320 GB to find; 8192 at most"):
-        NGramForCausalLM.fit(SMALL, tokenizer, 2, "add_alpha", classes=100_000, progress=False)
-    with pytest.raises(ValueError, match=f"classes is {number}; the texts have 6 different words: give 1 to as many"):
-        NGramForCausalLM.fit(SMALL, tokenizer, 2, "add_alpha", classes=number, progress=False)
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        *(
+            (other, "classes is .*; give how many to find, or the path of a file of them")
+            for other in (True, 2.0, ["a"])
+        ),
+        *((number, f"classes is {number}; the texts have 6 different words: give 1 to as many") for number in (0, 7)),
+        (100_000, "100000 classes would take 320 GB to find; 8192 at most"),
+    ],
+)
+def test_impossible_classes(classes, message, tokenizer):
+    with pytest.raises(ValueError, match=message):
+        NGramForCausalLM.fit(SMALL, tokenizer, 2, "add_alpha", classes=classes, progress=False)
 
 
 @pytest.mark.parametrize(

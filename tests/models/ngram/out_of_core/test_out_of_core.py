@@ -225,16 +225,14 @@ def test_where_no_stage_is_finished_other_options_begin_anew(tmp_path):
     assert_equal(fit(memory=limit, order=3), fit(order=3))
 
 
-def test_a_file_is_no_work_folder(tmp_path):
-    (tmp_path / "work").touch()
-    with pytest.raises(NotADirectoryError, match="the work folder .*work is a file; name a folder"):
-        fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
-
-
-def test_a_folder_of_other_files_is_left_alone(tmp_path):
+def test_files_and_folders_of_other_files_are_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(ValueError, match="holds other files; name an empty one"):
-        fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path), order=3)
+    for folder, error, message in (
+        (tmp_path / "thesis.txt", NotADirectoryError, "the work folder .*thesis.txt is a file; name a folder"),
+        (tmp_path, ValueError, "holds other files; name an empty one"),
+    ):
+        with pytest.raises(error, match=message):
+            fit(memory=MemoryLimit(engine="duckdb", folder=folder), order=3)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
@@ -255,9 +253,8 @@ def test_spark_without_java(monkeypatch):
         fit(memory=MemoryLimit(engine="spark"), order=3)
 
 
-@pytest.mark.parametrize("memory", ["2 GB", "2gb", 2 * 10**9, "2000MB"])
-def test_sizes(memory):
-    assert MemoryLimit(memory).bytes == 2 * 10**9
+def test_sizes():
+    assert {MemoryLimit(memory).bytes for memory in ("2 GB", "2gb", 2 * 10**9, "2000MB")} == {2 * 10**9}
 
 
 @pytest.mark.parametrize(
@@ -311,23 +308,18 @@ def test_what_needs_all_counts_in_memory_is_refused(options, message):
     assert fit(memory=MemoryLimit(engine="memory"), order=2, **options).config.order == 2
 
 
-def test_texts_that_can_be_read_once_are_refused():
-    with pytest.raises(ValueError, match="the texts are read twice under a memory limit, and an iterator"):
-        fit(iter(TEXTS), memory="2GB", order=2)
-
-
 @pytest.mark.parametrize(
-    ("texts", "order", "message"),
-    [([], 2, "the corpus is empty"), (["a b"], 5, "its longest text has 4 tokens")],
+    ("texts", "order", "error", "message"),
+    [
+        (iter(TEXTS), 2, ValueError, "the texts are read twice under a memory limit, and an iterator"),
+        ([], 2, ValueError, "the corpus is empty"),
+        (["a b"], 5, ValueError, "its longest text has 4 tokens"),
+        ("none.txt", 2, FileNotFoundError, "there is no file 'none.txt'"),
+    ],
 )
-def test_corpora_that_are_too_short(texts, order, message):
-    with pytest.raises(ValueError, match=message):
+def test_texts_that_cannot_be_counted(texts, order, error, message):
+    with pytest.raises(error, match=message):
         fit(texts, memory=MemoryLimit(engine="duckdb"), order=order)
-
-
-def test_a_missing_file():
-    with pytest.raises(FileNotFoundError, match="there is no file 'none.txt'"):
-        fit("none.txt", memory="2GB", order=2)
 
 
 @pytest.mark.parametrize(
@@ -391,19 +383,14 @@ def test_counts_that_are_not_sorted_are_refused(tmp_path):
         store_counts([batch], tmp_path, config, 1, 10, bar)
 
 
-def test_the_estimate_counts_texts_and_tokens(small_parts):
-    survey = survey_texts(TEXTS, TOKENIZER, config_for(TOKENIZER, order=3))
-    tokens = sum(len(text.split()) + 2 for text in TEXTS)
-    assert (survey.texts, survey.tokens) == (len(TEXTS), tokens)
-    assert f"{len(TEXTS):,} texts, {tokens:,} tokens" in str(survey)
-
-
-def test_the_estimate_is_of_the_whole_corpus_not_of_its_beginning(small_parts, tmp_path):
+def test_the_estimate_is_of_the_whole_corpus_not_of_its_beginning(small_parts):
     """A long first word has few tokens a character; all that follows is counted too, and the disk is for it."""
     texts = ["a" * 5000, *TEXTS]
     tokenizer = WordTokenizer.train(texts, progress=False)
     survey, rest = (survey_texts(some, tokenizer, config_for(tokenizer, order=3)) for some in (texts, TEXTS))
-    assert survey.tokens == rest.tokens + 3
+    tokens = sum(len(text.split()) + 2 for text in TEXTS)
+    assert (rest.texts, rest.tokens, survey.tokens) == (len(TEXTS), tokens, tokens + 3)
+    assert f"{len(TEXTS):,} texts, {tokens:,} tokens" in str(rest)
     assert survey.memory > rest.memory
     assert survey.disk > 0.9 * rest.disk
 
@@ -428,13 +415,12 @@ def test_two_estimations_cannot_share_a_work_folder(small_parts, tmp_path, monke
 
 
 def test_the_disk_that_is_used_is_within_the_estimate(small_parts, tmp_path, monkeypatch):
-    most = []
-    whole = estimation.smooth_stored
+    most, whole = [], estimation.StoredSmoothing.run
 
-    def measured(counts, config, folder, rows, bar):
-        whole(counts, config, folder, rows, bar)
+    def measured(smoothing):
+        whole(smoothing)
         most.append(sum(path.stat().st_size for path in (tmp_path / "work").rglob("*") if path.is_file()))
 
-    monkeypatch.setattr(estimation, "smooth_stored", measured)
+    monkeypatch.setattr(estimation.StoredSmoothing, "run", measured)
     model = fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
     assert most[0] < survey_texts(TEXTS, TOKENIZER, model.config).disk

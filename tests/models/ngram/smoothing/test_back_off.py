@@ -154,19 +154,6 @@ def test_ample_counts_equal_the_reference(smoothing, options, prune):
 
 
 @pytest.mark.usefixtures("few_counts")
-@pytest.mark.parametrize("smoothing", ["katz", "good_turing"])
-def test_arpa_out_and_in_again(tmp_path, smoothing):
-    texts = zipf_texts(0, 100, 30)
-    model, tokenizer = fit(texts, smoothing, 3)
-    model.save_arpa(tmp_path / "lm.arpa", tokenizer)
-    again, its_tokenizer = NGramForCausalLM.from_arpa(tmp_path / "lm.arpa")
-    first, second = (
-        evaluate_language_model(*pair, texts[:20]) for pair in ((model, tokenizer), (again, its_tokenizer))
-    )
-    assert second["perplexity"] == pytest.approx(first["perplexity"], rel=1e-6)
-
-
-@pytest.mark.usefixtures("few_counts")
 @pytest.mark.parametrize("arguments", [[], ["-gt3min", "2"], ["-gt2min", "2", "-gt3min", "3"]])
 def test_equals_srilm(tmp_path, arguments):
     """SRILM's ngram-count, where it is on the PATH: the same n-grams, probabilities and weights."""
