@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -38,57 +39,24 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
         implementation = self.attention_implementation(output_attentions)
         return reads_keyword(implementation, name, self._supports_attention_backend)
 
-    def causal_attention(
-        self,
-        hidden: Tensor,
-        position_bias: Tensor | None = None,
-        attention_mask: Any = None,
-        cache: Cache | None = None,
-        position_ids: Tensor | None = None,
-        call: dict[str, Any] | None = None,
-    ) -> AttentionKernel:
-        """Return the attention of `hidden` (batch, seq, hidden) to themselves and to the positions before them.
+    def attention_choice(self, call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the name of the attention function of a call, and the `dropout` and `options` that it is given.
 
-        The arguments are those of `layers.attention_kernels.causal_attention`, and in `call` those of `forward` that
-        the model does not know.
+        Args:
+            call: the arguments of `forward` that the model does not know.
         """
-        implementation, dropout, options = self._choice(call or {})
-        return causal_attention(
-            implementation, hidden, attention_mask, cache, position_bias, dropout, position_ids, options
-        )
-
-    def bidirectional_attention(
-        self,
-        hidden: Tensor,
-        position_bias: Tensor | None = None,
-        attention_mask: Any = None,
-        source: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        call: dict[str, Any] | None = None,
-    ) -> AttentionKernel:
-        """Return the attention of `hidden` (batch, seq, hidden) to themselves, or to a source.
-
-        The arguments are those of `layers.attention_kernels.bidirectional_attention`, and in `call` those of `forward`
-        that the model does not know.
-        """
-        implementation, dropout, options = self._choice(call or {})
-        return bidirectional_attention(
-            implementation, hidden, attention_mask, source, position_bias, dropout, position_ids, options
-        )
-
-    def _choice(self, call: dict[str, Any]) -> tuple[str, float, dict[str, Any]]:
-        """Return the name of the attention function, the dropout of its weights, and further arguments for it."""
         block: Any = self.layers[0]
         dropout = block.self_attn.dropout.p if self.training else 0.0
         options = {name: value for name, value in call.items() if name not in PASSED_TO_ALL}
-        return self.attention_implementation(call.get("output_attentions")), dropout, options
+        return self.attention_implementation(call.get("output_attentions")), {"dropout": dropout, "options": options}
 
 
 class BidirectionalPreTrainedModel(AttentionPreTrainedModel):
     """A Transformer like BERT: weights start normal, and are drawn again beyond two standard deviations."""
 
-    def _init_standard_layer(self, module: nn.Module) -> None:
-        super()._init_standard_layer(module)
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
         if isinstance(module, nn.Linear | nn.Embedding | nn.Conv2d):
             truncated_normal(module.weight, self.config.initializer_range)
 
@@ -154,8 +122,9 @@ class TextEncoderPreTrainedModel(BidirectionalPreTrainedModel):
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         counted = attention_mask if position_ids is None else None
         positions = bounded_positions(words, counted, self.longest_input, position_ids)
+        name, options = self.attention_choice(kwargs)
         attention = partial(
-            self.bidirectional_attention, attention_mask=attention_mask, position_ids=position_ids, call=kwargs
+            bidirectional_attention, name, attention_mask=attention_mask, position_ids=position_ids, **options
         )
         text = TextInputs(words, positions, None, attention_mask, attention)
         return BaseModelOutputWithPooling(*self.read(text, token_type_ids))
@@ -199,12 +168,8 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
             past_key_values = DynamicCache(config=self.config)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         positions = bounded_positions(words, attention_mask, self.longest_input, position_ids, past_key_values)
-        attention = partial(
-            self.causal_attention,
-            attention_mask=attention_mask,
-            cache=past_key_values,
-            position_ids=position_ids,
-            call=kwargs,
-        )
+        name, options = self.attention_choice(kwargs)
+        options |= {"attention_mask": attention_mask, "cache": past_key_values, "position_ids": position_ids}
+        attention = partial(causal_attention, name, **options)
         hidden = self.read(TextInputs(words, positions, past_key_values, attention_mask, attention))
         return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None)

@@ -11,6 +11,7 @@ from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPa
 from hf_lecture_models.base.attention_models import AttentionPreTrainedModel, TextInputs
 from hf_lecture_models.base.encoder_decoder import checked_source, keys_and_values
 from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
 from hf_lecture_models.layers.cross_attention import CrossAttention
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.token_positions import bounded_positions
@@ -40,7 +41,8 @@ class EncoderStack(AttentionPreTrainedModel):
         """Read the sources."""
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         positions = bounded_positions(words, attention_mask, self.longest_input)
-        attention = partial(self.bidirectional_attention, attention_mask=attention_mask, call=kwargs)
+        name, options = self.attention_choice(kwargs)
+        attention = partial(bidirectional_attention, name, attention_mask=attention_mask, **options)
         return BaseModelOutput(self.read(TextInputs(words, positions, None, attention_mask, attention)))
 
 
@@ -88,8 +90,9 @@ class DecoderStack(AttentionPreTrainedModel):
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds, "decoder_")
         positions = bounded_positions(words, attention_mask, self.longest_input, cache=seen)
         source = checked_source(encoder_hidden_states, words)
-        attention = partial(self.causal_attention, attention_mask=attention_mask, cache=seen, call=kwargs)
-        cross = partial(self.bidirectional_attention, attention_mask=encoder_attention_mask, source=source, call=kwargs)
+        name, options = self.attention_choice(kwargs)
+        attention = partial(causal_attention, name, attention_mask=attention_mask, cache=seen, **options)
+        cross = partial(bidirectional_attention, name, attention_mask=encoder_attention_mask, source=source, **options)
         text = TextInputs(words, positions, seen, attention_mask, attention, cross)
         hidden = self.read(text, source, encoder_attention_mask, cache)
         return BaseModelOutputWithPastAndCrossAttentions(hidden, cache if use_cache else None)

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Checks of a checkpoint's weights against its configuration, before they are read."""
+"""Checks of a model's size, and of a checkpoint's weights against its configuration, before they are read."""
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -11,6 +11,26 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from hf_lecture_models.io.compat import WeightConverter, WeightRenaming, get_device, load_state_dict, rename_source_key
+
+LARGEST_MODEL = 2**35
+"""The most numbers in a model: 137 GB in float32, a thousand times more than the lectures' models have."""
+
+
+def check_model_size(build: Callable[[], Any]) -> None:
+    """Check the size of a model, which is built without memory for it: a mistyped number must not fill the memory.
+
+    Raises:
+        ValueError: it holds more than `LARGEST_MODEL` numbers.
+    """
+    with torch.device("meta"):
+        model = build()
+    count = sum(map(torch.numel, (*model.parameters(), *model.buffers())))
+    if count > LARGEST_MODEL:
+        sizes = ", ".join(f"{name}={getattr(model.config, name)}" for name in model.config.positive_fields)
+        raise ValueError(
+            f"a {type(model).__name__} of this configuration holds {count:.1e} numbers, {4 * count / 1e9:.0f} GB in "
+            f"float32; at most {LARGEST_MODEL:.1e} are allowed: correct its sizes, {sizes}"
+        )
 
 
 def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[str, Any]:
@@ -104,15 +124,20 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
     """
     if tensors is None:
         tensors = dict(model.named_parameters()) | dict(model.named_buffers())
-        for name in (name for name, tensor in tensors.items() if tensor.is_meta):
-            raise ValueError(
-                f"{name} is on the meta device, without values, and cannot be saved; if accelerate has offloaded the "
-                "model, take it back first: accelerate.hooks.remove_hook_from_submodules(model)"
-            )
+        for name, tensor in tensors.items():
+            if tensor.is_meta:
+                raise ValueError(
+                    f"{name} is on the meta device, without values, and cannot be saved; if accelerate has offloaded "
+                    "the model, take it back first: accelerate.hooks.remove_hook_from_submodules(model)"
+                )
     with torch.device("meta"):
         asked = type(model)(model.config)
     expected = asked.state_dict()
-    _refuse_other_names(model, asked)
+    # What is tied counts once.
+    lacking = dict(asked.named_parameters()).keys() - dict(model.named_parameters()).keys()
+    unknown = model.state_dict().keys() - expected.keys()
+    if lacking or unknown:
+        _refuse_other_names(model, expected.keys(), lacking, unknown)
     for name in sorted(expected.keys() & tensors.keys()):
         if tensors[name].shape != expected[name].shape:
             raise ValueError(
@@ -122,15 +147,10 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
             )
 
 
-def _refuse_other_names(model: nn.Module, asked: nn.Module) -> None:
-    """Raise a ValueError unless all that `asked` holds is in `model`, and nothing else; what is tied counts once.
-
-    What loading passes over may be there.
-    """
-    lacking = set(dict(asked.named_parameters()).keys() - dict(model.named_parameters()).keys())
-    lacking -= _absent_modules(model, asked.state_dict().keys(), lacking)
+def _refuse_other_names(model: Any, names: Iterable[str], lacking: set[str], unknown: set[str]) -> None:
+    """Raise a ValueError that names one of `lacking` or `unknown`, unless loading passes over all of them."""
+    lacking = lacking - _absent_modules(model, names, lacking)
     ignored = getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ()
-    unknown = model.state_dict().keys() - asked.state_dict().keys()
     unknown = {name for name in unknown if not any(re.search(pattern, name) for pattern in ignored)}
     for name in sorted(lacking) or sorted(unknown):
         raise ValueError(

@@ -4,7 +4,6 @@
 import json
 import math
 import os
-from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -54,7 +53,7 @@ class LectureConfig(PreTrainedConfig):
         **dict.fromkeys(("hidden_size", "embedding_size", "intermediate_size", "decoder_ffn_dim"), LARGEST_WIDTH),
     }
     """Field -> its largest value, checked before anything is allocated; a size that is not named here has
-    `LARGEST_SIZE`. The size of a whole model is checked when it is built (`base/model_size.py`)."""
+    `LARGEST_SIZE`. The size of a whole model is checked when it is built."""
     divisors: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("num_attention_heads", "decoder_attention_heads"), "hidden_size"),
         "patch_size": "image_size",
@@ -80,7 +79,9 @@ class LectureConfig(PreTrainedConfig):
                 "Load the checkpoint with its own class, or with an Auto class."
             )
         else:
-            self._refuse_near_misses(kwargs)
+            for name in kwargs:
+                if not (name.startswith("_") or self._is_known(name)):
+                    self._refuse_near_miss(name)
         if kwargs.get("num_labels") is not None:
             self._check_value("num_labels", kwargs["num_labels"])  # before as many names are made
         super().__post_init__(**kwargs)
@@ -88,7 +89,10 @@ class LectureConfig(PreTrainedConfig):
         for name in self.__dataclass_fields__:
             self._check_value(name, getattr(self, name))
         self._match_labels(self.label2id)
-        self._check_divisors()
+        for name, multiple in self.divisors.items():
+            part, whole = getattr(self, name, None), getattr(self, multiple, None)
+            if part is not None and whole is not None and whole % part:
+                raise ValueError(f"{type(self).__name__}.{multiple} is {whole}; it must be a multiple of {name}={part}")
         self.check_fields()
 
     @property
@@ -177,31 +181,33 @@ class LectureConfig(PreTrainedConfig):
     def _is_known(cls, name: str) -> bool:
         return name in cls.attribute_map or hasattr(cls, name) or name in {f.name for f in fields(cls)}
 
-    def _refuse_near_misses(self, kwargs: Iterable[str]) -> None:
+    def _refuse_near_miss(self, given: str) -> None:
+        """Raise a ValueError for an unknown name that is like a known one."""
         names = {f.name for f in fields(self)} | set(self.attribute_map) | {"num_labels"}
-        for given in kwargs:
-            if given.startswith("_") or self._is_known(given):
-                continue
-            for nearest in get_close_matches(given, sorted(names), n=1, cutoff=_NEAR_MISS):
-                raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
+        for nearest in get_close_matches(given, sorted(names), n=1, cutoff=_NEAR_MISS):
+            raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
 
     def _check_value(self, name: str, value: Any) -> None:
-        if name in self.allowed_values and value not in self.allowed_values[name]:
-            allowed = ", ".join(repr(choice) for choice in self.allowed_values[name])
-            raise ValueError(f"{type(self).__name__}.{name} is {value!r}; it must be one of {allowed}")
+        field = f"{type(self).__name__}.{name}"
+        allowed = _PROBLEM_TYPES if name == "problem_type" else self.allowed_values.get(name)
+        if allowed is not None and value not in allowed:
+            raise ValueError(f"{field} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
         if name in self.fixed_fields and value not in (None, own := getattr(type(self), name)):
             raise ValueError(
-                f"{type(self).__name__}.{name} is {value!r}; this model computes {name}={own!r} alone: leave the field "
-                "out, or load the checkpoint with transformers' own class"
+                f"{field} is {value!r}; this model computes {name}={own!r} alone: leave the field out, or load the "
+                "checkpoint with transformers' own class"
             )
         if name == "is_encoder_decoder" and value != (own := type(self).is_encoder_decoder):
-            raise ValueError(f"{type(self).__name__}.is_encoder_decoder is always {own}; leave it out")
+            raise ValueError(f"{field} is always {own}; leave it out")
+        if name == "id2label" and (not value or sorted(map(int, value)) != list(range(len(value)))):
+            raise ValueError(
+                f"{field} names the classes {list(value or ())}; it must name 0, 1, 2 and so on, at least one "
+                "(num_labels is their number)"
+            )
         if isinstance(value, int | float):
             self._check_number(name, value)
-        if name.endswith("_token_id"):
+        if value is not None and name.endswith("_token_id"):
             self._check_token_id(name, value)
-        elif name in ("id2label", "problem_type"):
-            self._check_classes(name, value)
 
     def _check_number(self, name: str, value: float) -> None:
         rule = None
@@ -217,10 +223,10 @@ class LectureConfig(PreTrainedConfig):
         if rule:
             raise ValueError(f"{type(self).__name__}.{name} is {value}; {rule}")
 
-    def _check_token_id(self, name: str, given: int | list[int] | None) -> None:
+    def _check_token_id(self, name: str, given: int | list[int]) -> None:
         vocab_size = self._vocabulary_of(name)
         for value in given if isinstance(given, list) else [given]:
-            if value is not None and vocab_size is not None and not 0 <= value < vocab_size:
+            if vocab_size is not None and not 0 <= value < vocab_size:
                 raise ValueError(
                     f"{type(self).__name__}.{name} is {value}, outside the vocabulary of {vocab_size} "
                     f"(ids 0 to {vocab_size - 1}); give the tokenizer's own id and vocab_size=len(tokenizer)"
@@ -230,32 +236,16 @@ class LectureConfig(PreTrainedConfig):
         """Return the size of the vocabulary that the token with this field's id is in."""
         return getattr(self, "vocab_size", None)
 
-    def _check_classes(self, name: str, value: Any) -> None:
-        if name == "problem_type" and value not in _PROBLEM_TYPES:
-            allowed = ", ".join(repr(choice) for choice in _PROBLEM_TYPES)
-            raise ValueError(f"{type(self).__name__}.problem_type is {value!r}; it must be one of {allowed}")
-        if name == "id2label" and (not value or sorted(map(int, value)) != list(range(len(value)))):
-            raise ValueError(
-                f"{type(self).__name__}.id2label names the classes {list(value or ())}; it must name 0, 1, 2 and so "
-                "on, at least one (num_labels is their number)"
-            )
-
-    def _check_divisors(self) -> None:
-        for name, multiple in self.divisors.items():
-            part, whole = getattr(self, name, None), getattr(self, multiple, None)
-            if part is not None and whole is not None and whole % part:
-                raise ValueError(f"{type(self).__name__}.{multiple} is {whole}; it must be a multiple of {name}={part}")
-
     def _match_labels(self, label2id: dict[str, Any] | None) -> None:
         # transformers leaves label2id out, or as it was, where only id2label is given. Two classes may share a name.
-        names = {int(id_): label for id_, label in (self.id2label or {}).items()}
+        id2label: dict[Any, str] = self.id2label or {}
         if label2id is None:
-            self.label2id = {label: id_ for id_, label in names.items()}
+            self.label2id = {label: int(id_) for id_, label in id2label.items()}
         for label, id_ in (label2id or {}).items():
-            if names.get(int(id_)) != label:
+            if id2label.get(int(id_)) != label:
                 raise ValueError(
                     f"{type(self).__name__}.label2id gives {label!r} the class {id_}, which id2label calls "
-                    f"{names.get(int(id_))!r}; leave label2id out, it follows from id2label"
+                    f"{id2label.get(int(id_))!r}; leave label2id out, it follows from id2label"
                 )
 
 

@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Callable
-from copy import copy
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, signature
@@ -19,6 +19,7 @@ from transformers.modeling_utils import PreTrainedModel
 
 from hf_lecture_models.base.checkpoint import (
     align,
+    check_model_size,
     check_tied_weights,
     compare_with_files,
     refuse_missing,
@@ -28,9 +29,8 @@ from hf_lecture_models.base.checkpoint import (
     refuse_unexpected,
     refuse_unloadable,
 )
-from hf_lecture_models.base.model_size import check_model_size
 from hf_lecture_models.base.stop_strings import StopStringsMixin
-from hf_lecture_models.io.compat import PreTrainedConfig, capture_outputs, merge_with_config_defaults
+from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
 from hf_lecture_models.layers.growing_cache import use_growing_cache
@@ -67,20 +67,21 @@ def model_forward(
 
 
 def given_arguments(model: Any, kwargs: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """The keyword arguments of a call that are not None.
+    """Return the keyword arguments of a call that are not None.
 
     Raises:
         TypeError: for one that neither is in `known` nor `model` reads; those that programs pass to any model are
             let through.
     """
     given = {name: value for name, value in kwargs.items() if value is not None}
-    shown = given.get("output_attentions")
-    unknown = [name for name in sorted(given.keys() - known - PASSED_TO_ALL) if not model.reads_keyword(name, shown)]
-    if unknown:
-        raise TypeError(
-            f"{type(model).__name__}.forward() takes no argument {', '.join(unknown)}; leave it out of the inputs "
-            "(what a tokenizer returns, its model_input_names say)"
-        )
+    if unknown := given.keys() - known - PASSED_TO_ALL:
+        shown = given.get("output_attentions")
+        unread = [name for name in sorted(unknown) if not model.reads_keyword(name, shown)]
+        if unread:
+            raise TypeError(
+                f"{type(model).__name__}.forward() takes no argument {', '.join(unread)}; leave it out of the inputs "
+                "(what a tokenizer returns, its model_input_names say)"
+            )
     return given
 
 
@@ -102,8 +103,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         """Check the size of the model first; a copy is made without arguments, and gets its state afterwards."""
         if (args or kwargs) and torch.get_default_device().type != "meta":
             # With a copy of the configuration: building a model takes `gradient_checkpointing` out of it.
-            given = {name: _own_config(value) for name, value in kwargs.items()}
-            check_model_size(partial(cls, *map(_own_config, args), **given))
+            own_args, own_kwargs = deepcopy((args, kwargs))
+            check_model_size(partial(cls, *own_args, **own_kwargs))
         return super().__new__(cls)
 
     def __init__(self, config: Any, *args: Any, **kwargs: Any) -> None:
@@ -116,25 +117,29 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         Raises:
             ValueError: the configuration asks for it, and the model cannot do it.
         """
-        if self._asked_to_recompute and not self.supports_gradient_checkpointing:
-            raise ValueError(
-                f"{type(self).__name__} has no gradient checkpointing; leave gradient_checkpointing out of its "
-                "configuration"
-            )
         if self._asked_to_recompute:
+            if not self.supports_gradient_checkpointing:
+                raise ValueError(
+                    f"{type(self).__name__} has no gradient checkpointing; leave gradient_checkpointing out of its "
+                    "configuration"
+                )
             self.config.gradient_checkpointing = True  # which the first part has taken out
+        for module in self.modules():
+            if isinstance(module, GradientCheckpointingLayer):
+                # A layer is never split over devices.
+                self._no_split_modules = {*(self._no_split_modules or ()), type(module).__name__}
         super().post_init()
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        self._init_standard_layer(module)
+        super()._init_weights(module)
+        if isinstance(module, nn.RNNBase):  # transformers has no rule for these; this is torch's own
+            bound = module.hidden_size**-0.5
+            for parameter in module.parameters(recurse=False):
+                init.uniform_(parameter, -bound, bound)
         draw_weights: Any = getattr(module, "draw_weights", None)
         if draw_weights is not None:
             draw_weights()
-
-    def _init_standard_layer(self, module: nn.Module) -> None:
-        """Draw the initial weights of a layer of torch's own by transformers' rule."""
-        super()._init_weights(module)
 
     @property
     def longest_input(self) -> int | None:
@@ -331,23 +336,13 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
 class LayeredPreTrainedModel(LecturePreTrainedModel):
     """A model with a stack of layers, each a `GradientCheckpointingLayer`, which returns its output first.
 
-    Gradient checkpointing recomputes a layer in the backward pass, `hidden_states` hold the input of the first layer
-    and each layer's output, and a layer is never split over devices.
+    Gradient checkpointing recomputes a layer in the backward pass, and `hidden_states` hold the input of the first
+    layer and each layer's output.
     """
 
     supports_gradient_checkpointing = True
     gradient_checkpointing = False
     _can_record_outputs = {"hidden_states": GradientCheckpointingLayer}
-
-    def post_init(self) -> None:
-        """Build the model; the classes of its layers become `_no_split_modules`."""
-        layers = {type(module).__name__ for module in self.modules() if isinstance(module, GradientCheckpointingLayer)}
-        self._no_split_modules = layers | set(self._no_split_modules or ())
-        super().post_init()
-
-
-def _own_config(value: Any) -> Any:
-    return copy(value) if isinstance(value, PreTrainedConfig) else value
 
 
 def _checkpoint_leaves(checkpoint: Callable[..., Any], function: Callable[..., Any], *args: Any) -> Any:

@@ -62,7 +62,8 @@ class StatefulTextModel:
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         batch, seq, _ = words.shape
         states = carried_states(past_key_values, self.state_shapes(batch))
-        hidden, after = self.read(words, padding_mask(attention_mask, words), states)
+        mask = None if attention_mask is None else padding_mask(attention_mask, words)
+        hidden, after = self.read(words, mask, states)
         cache = RecurrentCache.after(past_key_values, after, seq) if use_cache and after is not None else None
         # Where layers are recorded, their outputs take the place of these states.
         shown = self.shown_states(kwargs.get("output_hidden_states"), words, hidden)

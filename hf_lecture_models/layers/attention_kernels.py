@@ -5,9 +5,9 @@
 
     implementation: "eager", "sdpa", "flex_attention", ...: a name that transformers knows.
     hidden: (batch, seq, hidden), the positions that attend; for shape, type and device only.
+    position_bias: (batch or 1, heads, seq, keys), added to the scores.
     attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are; or as `layers.masks` takes
         it.
-    position_bias: (batch or 1, heads, seq, keys), added to the scores.
     dropout: dropout probability of the weights in this call, 0 where the model is not training.
 """
 
@@ -34,9 +34,9 @@ _SHORT = 1024
 def causal_attention(
     implementation: str,
     hidden: Tensor,
+    position_bias: Tensor | None = None,
     attention_mask: Any = None,
     cache: Cache | None = None,
-    position_bias: Tensor | None = None,
     dropout: float = 0.0,
     position_ids: Tensor | None = None,
     options: dict[str, Any] | None = None,
@@ -63,7 +63,7 @@ def causal_attention(
         )
     if not options.get("is_causal", True) and not is_prepared(attention_mask):
         raise ValueError("is_causal=False: this attention is causal; give an attention_mask of four axes for another")
-    implementation = select_attention_kernel(implementation, hidden, _materializes_scores(position_bias, dropout))
+    implementation = select_attention_kernel(implementation, hidden, position_bias, dropout)
     if options.get("cache") is not None and implementation == "eager":
         implementation = _PAGED_EAGER  # of the two, the one that reads a paged cache
     mask = causal_mask(implementation, hidden, attention_mask, cache, position_ids)
@@ -73,9 +73,9 @@ def causal_attention(
 def bidirectional_attention(
     implementation: str,
     hidden: Tensor,
+    position_bias: Tensor | None = None,
     attention_mask: Any = None,
     source: Tensor | None = None,
-    position_bias: Tensor | None = None,
     dropout: float = 0.0,
     position_ids: Tensor | None = None,
     options: dict[str, Any] | None = None,
@@ -89,11 +89,11 @@ def bidirectional_attention(
     Raises:
         ValueError: a mask that cannot be read; a position bias for a function that reads none.
 
-    >>> bidirectional_attention("eager", torch.zeros(1, 2, 8), torch.tensor([[1, 0]])).mask[0, 0] == 0
+    >>> bidirectional_attention("eager", torch.zeros(1, 2, 8), attention_mask=torch.tensor([[1, 0]])).mask[0, 0] == 0
     tensor([[ True, False],
             [ True, False]])
     """
-    implementation = select_attention_kernel(implementation, hidden, _materializes_scores(position_bias, dropout))
+    implementation = select_attention_kernel(implementation, hidden, position_bias, dropout)
     mask = bidirectional_mask(implementation, hidden, attention_mask, source, position_ids)
     return _kernel(implementation, hidden, mask, False, position_bias, options)
 
@@ -121,21 +121,14 @@ def _kernel(
     return AttentionKernel(function, mask, is_causal, position_bias, options)
 
 
-def _materializes_scores(position_bias: Tensor | None, dropout: float) -> bool:
-    return dropout > 0 or (position_bias is not None and position_bias.requires_grad)
-
-
-def select_attention_kernel(implementation: str, hidden: Tensor, materializes_scores: bool) -> str:
-    """The name to take in place of "sdpa" where torch's kernel for it is slow or cannot be exported; others stay.
+def select_attention_kernel(
+    implementation: str, hidden: Tensor, position_bias: Tensor | None = None, dropout: float = 0.0
+) -> str:
+    """Return the name to take in place of "sdpa" where torch's kernel is slow or cannot be exported; others stay.
 
     On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
     does, with more steps. Its backward pass in half precision took 5 times as long as eager's, at 128 positions. Under
     `torch.export` its output's layout depends on a kernel that each later step may choose differently: ONNX failed.
-
-    Args:
-        implementation: a name that transformers knows.
-        hidden: (batch, seq, hidden), what is attended to.
-        materializes_scores: the weights are dropped out, or a bias among the scores is trained.
     """
     if implementation == "sdpa" and torch.compiler.is_exporting():
         return "eager"
@@ -144,7 +137,8 @@ def select_attention_kernel(implementation: str, hidden: Tensor, materializes_sc
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden.dtype
     # Long inputs keep the kernel, whose memory does not grow with the square of the length.
     slow = dtype.itemsize == 2 and hidden.shape[1] <= _SHORT
-    return "eager" if materializes_scores or slow else implementation
+    trained_bias = position_bias is not None and position_bias.requires_grad
+    return "eager" if dropout > 0 or trained_bias or slow else implementation
 
 
 def eager_attention(
@@ -158,14 +152,17 @@ def eager_attention(
     position_bias: Tensor | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, Tensor]:
-    """The equations as written, with every score in memory: (batch, seq, heads, head_dim) and the weights.
+    """Return the outputs (batch, seq, heads, head_dim) and weights of the equations, with every score in memory.
 
     `q` is (batch, heads, seq, head_dim), `k` and `v` (batch, heads, keys, head_dim); `mask` is added to the scores.
     """
     scores = (q * scaling) @ k.transpose(2, 3)  # (batch, heads, seq, keys)
     # These two are added first: they are small as a rule, the same for all rows or all heads.
-    added = [given for given in (position_bias, mask) if given is not None]
-    if added:
-        scores = scores + sum(added)
+    if position_bias is not None and mask is not None:
+        mask = position_bias + mask
+    elif mask is None:
+        mask = position_bias
+    if mask is not None:
+        scores = scores + mask
     weights = F.dropout(torch.softmax(scores, dim=-1), dropout, training=module.training)
     return (weights @ v).transpose(1, 2), weights

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.inputs import check_integers, check_token_ids
+from hf_lecture_models.layers.inputs import check_integers, check_token_ids, no_tokens
 
 
 class CharacterCnn(nn.Module):
@@ -69,9 +69,7 @@ def character_ids(input_ids: Tensor, characters: int) -> Tensor:
     """
     check_integers(input_ids, f"(batch, seq, {characters})", "input_ids")
     if 0 in input_ids.shape:
-        raise ValueError(
-            f"the input has shape {tuple(input_ids.shape)}: it needs at least one token per row, and a row"
-        )
+        raise no_tokens(input_ids.shape)
     if input_ids.dim() != 3 or input_ids.shape[2] != characters:
         raise ValueError(
             f"input_ids has shape {tuple(input_ids.shape)}; (batch, seq, {characters}) is needed, the characters of "

@@ -55,9 +55,10 @@ class ClippedLstmLayer(RecurrentLayer):
         self.clips = None if cell_clip is None and projection_clip is None else (cell_clip, projection_clip)
         self.sizes = kernel.input_size, kernel.hidden_size, kernel.proj_size
 
-    def _read(self, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
+    def forward(self, hidden: Tensor, state: State | None = None, mask: Tensor | None = None) -> tuple[Tensor, State]:
+        """Read the sequences from left to right, as `RecurrentLayer` does."""
         if self.clips is None:
-            return super()._read(hidden, state, mask)
+            return super().forward(hidden, state, mask)
         return with_weights(self.rnn, partial(self._read_clipped, mask=mask), hidden, state)
 
     def _read_clipped(self, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 
 def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_ids") -> Tensor:
-    """`input_ids` (batch, seq), of any integer type, as int64; errors call them `name`.
+    """Return `input_ids` (batch, seq), of any integer type, as int64; errors call them `name`.
 
     Raises:
         ValueError: they are not a tensor of integers, or have another shape, no rows, or, unless `allow_empty`, rows
@@ -20,8 +22,8 @@ def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_i
     check_integers(input_ids, "(batch, seq)", name)
     if input_ids.dim() != 2:
         raise ValueError(f"{name} has shape {tuple(input_ids.shape)}; (batch, seq) is needed: add {name}[None]")
-    batch, seq = input_ids.shape
-    _check_size(batch, max(seq, 1) if allow_empty else seq)
+    if 0 in input_ids.shape and not (allow_empty and len(input_ids)):
+        raise no_tokens(input_ids.shape)
     return input_ids.long()
 
 
@@ -80,7 +82,7 @@ def look_up(embed_tokens: nn.Module, ids: Tensor, name: str = "input_ids") -> Te
 def input_vectors(
     embed_tokens: nn.Module, input_ids: Tensor | None, inputs_embeds: Tensor | None, prefix: str = ""
 ) -> Tensor:
-    """(batch, seq, size): the vectors of `input_ids` (batch, seq), or `inputs_embeds` in their place.
+    """Return the vectors (batch, seq, size) of `input_ids` (batch, seq), or `inputs_embeds` in their place.
 
     Errors name the arguments with `prefix` ("decoder_") in front.
 
@@ -99,13 +101,14 @@ def input_vectors(
     assert inputs_embeds is not None
     if inputs_embeds.dim() != 3:
         raise ValueError(f"{prefix}inputs_embeds has shape {tuple(inputs_embeds.shape)}; (batch, seq, size) is needed")
-    _check_size(*inputs_embeds.shape[:2])
+    if 0 in inputs_embeds.shape[:2]:
+        raise no_tokens(inputs_embeds.shape[:2])
     return inputs_embeds
 
 
-def _check_size(batch: int, seq: int) -> None:
-    if batch == 0 or seq == 0:
-        raise ValueError(f"the input has shape {(batch, seq)}: it needs at least one token per row, and a row")
+def no_tokens(shape: Sequence[int]) -> ValueError:
+    """Return the error for inputs of a shape with a 0 in it."""
+    return ValueError(f"the input has shape {tuple(shape)}: it needs at least one token per row, and a row")
 
 
 def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_id: int | None) -> Tensor:

@@ -32,7 +32,7 @@ class HeadWithLoss(Protocol):
 def linear_cross_entropy(
     hidden: Tensor, head: nn.Module, targets: Tensor, weights: Tensor | None = None, ignore_index: int = -100
 ) -> Tensor:
-    """The sum of -ln softmax(head(hidden))[target] in nats.
+    """Return the sum of -ln softmax(head(hidden))[target] in nats.
 
     Args:
         hidden: (positions, hidden).
@@ -49,18 +49,19 @@ def linear_cross_entropy(
     counted = (targets != ignore_index).nonzero().squeeze(1)
     hidden, targets = hidden.index_select(0, counted), targets.index_select(0, counted)
     weights = None if weights is None else weights.index_select(0, counted)
-    if has_own_loss(head) and weights is None:
-        return with_weights(head, head.loss, hidden, targets)
     if type(head) is nn.Linear:
         return with_weights(head, partial(matrix_cross_entropy, head), hidden, targets, weights)
+    if has_own_loss(head) and weights is None:
+        return with_weights(head, head.loss, hidden, targets)
     return _summed(head(hidden), targets, weights)
 
 
 def matrix_cross_entropy(head: nn.Linear, hidden: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Return `linear_cross_entropy` of a plain linear layer; in pieces, unless its matrix is quantised."""
-    if type(head.weight.data) is not Tensor:
-        return _summed(head(hidden), targets, weights)
-    return softmax_cross_entropy(hidden, head.weight, head.bias, targets, weights)
+    """Return `linear_cross_entropy` of a linear layer; in pieces, unless it is compiled or its matrix is quantised."""
+    # Tracing cannot count the pieces.
+    if torch.compiler.is_compiling() or type(head.weight.data) is not Tensor:
+        return _summed(F.linear(hidden, head.weight, head.bias), targets, weights)
+    return _LinearCrossEntropy.apply(hidden, head.weight, head.bias, targets, weights)
 
 
 def _summed(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
@@ -73,27 +74,6 @@ def _summed(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
 def has_own_loss(head: nn.Module) -> TypeGuard[HeadWithLoss]:
     """Return whether the output layer computes its own loss, which is not the softmax's of its logits."""
     return callable(getattr(head, "loss", None))
-
-
-def softmax_cross_entropy(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, weights: Tensor | None = None
-) -> Tensor:
-    """The sum of -ln softmax(W h + b)[target] in nats, in pieces (compiled: at once).
-
-    Args:
-        hidden: (positions, hidden).
-        weight: (vocab, hidden).
-        bias: (vocab,) or None.
-        targets: (positions,) ids.
-        weights: (positions,), how often each one counts; None: once.
-
-    Returns:
-        A scalar, float32 or wider.
-    """
-    # Tracing cannot count the pieces.
-    if torch.compiler.is_compiling():
-        return _summed(F.linear(hidden, weight, bias), targets, weights)
-    return _LinearCrossEntropy.apply(hidden, weight, bias, targets, weights)
 
 
 def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_size: int) -> Tensor:

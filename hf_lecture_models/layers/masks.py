@@ -12,6 +12,7 @@ The functions take an `implementation` ("eager", "sdpa", "flex_attention", ...) 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -141,11 +142,11 @@ def _prepared_mask(implementation: str, like: Tensor, mask: Any) -> Any:
     return mask.expand(like.shape[0], -1, -1, -1) if flex else mask
 
 
+@dataclass
 class _MaskConfig:
     """The one field that transformers' functions read from a configuration."""
 
-    def __init__(self, implementation: str):
-        self._attn_implementation = implementation
+    _attn_implementation: str
 
 
 def _like_scores(hidden: Tensor) -> Tensor:

@@ -89,20 +89,19 @@ class RecurrentCache(Cache):
 
     layers: list[RecurrentCacheLayer]  # type: ignore[assignment]
 
-    def __init__(self, num_layers: int):
-        super().__init__(layers=[RecurrentCacheLayer() for _ in range(num_layers)])
+    def __init__(self, num_layers: int, states: Iterable[State | None] | None = None, seen_tokens: int = 0):
+        states = [None] * num_layers if states is None else states
+        super().__init__(layers=[RecurrentCacheLayer(state, seen_tokens) for state in states])
 
     @classmethod
     def from_states(cls, states: Iterable[State | None], seen_tokens: int) -> RecurrentCache:
-        """A cache that holds `states`, one per layer."""
-        cache = cls(0)
-        cache.layers = [RecurrentCacheLayer(state, seen_tokens) for state in states]
-        return cache
+        """Return a cache that holds `states`, one per layer."""
+        return cls(0, states, seen_tokens)
 
     @classmethod
     def after(cls, before: RecurrentCache | None, states: Iterable[State | None], new_tokens: int) -> RecurrentCache:
-        """The cache `new_tokens` later than `before`, or than the beginning of the text, holding `states`."""
-        return cls.from_states(states, new_tokens + (0 if before is None else before.seen_tokens))
+        """Return a cache of `states`, `new_tokens` later than `before`, or than the beginning of the text."""
+        return cls(0, states, new_tokens + (0 if before is None else before.get_seq_length()))
 
     @property
     def states(self) -> list[State | None]:
@@ -120,20 +119,20 @@ class RecurrentCache(Cache):
         return next((len(tensor) for state in self.states for tensor in state or ()), -1)
 
     def detach(self) -> RecurrentCache:
-        """A new cache of the same values, detached from the graph, for truncated back-propagation."""
-        return self.from_states([changed(state, Tensor.detach) for state in self.states], self.seen_tokens)
+        """Return a new cache of the same values, detached from the graph, for truncated back-propagation."""
+        return type(self).after(self, [changed(layer.state, Tensor.detach) for layer in self.layers], 0)
 
     def to_tensors(self) -> dict[str, Tensor]:
-        """The cache as named tensors, for a checkpoint: "<layer>.<index in the layer's tuple>", and the counts."""
-        tensors = {"num_layers": torch.tensor(len(self.states)), "seen_tokens": torch.tensor(self.seen_tokens)}
-        for layer, state in enumerate(self.states):
-            for index, tensor in enumerate(state or ()):
-                tensors[f"{layer}.{index}"] = tensor.detach().contiguous()
+        """Return the cache as named tensors: "<layer>.<index in the layer's tuple>", and the counts."""
+        tensors = {"num_layers": torch.tensor(len(self.layers)), "seen_tokens": torch.tensor(self.get_seq_length())}
+        for number, layer in enumerate(self.layers):
+            for index, tensor in enumerate(layer.state or ()):
+                tensors[f"{number}.{index}"] = tensor.detach().contiguous()
         return tensors
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor]) -> RecurrentCache:
-        """The cache that `to_tensors` wrote.
+        """Return the cache that `to_tensors` wrote.
 
         Raises:
             ValueError: the tensors are not those of a RecurrentCache.
@@ -153,7 +152,7 @@ class RecurrentCache(Cache):
 
 def changed(state: State | None, change: Callable[[Tensor], Tensor]) -> State | None:
     """Return the state with `change` applied to every tensor; None stays None."""
-    return None if state is None else tuple(change(tensor) for tensor in state)
+    return None if state is None else tuple(map(change, state))
 
 
 def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[State | None]:
@@ -172,11 +171,13 @@ def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> l
         )
     if len(cache) != len(shapes):
         raise ValueError(f"past_key_values is of another model: it holds {len(cache)} layers, not {len(shapes)}")
-    for layer, (state, expected) in enumerate(zip(cache.states, shapes, strict=True)):
-        found = [tuple(tensor.shape) for tensor in state or ()]
-        if state is not None and found != list(expected):
+    states = []
+    for number, (layer, expected) in enumerate(zip(cache.layers, shapes, strict=True)):
+        found = [tuple(tensor.shape) for tensor in layer.state or ()]
+        if layer.state is not None and found != list(expected):
             raise ValueError(
-                f"past_key_values is of another model or batch: its layer {layer} holds tensors of shapes {found}, "
+                f"past_key_values is of another model or batch: its layer {number} holds tensors of shapes {found}, "
                 f"but this model and input need {list(expected)}"
             )
-    return cache.states
+        states.append(layer.state)
+    return states

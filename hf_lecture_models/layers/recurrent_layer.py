@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.offloading import with_weights
 from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
 
@@ -59,17 +58,15 @@ class RecurrentLayer(nn.Module):
         Returns:
             The outputs (batch, seq, output_size) and the state after each row's last real token.
         """
-        outputs, state = self._read(hidden, state, mask)
-        return self.dropout(outputs), state
-
-    def _read(self, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
         if torch.compiler.is_exporting():
-            return run_traced(cell_from_kernel(self.rnn), hidden, state, mask)
-        if mask is not None:
-            return _run_packed(self.rnn, hidden, state, mask)
-        if hidden.shape[1] == 1 and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
-            return with_weights(self.rnn, partial(_run_step, self.rnn), hidden, state)
-        return _run(self.rnn, hidden, state)
+            outputs, after = run_traced(cell_from_kernel(self.rnn), hidden, state, mask)
+        elif mask is not None:
+            outputs, after = _run_packed(self.rnn, hidden, state, mask)
+        elif hidden.shape[1] == 1 and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
+            outputs, after = with_weights(self.rnn, partial(_run_step, self.rnn), hidden, state)
+        else:
+            outputs, after = _run(self.rnn, hidden, state)
+        return self.dropout(outputs), after
 
 
 class BidirectionalLayer(nn.Module):
@@ -95,13 +92,6 @@ class BidirectionalLayer(nn.Module):
         # In the flipped row the last real token comes first, after any padding.
         back, _ = self.backwards(hidden.flip(1), None, None if mask is None else mask.flip(1))
         return self.dropout(torch.cat((ahead, back.flip(1)), -1)), ()
-
-
-def init_kernel(kernel: nn.RNNBase) -> None:
-    """Start weights and biases by torch's own rule: uniform within 1/√hidden. Loaded tensors stay as they are."""
-    bound = kernel.hidden_size**-0.5
-    for parameter in kernel.parameters(recurse=False):
-        init.uniform_(parameter, -bound, bound)
 
 
 def _run(kernel: nn.RNNBase, inputs: Tensor | PackedSequence, state: State | None) -> tuple[Tensor, State]:

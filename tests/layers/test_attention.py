@@ -57,9 +57,9 @@ def inputs(kind: str, width: int = WIDTH) -> list[Tensor]:
 
 def kernel(kind: str, name: str, given: list[Tensor], padding: str = "none", bias: Tensor | None = None) -> Any:
     if kind == "causal":
-        return causal_attention(name, given[0], REAL[padding], position_bias=bias)
+        return causal_attention(name, given[0], bias, REAL[padding])
     source = given[1] if kind == "cross" else None
-    return bidirectional_attention(name, given[0], REAL[padding], source, position_bias=bias)
+    return bidirectional_attention(name, given[0], bias, REAL[padding], source)
 
 
 def counted(kind: str, padding: str) -> Tensor:
@@ -202,7 +202,7 @@ def test_a_row_that_may_attend_to_nothing_is_finite(kind: str, name: str) -> Non
     real = torch.tensor([[0, 0, 0, 0], [1, 1, 1, 1]])
     make = causal_attention if kind == "causal" else bidirectional_attention
     given = [hidden, hidden] if kind == "cross" else [hidden]
-    output, _ = module(*given, make(name, hidden, real))
+    output, _ = module(*given, make(name, hidden, attention_mask=real))
     assert output.isfinite().all()
     assert torch.autograd.grad(output[1].sum(), hidden)[0].isfinite().all()
 
@@ -218,9 +218,9 @@ def test_causal_attention_in_pieces_from_a_cache(name: str, sizes: tuple[int, ..
     end, pieces, real = 0, [], REAL["left"]
     for size in sizes:
         begin, end = end, end + size
-        attention = causal_attention(name, hidden[:, begin:end], real[:, :end], cache)
+        attention = causal_attention(name, hidden[:, begin:end], None, real[:, :end], cache)
         pieces.append(module(hidden[:, begin:end], attention, cache)[0])
-    whole, _ = module(hidden, causal_attention(name, hidden, real))
+    whole, _ = module(hidden, causal_attention(name, hidden, None, real))
     assert_close(torch.cat(pieces, 1)[real.bool()], whole[real.bool()], rtol=0, atol=1e-5)
 
 
@@ -234,14 +234,14 @@ def test_cross_attention_computes_the_sources_keys_once(name: str, padding: str)
     module.kv_proj.register_forward_hook(lambda *call: calls.append(call))
     for step in range(TARGET):
         piece = hidden[:, step : step + 1]
-        attention = bidirectional_attention(name, piece, REAL[padding], source)
+        attention = bidirectional_attention(name, piece, None, REAL[padding], source)
         pieces.append(module(piece, source if step == 0 else torch.full_like(source, torch.nan), attention, cache)[0])
     assert len(calls) == 1
     assert_close(torch.cat(pieces, 1), whole, rtol=0, atol=1e-5)
     # Beams change places: the source's keys go with them.
     cache.reorder_cache(torch.tensor([2, 0, 1]))
     real = None if REAL[padding] is None else REAL[padding][[2, 0, 1]]
-    moved, _ = module(hidden[[2, 0, 1]], source, bidirectional_attention(name, hidden, real, source), cache)
+    moved, _ = module(hidden[[2, 0, 1]], source, bidirectional_attention(name, hidden, None, real, source), cache)
     assert_close(moved, whole[[2, 0, 1]], rtol=0, atol=1e-5)
 
 
@@ -270,7 +270,7 @@ def test_dropout_acts_on_the_weights_in_training_only(kind: str) -> None:
 def test_who_moves_a_layers_inputs_finds_the_tensors() -> None:
     send_to_device = pytest.importorskip("accelerate.utils").send_to_device
     hidden = torch.randn(3, SEQ, WIDTH)
-    attention = causal_attention("eager", hidden, REAL["left"], position_bias=torch.zeros(1, HEADS, SEQ, SEQ))
+    attention = causal_attention("eager", hidden, torch.zeros(1, HEADS, SEQ, SEQ), REAL["left"])
     moved = send_to_device(attention, "meta")
     assert isinstance(moved, AttentionKernel)
     assert (moved.mask.device.type, moved.position_bias.device.type) == ("meta", "meta")
@@ -278,27 +278,28 @@ def test_who_moves_a_layers_inputs_finds_the_tensors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "dtype", "seq", "materializes_scores", "expected"),
+    ("given", "dtype", "seq", "dropout", "expected"),
     [
-        ("sdpa", torch.float32, 8, False, "sdpa"),
-        ("sdpa", torch.float32, 8, True, "eager"),
-        ("sdpa", torch.bfloat16, 8, False, "eager"),
-        ("sdpa", torch.bfloat16, 2000, False, "sdpa"),
-        ("sdpa", torch.bfloat16, 2000, True, "eager"),
-        ("eager", torch.float32, 8, False, "eager"),
-        ("flex_attention", torch.float32, 8, True, "flex_attention"),
+        ("sdpa", torch.float32, 8, 0.0, "sdpa"),
+        ("sdpa", torch.float32, 8, 0.1, "eager"),
+        ("sdpa", torch.bfloat16, 8, 0.0, "eager"),
+        ("sdpa", torch.bfloat16, 2000, 0.0, "sdpa"),
+        ("sdpa", torch.bfloat16, 2000, 0.1, "eager"),
+        ("eager", torch.float32, 8, 0.0, "eager"),
+        ("flex_attention", torch.float32, 8, 0.1, "flex_attention"),
     ],
 )
 def test_the_fastest_kernel_is_selected(
-    given: str, dtype: torch.dtype, seq: int, materializes_scores: bool, expected: str
+    given: str, dtype: torch.dtype, seq: int, dropout: float, expected: str
 ) -> None:
-    hidden: Any = torch.empty(1, seq, 4, dtype=dtype)
-    assert select_attention_kernel(given, hidden, materializes_scores) == expected
-    with torch.no_grad():
-        assert select_attention_kernel(given, hidden, materializes_scores) == given
-    assert select_attention_kernel(given, hidden.to("meta"), materializes_scores) == given
+    hidden, bias = torch.empty(1, seq, 4, dtype=dtype), torch.zeros(1, 1, seq, seq, requires_grad=dropout > 0)
+    for options in ({"dropout": dropout}, {"position_bias": bias}):  # dropped out, or with a trained bias
+        assert select_attention_kernel(given, hidden, **options) == expected
+        with torch.no_grad():
+            assert select_attention_kernel(given, hidden, **options) == given
+        assert select_attention_kernel(given, hidden.to("meta"), **options) == given
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert select_attention_kernel("sdpa", torch.empty(1, 8, 4), materializes_scores=False) == "eager"
+        assert select_attention_kernel("sdpa", torch.empty(1, 8, 4)) == "eager"
 
 
 @pytest.mark.parametrize("make", [causal_attention, bidirectional_attention])

@@ -75,7 +75,8 @@ class CausalLMHead(ModelHead):
         if targets is not None:
             all_logits = logits if isinstance(logits_to_keep, int) and logits_to_keep == 0 else None
             # A prepared mask does not mark padding: there, labels do.
-            real = None if is_prepared(attention_mask) else padding_mask(attention_mask, hidden)
+            padded = attention_mask is not None and not is_prepared(attention_mask)
+            real = padding_mask(attention_mask, hidden) if padded else None
             loss = self._loss(hidden, all_logits, targets, real, items)
         return CausalLMOutputWithPast(
             loss=loss,

@@ -77,7 +77,8 @@ def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: s
     >>> class_labels(torch.tensor([1, -100], dtype=torch.int32), (2,), num_classes=3)
     tensor([   1, -100])
     """
-    refuse_other_than_tensor(labels, name)
+    if not isinstance(labels, Tensor):
+        raise no_tensor(labels, name)
     if labels.shape != torch.Size(shape):
         raise ValueError(
             f"{name} have shape {tuple(labels.shape)}; {tuple(shape)} is needed, one of {num_classes} classes each"
@@ -97,13 +98,12 @@ def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: s
     return labels
 
 
-def refuse_other_than_tensor(labels: Any, name: str = "labels") -> None:
-    """Raise a ValueError unless labels are a tensor; names of classes, or a list of their numbers, are not."""
-    if not isinstance(labels, Tensor):
-        raise ValueError(
-            f"{name} are a {type(labels).__name__}, but a tensor of numbers is needed: torch.tensor(ids); the number "
-            "of a class by its name is model.config.label2id[name]"
-        )
+def no_tensor(labels: Any, name: str = "labels") -> ValueError:
+    """Return the error for labels that are not a tensor, but names of classes, or a list of their numbers."""
+    return ValueError(
+        f"{name} are a {type(labels).__name__}, but a tensor of numbers is needed: torch.tensor(ids); the number of a "
+        "class by its name is model.config.label2id[name]"
+    )
 
 
 def next_token_labels(

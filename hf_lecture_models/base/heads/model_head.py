@@ -66,7 +66,7 @@ class ModelHead:
         raise NotImplementedError(f"{type(self).__name__} must define add_layers: what it has beside its base model")
 
     def base_model_outputs(self, **inputs: Any) -> Any:
-        """The outputs of the base model, without a cache of what it read: most heads go on from none.
+        """Return the outputs of the base model, without a cache of what it read: most heads go on from none.
 
         Args:
             inputs: arguments of its `forward`; None counts as left out.
@@ -84,6 +84,13 @@ class TextVectorHead(ModelHead):
 
     text_template: ClassVar[str | None] = None
     """The template of special tokens that its texts need, a key of `tokenization.templates.TEMPLATES`."""
+    auxiliary_loss: Any = None
+    """A method `auxiliary_loss(outputs, inputs, counts)` of architectures with a loss beside the head's, or None.
+
+    It is given what `read_texts` returned for `inputs`, and how often each text counts, (batch,), which is as often as
+    its labels do. It returns a scalar, the sum of each text's mean loss times its count, or None. So the loss with it
+    is still a mean over labels, however a training step is cut into micro-batches.
+    """
 
     def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
         """Return the vector of each text, (batch, width): the `pooler_output` of a base model that has one.
@@ -102,7 +109,7 @@ class TextVectorHead(ModelHead):
         return outputs.pooler_output
 
     def read_texts(self, inputs: dict[str, Any]) -> tuple[Any, Tensor]:
-        """The outputs of the base model for `inputs`, and the vector of each text, (batch, width).
+        """Return the outputs of the base model for `inputs`, and the vector of each text, (batch, width).
 
         Args:
             inputs: arguments of its `forward`, `input_ids` and `attention_mask` among them.
@@ -110,25 +117,10 @@ class TextVectorHead(ModelHead):
         outputs = self.base_model_outputs(**inputs)
         return outputs, self.pool(outputs, inputs["attention_mask"])
 
-    def auxiliary_loss(self, outputs: Any, inputs: dict[str, Any], counts: Tensor) -> Tensor | None:
-        """A loss beside the head's own, to be added to it; None in a model that has none, as most.
-
-        Each text's loss is a mean, and counts as often as the text's labels do: the loss with it is still a mean over
-        labels, however a training step is cut into micro-batches.
-
-        Args:
-            outputs: what `read_texts` returned for `inputs`.
-            counts: (batch,), how often each text counts.
-
-        Returns:
-            A scalar, the sum of each text's loss times its count.
-        """
-        return None
-
     def with_auxiliary_loss(
         self, loss: Tensor, outputs: Any, inputs: dict[str, Any], counts: Tensor, items: Tensor | int | None
     ) -> Tensor:
-        """`loss`, a mean over `items` labels or over this batch's, and the auxiliary loss over as many."""
+        """Return `loss`, a mean over `items` labels or over this batch's, plus the auxiliary loss over as many."""
         auxiliary = self.auxiliary_loss(outputs, inputs, counts)
         return loss if auxiliary is None else loss + mean_over_items(auxiliary, counts.sum(), items)
 

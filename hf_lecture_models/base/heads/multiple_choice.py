@@ -56,9 +56,10 @@ class MultipleChoiceHead(TextVectorHead):
         logits, loss = scores.view(-1, choices), None
         if labels is not None:
             loss = cross_entropy(logits, labels, num_items_in_batch)
-            # The texts of an example count as one.
-            counts = (labels.to(logits.device) != NOT_COUNTED).repeat_interleave(choices) / choices
-            loss = self.with_auxiliary_loss(loss, outputs, flat, counts, num_items_in_batch)
+            if self.auxiliary_loss is not None:
+                # The texts of an example count as one.
+                counts = (labels.to(logits.device) != NOT_COUNTED).repeat_interleave(choices) / choices
+                loss = self.with_auxiliary_loss(loss, outputs, flat, counts, num_items_in_batch)
         return MultipleChoiceModelOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 

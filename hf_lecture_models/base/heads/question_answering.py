@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import QuestionAnsweringModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, refuse_other_than_tensor
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, no_tensor
 from hf_lecture_models.base.heads.model_head import ModelHead
 
 
@@ -97,8 +97,8 @@ def question_answering_loss(
 def _both(start: Tensor | None, end: Tensor | None, logits: Tensor) -> Tensor:
     batch = logits.shape[0]
     for name, given in (("start_positions", start), ("end_positions", end)):
-        if given is not None:
-            refuse_other_than_tensor(given, name)
+        if given is not None and not isinstance(given, Tensor):
+            raise no_tensor(given, name)
         if given is None or given.numel() != batch or given.is_floating_point() or given.dtype == torch.bool:
             found = "missing" if given is None else f"{given.dtype} of shape {tuple(given.shape)}"
             raise ValueError(f"{name} are {found}; start_positions and end_positions are integers of shape ({batch},)")

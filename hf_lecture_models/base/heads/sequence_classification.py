@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items, refuse_other_than_tensor
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items, no_tensor
 from hf_lecture_models.base.heads.model_head import TextVectorHead
 
 
@@ -57,8 +57,9 @@ class SequenceClassificationHead(TextVectorHead):
         if labels is not None:
             problem_type = self.config.problem_type or default_problem_type(logits, labels)
             loss = sequence_classification_loss(logits, labels, problem_type, num_items_in_batch)
-            counts = _labels_per_text(logits, labels, problem_type)
-            loss = self.with_auxiliary_loss(loss, outputs, inputs, counts, num_items_in_batch)
+            if self.auxiliary_loss is not None:
+                counts = _labels_per_text(logits, labels, problem_type)
+                loss = self.with_auxiliary_loss(loss, outputs, inputs, counts, num_items_in_batch)
         return SequenceClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
@@ -91,9 +92,9 @@ def sequence_classification_loss(
     Raises:
         ValueError: labels that are not a tensor, of another shape or type, or outside the values above.
     """
-    refuse_other_than_tensor(labels)
-    if problem_type is None:
-        problem_type = default_problem_type(logits, labels)
+    problem_type = problem_type or default_problem_type(logits, labels)
+    if not isinstance(labels, Tensor):
+        raise no_tensor(labels)
     labels = _one_per_logit(labels.to(logits.device), logits, problem_type)
     if problem_type == "single_label_classification":
         return cross_entropy(logits, labels, num_items_in_batch)
@@ -109,7 +110,8 @@ def sequence_classification_loss(
 
 def default_problem_type(logits: Tensor, labels: Tensor) -> str:
     """Return the type that `sequence_classification_loss` assumes where `problem_type` is None."""
-    refuse_other_than_tensor(labels)
+    if not isinstance(labels, Tensor):
+        raise no_tensor(labels)
     if logits.shape[-1] == 1:
         return "regression"
     integers = not labels.is_floating_point() and labels.dtype != torch.bool

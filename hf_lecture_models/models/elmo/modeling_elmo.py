@@ -54,7 +54,6 @@ from hf_lecture_models.layers.clipped_lstm import ClippedLstmLayer
 from hf_lecture_models.layers.highway import Gate, Highway
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
-from hf_lecture_models.layers.recurrent_layer import init_kernel
 from hf_lecture_models.layers.sampled_softmax import SampledSoftmaxLinear
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
 
@@ -131,7 +130,9 @@ class ElmoPreTrainedModel(LayeredPreTrainedModel):
             init.normal_(module.weight, std=module.in_features**-0.5)
             init.constant_(module.bias, -2.0 if isinstance(module, Gate) else 0.0)
         elif isinstance(module, nn.RNNBase):
-            init_kernel(module)
+            bound = module.hidden_size**-0.5
+            for parameter in module.parameters(recurse=False):
+                init.uniform_(parameter, -bound, bound)
         if hasattr(module, "draw_weights"):
             module.draw_weights()
 

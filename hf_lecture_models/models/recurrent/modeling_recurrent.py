@@ -70,7 +70,7 @@ from hf_lecture_models.base.heads.causal_lm import CausalLMHead
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 from hf_lecture_models.base.large_vocabulary import LargeVocabularyLM
-from hf_lecture_models.base.recurrent_kernels import RecurrentKernelsModel
+from hf_lecture_models.base.modeling import LayeredPreTrainedModel
 from hf_lecture_models.base.stateful_text import StatefulTextModel
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.pair_vectors import PAIR_COMBINATIONS, check_single_texts, texts_of_pairs
@@ -88,10 +88,11 @@ class BidirectionalBlock(GradientCheckpointingLayer, BidirectionalLayer):
     """One layer of the stack that reads both ways: h_l^k = [h→; h←]."""
 
 
-class RecurrentPreTrainedModel(RecurrentKernelsModel):
+class RecurrentPreTrainedModel(LayeredPreTrainedModel):
     """The base of all recurrent models."""
 
     config: RecurrentConfig
+    _is_stateful = True
 
 
 class RecurrentModel(StatefulTextModel, RecurrentPreTrainedModel):

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
 
-from hf_lecture_models.base.modeling import model_forward
-from hf_lecture_models.base.recurrent_kernels import RecurrentKernelsModel
+from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forward
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
 from hf_lecture_models.layers.recurrent_layer import KERNELS, RecurrentLayer
@@ -21,10 +20,11 @@ from hf_lecture_models.layers.source_attention import AdditiveScore, Maxout, att
 from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq import RecurrentSeq2SeqConfig
 
 
-class RecurrentSeq2SeqPreTrainedModel(RecurrentKernelsModel):
+class RecurrentSeq2SeqPreTrainedModel(LayeredPreTrainedModel):
     """The base of all recurrent encoders and decoders."""
 
     config: RecurrentSeq2SeqConfig
+    _is_stateful = True
 
 
 @dataclass

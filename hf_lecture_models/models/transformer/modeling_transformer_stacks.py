@@ -47,8 +47,9 @@ class LectureTransformerPreTrainedModel(AttentionPreTrainedModel):
     # Marian's sinusoids, which are computed here.
     _keys_to_ignore_on_load_unexpected = [r"(^|\.)(en|de)coder\.embed_positions\.weight$"]
 
-    def _init_standard_layer(self, module: nn.Module) -> None:
-        super()._init_standard_layer(module)
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
         if isinstance(module, nn.Linear):
             init.xavier_uniform_(module.weight)
             gains = torch.ones_like(module.weight[:, :1])

@@ -53,6 +53,7 @@ from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention
 from hf_lecture_models.layers.patches import check_images, interpolate_positions, masked_patches, number_of_colors
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.models.vit.configuration_vit import LectureViTConfig
@@ -167,7 +168,8 @@ class LectureViTModel(LectureViTPreTrainedModel):
         check_images(pixel_values, self.config.num_channels, self.config.patch_size, size)
         hidden = self.embeddings(pixel_values, bool_masked_pos)
         # All patches are real, and flex attention's own mask has a fixed size.
-        attention = self.bidirectional_attention(hidden, call=kwargs)._replace(mask=None)
+        name, options = self.attention_choice(kwargs)
+        attention = bidirectional_attention(name, hidden, **options)._replace(mask=None)
         for index, layer in enumerate(self.layers, start=1):
             hidden = layer(hidden, attention, num_states if index == len(self.layers) else None)
         y = self.norm(hidden)
@@ -197,8 +199,9 @@ class LectureViTForImageClassification(ImageClassificationHead, LectureViTPreTra
             inputs["num_states"] = 1
         return super().base_model_outputs(**inputs)
 
-    def _init_standard_layer(self, module: nn.Module) -> None:
-        super()._init_standard_layer(module)
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
         if isinstance(module, nn.Linear) and module is self.classifier:
             init.zeros_(module.weight)
 

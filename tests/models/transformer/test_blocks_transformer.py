@@ -125,7 +125,7 @@ def test_blocks_equal_torchs_layers(norm_position: str, hidden_act: str) -> None
     encoder_block: Any = model.encoder.layers[0]
     layer, weights = torch_layer(config, encoder_block)
     theirs = functional_call(layer, weights, (source,), {"src_key_padding_mask": mask == 0})
-    ours = encoder_block(source, bidirectional_attention("sdpa", source, mask))
+    ours = encoder_block(source, bidirectional_attention("sdpa", source, None, mask))
     real = mask.bool()
     assert_same(ours[real], theirs[real], [source, *encoder_block.parameters()])
 
@@ -134,6 +134,6 @@ def test_blocks_equal_torchs_layers(norm_position: str, hidden_act: str) -> None
     causal = nn.Transformer.generate_square_subsequent_mask(5)
     options = {"tgt_mask": causal, "memory_key_padding_mask": mask == 0}
     theirs = functional_call(layer, weights, (target, source), options)
-    kernels = causal_attention("sdpa", target), bidirectional_attention("sdpa", target, mask, source)
+    kernels = causal_attention("sdpa", target), bidirectional_attention("sdpa", target, None, mask, source)
     ours = decoder_block(target, kernels[0], source, kernels[1])
     assert_same(ours, theirs, [source, target, *decoder_block.parameters()])
