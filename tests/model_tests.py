@@ -60,9 +60,6 @@ from transformers import (
     DynamicCache,
     GenerationMixin,
     PreTrainedModel,
-    Trainer,
-    TrainingArguments,
-    default_data_collator,
     set_seed,
 )
 from transformers.models.auto import modeling_auto
@@ -208,9 +205,15 @@ def equal_json(ours: Any, theirs: Any, tolerance: float = 1e-4) -> bool:
 
 def gradients(model: nn.Module, loss: Tensor) -> Tensors:
     """The loss's gradient by the name of the parameter; zeros where the loss does not depend on it."""
-    found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
-    named = zip(model.named_parameters(), found, strict=True)
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    found = torch.autograd.grad(loss, list(trained.values()), allow_unused=True)
+    named = zip(trained.items(), found, strict=True)
     return {name: torch.zeros_like(p) if gradient is None else gradient for (name, p), gradient in named}
+
+
+def assert_gradients(ours: Tensors, theirs: Tensors, rtol: float = 1e-4, atol: float = 1e-6) -> None:
+    for name, expected in theirs.items():
+        assert_close(ours[name], expected, rtol=rtol, atol=atol, msg=lambda m, name=name: f"{name}: {m}")
 
 
 def package_models() -> list[type[PreTrainedModel]]:
@@ -399,6 +402,19 @@ class ModelTests:
             our, their = (torch.zeros_like(parameter) if g is None else g for g in (our, their))
             scale = their.abs().max().clamp(min=1e-3).item()
             assert_close(our, their, rtol=0, atol=1e-4 * scale, msg=lambda m, name=name: f"gradient of {name}: {m}")
+
+    def check_loss_in_pieces(self, given: Tensors, dtype: torch.dtype = torch.float32) -> tuple[Any, Any]:
+        """Compare loss and gradients with one position's logits to those with all logits; return both outputs."""
+        model, coarse = self.build(), dtype == torch.bfloat16
+        with torch.autocast("cpu", dtype=dtype, enabled=coarse):
+            whole, pieces = (model(**given, logits_to_keep=keep) for keep in (0, 1))
+        assert_close(pieces.loss, whole.loss, rtol=2e-2 if coarse else 1e-5, atol=1e-6)
+        ours, theirs = (gradients(model, outputs.loss) for outputs in (pieces, whole))
+        largest = max(gradient.abs().max().item() for gradient in theirs.values())
+        for name, expected in theirs.items():
+            atol = (0.05 if coarse else 1e-5) * max(expected.abs().max().item(), 0.01 * largest)
+            assert_gradients({name: ours[name]}, {name: expected}, rtol=0, atol=atol)
+        return whole, pieces
 
     @torch.no_grad()
     def test_the_configuration_knows_the_width_of_states(self) -> None:
@@ -591,10 +607,7 @@ class ModelTests:
         ours, theirs = (self.training_loss(each, inputs) for each in (compiled, model))
         assert_close(ours, theirs)
         if self.trainable:
-            given = [parameter for parameter in model.parameters() if parameter.requires_grad]
-            found = (torch.autograd.grad(loss, given, allow_unused=True) for loss in (ours, theirs))
-            for our, their in zip(*found, strict=True):
-                assert_close(our, their, rtol=1e-4, atol=1e-6)
+            assert_gradients(gradients(model, ours), gradients(model, theirs))
 
     @torch.no_grad()
     def test_dropout_is_in_modules(self) -> None:
@@ -908,6 +921,12 @@ class TokenTests(ModelTests):
     empty_rows: ClassVar[bool] = False
     """Whether a row may have no tokens at all."""
 
+    def decoded(self) -> list[Any]:
+        """Three texts of the tokenizer's own."""
+        tokenizer, inputs = self.processing_class(), self.make_inputs(3, (3, 1, 2))
+        rows = zip(inputs["input_ids"], inputs["attention_mask"], strict=True)
+        return [tokenizer.decode(ids[mask.bool()]) for ids, mask in rows]
+
     @pytest.mark.once_per_model("config_class")
     @torch.no_grad()
     def test_ids_of_any_integer_type(self) -> None:
@@ -1004,9 +1023,7 @@ class CausalLMTests(TokenTests):
         return token_inputs(self.config(), lengths)
 
     def pipeline_inputs(self) -> list[Any]:
-        tokenizer = self.processing_class()
-        inputs = self.make_inputs(3, (3, 1, 2))
-        return [tokenizer.decode(row[row_mask.bool()]) for row, row_mask in zip(*inputs.values(), strict=True)]
+        return self.decoded()
 
     def training_loss(self, model: PreTrainedModel, inputs: Tensors) -> Tensor:
         labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, -100)
@@ -1203,21 +1220,6 @@ class CausalLMTests(TokenTests):
         logits = model(input_ids=samples[0], attention_mask=mask).logits[:, prompt - 1 : -1]
         chosen = self.log_probs(logits).gather(2, samples[0][:, prompt:, None])
         assert chosen.isfinite().all(), "a token of probability zero was drawn"
-
-    @pytest.mark.once_per_model
-    @torch.no_grad()
-    def test_generate_beams_beat_greedy_search(self) -> None:
-        """Wide enough to hold every prefix of two tokens, the search finds the best pair there is."""
-        model, inputs = self.build(), self.make_inputs(1, (3,))
-        vocab = self.config().vocab_size
-        found = self.generate(model, inputs, num_beams=vocab, max_new_tokens=2, length_penalty=0.0)
-        ids = inputs["input_ids"]
-        first = self.log_probs(model(input_ids=ids).logits[0, -1])
-        longer = torch.cat([ids.expand(vocab, -1), torch.arange(vocab)[:, None]], dim=1)
-        second = self.log_probs(model(input_ids=longer, attention_mask=torch.ones_like(longer)).logits[:, -1])
-        best = (first[:, None] + second).max()
-        chosen = first[found[0, -2]] + second[found[0, -2], found[0, -1]]
-        assert_close(chosen, best, rtol=0, atol=1e-4)
 
     @pytest.mark.once_per_model
     @pytest.mark.parametrize("use_cache", [True, False])
@@ -1511,18 +1513,9 @@ class CausalLMHeadTests(CausalLMTests):
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_loss_without_all_logits(self, dtype: torch.dtype) -> None:
-        """Computed in pieces, it and its gradients are those of the loss from all logits."""
-        model, (inputs, labels) = self.build(), self.labelled()
-        coarse = dtype == torch.bfloat16
-        with torch.autocast("cpu", dtype=dtype, enabled=coarse):
-            whole, pieces = (model(**inputs, labels=labels, logits_to_keep=keep) for keep in (0, 1))
+        inputs, labels = self.labelled()
+        _, pieces = self.check_loss_in_pieces({**inputs, "labels": labels}, dtype)
         assert pieces.logits.shape == (3, 1, self.config().vocab_size)
-        assert_close(pieces.loss, whole.loss, rtol=2e-2 if coarse else 1e-5, atol=0)
-        ours, theirs = (gradients(model, outputs.loss) for outputs in (pieces, whole))
-        largest = max(gradient.abs().max().item() for gradient in theirs.values())
-        for name, expected in theirs.items():
-            atol = (0.05 if coarse else 1e-5) * max(expected.abs().max().item(), 0.01 * largest)
-            assert_close(ours[name], expected, rtol=0, atol=atol, msg=lambda m, name=name: f"{name}: {m}")
 
     @torch.no_grad()
     def test_loss_does_not_depend_on_the_logits_kept(self) -> None:
@@ -1546,9 +1539,7 @@ class CausalLMHeadTests(CausalLMTests):
         loss = model(padded, attention_mask=real, logits_to_keep=keep, **given).loss
         alone = model(text, labels=text).loss
         assert_close(loss, alone)
-        ours, theirs = (gradients(model, each) for each in (loss, alone))
-        for name, expected in theirs.items():
-            assert_close(ours[name], expected, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
+        assert_gradients(gradients(model, loss), gradients(model, alone))
 
     @torch.no_grad()
     def test_score_with_holes(self) -> None:
@@ -1667,6 +1658,9 @@ class RecurrentCacheTests(CausalLMHeadTests):
 class HeadTests(ModelTests):
     """What a model with a head must do beside; `CausalLMTests` holds what that head must do."""
 
+    takes_items: ClassVar[bool] = True
+    """Whether `forward` takes `num_items_in_batch`."""
+
     # What a head declares
 
     def make_labels(self, inputs: Tensors) -> Tensors:
@@ -1678,8 +1672,18 @@ class HeadTests(ModelTests):
         raise TypeError(f"{type(self).__name__} must declare bad_labels(inputs)")
 
     def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
-        """The loss of each item that counts, flat, in float64, computed from the model's outputs."""
-        raise TypeError(f"{type(self).__name__} must declare losses(model, inputs, labels)")
+        """The loss of each item that counts, flat, in float64, computed from the model's outputs: a cross-entropy."""
+        return cross_entropies(model(**inputs).logits, labels["labels"])
+
+    def some_classes(self, inputs: Tensors, classes: int) -> Tensors:
+        """A class for each row, of which the third does not count."""
+        labels = torch.arange(len(next(iter(inputs.values())))) % classes
+        labels[2:3] = -100
+        return {"labels": labels}
+
+    def no_classes(self, classes: int) -> list[Tensors]:
+        """Labels for three rows that are not classes."""
+        return [{"labels": torch.tensor(row)} for row in ([0, classes, 0], [0, -1, 0], [0, 1], [0.0, 1.0, 0.0])]
 
     def nothing_counts(self, labels: Tensors) -> Tensors:
         """The same labels, none of which counts."""
@@ -1738,8 +1742,7 @@ class HeadTests(ModelTests):
             loss = model(**part, **part_labels, num_items_in_batch=sum(counts)).loss
             for name, gradient in gradients(model, loss).items():
                 total[name] += gradient
-        for name, gradient in whole.items():
-            assert_close(total[name], gradient, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
+        assert_gradients(total, whole)
 
     def rows(self, inputs: Tensors, labels: Tensors, rows: list[int]) -> tuple[Tensors, Tensors]:
         return tuple({name: tensor[rows] for name, tensor in group.items()} for group in (inputs, labels))  # type: ignore[return-value]
@@ -1748,7 +1751,7 @@ class HeadTests(ModelTests):
         """Its loss is 0 with a gradient of zeros, beside rows of padding too."""
         model, inputs = self.build(), self.make_inputs(3, (4, 0, 2))
         labels = self.nothing_counts(self.make_labels(inputs))
-        for items in (None, 5, 0):
+        for items in (None, 5, 0) if self.takes_items else (None,):
             loss = model(**inputs, **labels, num_items_in_batch=items).loss
             assert loss.item() == 0
             for name, gradient in gradients(model, loss).items():
@@ -1805,6 +1808,11 @@ class TokenHeadTests(HeadTests, TokenTests):
     sequence_inputs = ("input_ids", "attention_mask")
     outputs_per_token: ClassVar[bool] = True
     """Whether the outputs have an axis of tokens, so that some stand at padding."""
+    lora: ClassVar[Mapping[str, Any] | None] = None
+    """What adapters by peft are made for; None: not checked here. The classifier is trained in full beside them."""
+    lora_task: ClassVar[str | None] = None
+    lora_share: ClassVar[float] = 0.5
+    """Of the first loss, what these adapters must bring it below."""
 
     def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
         assert batch == len(lengths)
@@ -1881,6 +1889,34 @@ class TokenHeadTests(HeadTests, TokenTests):
             else:
                 assert_close(found, expected, rtol=0, atol=0)
 
+    @pytest.mark.slow
+    @pytest.mark.once_per_model
+    def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
+        if self.lora is None:
+            return
+        peft = pytest.importorskip("peft")
+        self.build().save_pretrained(tmp_path / "base")
+        base = self.auto_class.from_pretrained(tmp_path / "base")
+        names = base.state_dict().keys()
+        adapted = peft.get_peft_model(base, peft.LoraConfig(task_type=self.lora_task, r=2, **self.lora))
+        trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
+        optimizer, inputs, losses = torch.optim.Adam(trained, lr=0.05), self.make_inputs(3, (6, 4, 5)), []
+        for _ in range(60):
+            optimizer.zero_grad()
+            losses.append(self.training_loss(adapted, inputs))
+            losses[-1].backward()
+            optimizer.step()
+        assert losses[-1] < self.lora_share * losses[0]
+        expected = self.outputs(adapted.eval(), inputs)
+        adapted.save_pretrained(tmp_path / "adapter")
+        fresh = self.auto_class.from_pretrained(tmp_path / "base")
+        again = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").eval()
+        self.assert_equal(self.outputs(again, inputs), expected, "the adapter on its base", 1e-6)
+        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
+        merged = self.auto_class.from_pretrained(tmp_path / "merged")
+        assert merged.state_dict().keys() == names
+        self.assert_equal(self.outputs(merged, inputs), expected, "merged", 1e-4)
+
 
 class _LabelledTests(HeadTests):
     """Heads whose classes have names."""
@@ -1921,22 +1957,14 @@ class ClassifierTests(_LabelledTests, TokenHeadTests):
     outputs_per_token = False
 
     def pipeline_inputs(self) -> list[Any]:
-        tokenizer = self.processing_class()
-        inputs = self.make_inputs(3, (3, 1, 2))
-        return [tokenizer.decode(ids[mask.bool()]) for ids, mask in zip(*inputs.values(), strict=True)]
+        return self.decoded()
 
     def make_labels(self, inputs: Tensors) -> Tensors:
-        labels = torch.arange(len(inputs["input_ids"])) % self.config().num_labels
-        labels[2:3] = -100
-        return {"labels": labels}
+        return self.some_classes(inputs, self.config().num_labels)
 
     def bad_labels(self, inputs: Tensors) -> list[Tensors]:
         classes = self.config().num_labels
-        wrong = ([0, classes, 0], [0, -1, 0], [0, 1], [0.0, 1.0, 0.0], [[0.0, 1.5] + [0.0] * (classes - 2)] * 3)
-        return [{"labels": torch.tensor(values)} for values in wrong]
-
-    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
-        return cross_entropies(model(**inputs).logits, labels["labels"])
+        return [*self.no_classes(classes), {"labels": torch.tensor([[0.0, 1.5] + [0.0] * (classes - 2)] * 3)}]
 
     @pytest.mark.once_per_model
     @pytest.mark.parametrize("problem_type", [None, "multi_label_classification", "regression"])
@@ -1973,14 +2001,10 @@ class TaggerTests(_LabelledTests, TokenHeadTests):
     auto_class = AutoModelForTokenClassification
     pipeline_task = "token-classification"
     lora: ClassVar[Mapping[str, Any]] = {"target_modules": "all-linear", "exclude_modules": ["classifier"]}
-    """What adapters by peft are made for; the classifier is trained in full beside them."""
-    lora_share: ClassVar[float] = 0.5
-    """Of the first loss, what these adapters must bring it below."""
+    lora_task = "TOKEN_CLS"
 
     def pipeline_inputs(self) -> list[Any]:
-        tokenizer = self.processing_class()
-        inputs = self.make_inputs(3, (3, 1, 2))
-        return [tokenizer.decode(ids[mask.bool()]) for ids, mask in zip(*inputs.values(), strict=True)]
+        return self.decoded()
 
     def make_labels(self, inputs: Tensors) -> Tensors:
         labels = (inputs["input_ids"] % self.config().num_labels).masked_fill(inputs["attention_mask"] == 0, -100)
@@ -1991,9 +2015,6 @@ class TaggerTests(_LabelledTests, TokenHeadTests):
         labels = self.make_labels(inputs)["labels"]
         wrong = (labels.masked_fill(labels >= 0, self.config().num_labels), labels[:, 0], labels[:, 1:], labels.float())
         return [{"labels": values} for values in wrong]
-
-    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
-        return cross_entropies(model(**inputs).logits, labels["labels"])
 
     # In other hands
 
@@ -2087,34 +2108,6 @@ class TaggerTests(_LabelledTests, TokenHeadTests):
             rows.append({**encoded, "labels": labels})
         return rows
 
-    @pytest.mark.slow
-    @pytest.mark.once_per_model
-    def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
-        peft = pytest.importorskip("peft")
-        self.build().save_pretrained(tmp_path / "base")
-        base = self.auto_class.from_pretrained(tmp_path / "base")
-        before = {name: value.clone() for name, value in base.state_dict().items()}
-        adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="TOKEN_CLS", r=2, **self.lora))
-        trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
-        optimizer, inputs, losses = torch.optim.Adam(trained, lr=0.05), self.make_inputs(3, (6, 4, 5)), []
-        for _ in range(60):
-            optimizer.zero_grad()
-            losses.append(self.training_loss(adapted, inputs))
-            losses[-1].backward()
-            optimizer.step()
-        assert losses[-1] < self.lora_share * losses[0]
-        expected = self.outputs(adapted.eval(), inputs)
-        adapted.save_pretrained(tmp_path / "adapter")
-        classes = self.config().num_labels
-        found = peft.AutoPeftModelForTokenClassification.from_pretrained(
-            tmp_path / "adapter", num_labels=classes
-        ).eval()
-        self.assert_equal(self.outputs(found, inputs), expected, "adapter and base", 1e-6)
-        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
-        merged = self.auto_class.from_pretrained(tmp_path / "merged")
-        assert merged.state_dict().keys() == before.keys()
-        self.assert_equal(self.outputs(merged, inputs), expected, "merged", 1e-4)
-
 
 class QuestionAnsweringTests(TokenHeadTests):
     """Tokens to the first and the last token of an answer."""
@@ -2169,6 +2162,8 @@ class MultipleChoiceTests(TokenHeadTests):
     auto_class = AutoModelForMultipleChoice
     zero_gradients: ClassVar[Mapping[str, str]] = {"classifier.bias": "a softmax over choices, to all of which it adds"}
     outputs_per_token = False
+    lora: ClassVar[Mapping[str, Any]] = {"target_modules": "all-linear", "modules_to_save": ["classifier"]}
+    lora_share = 0.8
 
     def make_inputs(self, batch: int, lengths: Sequence[int]) -> Tensors:
         choices = [token_inputs(self.config(), lengths, seed=seed) for seed in range(3)]
@@ -2178,95 +2173,10 @@ class MultipleChoiceTests(TokenHeadTests):
         return {name: tensor[row : row + 1, :, :length] for name, tensor in inputs.items()}
 
     def make_labels(self, inputs: Tensors) -> Tensors:
-        labels = torch.arange(len(inputs["input_ids"])) % 3
-        labels[2:3] = -100
-        return {"labels": labels}
+        return self.some_classes(inputs, 3)
 
     def bad_labels(self, inputs: Tensors) -> list[Tensors]:
-        wrong = ([0, 3, 0], [0, -1, 0], [0, 1], [0.0, 1.0, 0.0])
-        return [{"labels": torch.tensor(values)} for values in wrong]
-
-    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
-        return cross_entropies(model(**inputs).logits, labels["labels"])
-
-    def without_dropout(self) -> PreTrainedModel:
-        """The model of `build`, in training mode."""
-        model = self.build().train()
-        for module in model.modules():
-            if isinstance(module, nn.Dropout):
-                module.p = 0.0
-        return model
-
-    def examples(self, batch: int) -> list[Tensors]:
-        """Inputs and labels, example by example, of one length."""
-        inputs = self.make_inputs(batch, [6] * batch)
-        rows = inputs | self.make_labels(inputs)
-        return [{name: tensor[row] for name, tensor in rows.items()} for row in range(batch)]
-
-    @pytest.mark.once_per_model
-    def test_trainer_in_parts(self, tmp_path: Path) -> None:
-        """transformers' Trainer: however many parts a step is read in, it is plain descent on the whole batch."""
-        pytest.importorskip("accelerate")
-        data = self.examples(4)
-        expected, losses, rate = self.without_dropout(), [], 0.05
-        optimizer = torch.optim.SGD(expected.parameters(), lr=rate)
-        for _ in range(2):
-            optimizer.zero_grad()
-            loss = expected(**{name: torch.stack([row[name] for row in data]) for name in data[0]}).loss
-            loss.backward()
-            losses.append(loss.item())
-            optimizer.step()
-        assert losses[1] < losses[0]
-        for parts in (1, 2, 4):
-            model = self.without_dropout()
-            arguments = TrainingArguments(
-                output_dir=str(tmp_path),
-                optim="sgd",
-                learning_rate=rate,
-                lr_scheduler_type="constant",
-                max_grad_norm=0.0,
-                max_steps=2,
-                per_device_train_batch_size=4 // parts,
-                gradient_accumulation_steps=parts,
-                logging_steps=1,
-                save_strategy="no",
-                report_to="none",
-                use_cpu=True,
-                disable_tqdm=True,
-            )
-            trainer = Trainer(model, arguments, train_dataset=data, data_collator=default_data_collator)
-            trainer.train()
-            weights = dict(model.named_parameters())
-            self.assert_equal(weights, dict(expected.named_parameters()), f"in {parts} parts", 1e-5)
-            logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-            assert logged == pytest.approx(losses, rel=1e-4, abs=1e-4)
-
-    @pytest.mark.slow
-    def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
-        """LoRA by peft on every linear map but the new classifier, which is trained in full."""
-        peft = pytest.importorskip("peft")
-        self.build().save_pretrained(tmp_path / "base")
-        base = self.auto_class.from_pretrained(tmp_path / "base")
-        settings = peft.LoraConfig(r=2, target_modules="all-linear", modules_to_save=["classifier"])
-        adapted = peft.get_peft_model(base, settings)
-        inputs = self.make_inputs(4, (6, 5, 6, 4))
-        labels = self.make_labels(inputs)
-        trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
-        optimizer, losses = torch.optim.Adam(trained, lr=0.02), []
-        for _ in range(30):
-            optimizer.zero_grad()
-            losses.append(adapted(**inputs, **labels).loss)
-            losses[-1].backward()
-            optimizer.step()
-        assert losses[-1] < 0.8 * losses[0]
-        expected = {"logits": adapted.eval()(**inputs).logits}
-        adapted.save_pretrained(tmp_path / "adapter")
-        fresh = self.auto_class.from_pretrained(tmp_path / "base")
-        again = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").eval()
-        self.assert_equal({"logits": again(**inputs).logits}, expected, "the adapter on its base", 1e-6)
-        adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
-        merged = self.auto_class.from_pretrained(tmp_path / "merged")
-        self.assert_equal({"logits": merged(**inputs).logits}, expected, "merged", 1e-4)
+        return self.no_classes(3)
 
     @torch.no_grad()
     def test_choices_are_scored_apart(self) -> None:
@@ -2304,9 +2214,6 @@ class MaskedLMTests(TokenHeadTests):
         wrong = (labels.masked_fill(labels >= 0, self.config().vocab_size), labels[:, 1:], labels.float())
         return [{"labels": values} for values in wrong]
 
-    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
-        return cross_entropies(model(**inputs).logits, labels["labels"])
-
     def results(self, model: PreTrainedModel, inputs: Tensors) -> Tensors:
         given = {**inputs, **self.make_labels(inputs)}
         losses = {"loss": model(**given).loss, "of labelled positions": model(**given, logits_to_keep=1).loss}
@@ -2330,31 +2237,15 @@ class MaskedLMTests(TokenHeadTests):
         model.train()
         assert model(**inputs)[name].shape == model(**inputs, **labels, logits_to_keep=0)[name].shape == whole.shape
         assert model(**inputs, **labels).get(name) is None
-
-    @torch.no_grad()
-    def test_a_tuple_has_all_logits_in_training(self) -> None:
-        """Asked for by the call or by the configuration, unless others are named."""
-        model, inputs = self.build(), self.make_inputs(2, (6, 6))
-        given = {**inputs, **self.make_labels(inputs)}
-        expected = model(**inputs)[self.logits_name]
-        model.train()
+        # A tuple, asked for by the configuration, has all logits in training too, unless others are named.
         model.config.return_dict = False
-        assert model(**given)[1].shape == expected.shape
-        assert model(**given, logits_to_keep=1)[1].shape[1] == 1
+        assert model(**inputs, **labels)[1].shape == whole.shape
+        assert model(**inputs, **labels, logits_to_keep=1)[1].shape[1] == 1
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_loss_of_labelled_positions(self, dtype: torch.dtype) -> None:
-        """Without the logits of the others, loss and gradients are those that all logits give."""
-        model, inputs = self.build(), self.make_inputs(3, (6, 4, 5))
-        labels, coarse = self.make_labels(inputs), dtype == torch.bfloat16
-        with torch.autocast("cpu", dtype=dtype, enabled=coarse):
-            whole, labelled = (model(**inputs, **labels, logits_to_keep=keep).loss for keep in (0, 1))
-        assert_close(labelled, whole, rtol=2e-2 if coarse else 1e-5, atol=1e-6)
-        ours, theirs = (gradients(model, loss) for loss in (labelled, whole))
-        largest = max(gradient.abs().max().item() for gradient in theirs.values())
-        for name, expected in theirs.items():
-            atol = (0.05 if coarse else 1e-5) * max(expected.abs().max().item(), 0.01 * largest)
-            assert_close(ours[name], expected, rtol=0, atol=atol, msg=lambda m, name=name: f"{name}: {m}")
+        inputs = self.make_inputs(3, (6, 4, 5))
+        self.check_loss_in_pieces(inputs | self.make_labels(inputs), dtype)
 
     def test_training_computes_no_other_logits(self) -> None:
         model, inputs = self.build().train(), self.make_inputs(3, (6, 4, 5))
@@ -2378,9 +2269,7 @@ class MaskedLMTests(TokenHeadTests):
         for lengths in ((5, 3, 4), (6, 2, 5)):
             inputs = self.make_inputs(3, lengths)
             given = {**inputs, **self.make_labels(inputs)}
-            found, expected = (gradients(model, each(**given).loss) for each in (compiled, model))
-            for name, gradient in expected.items():
-                assert_close(found[name], gradient, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
+            assert_gradients(*(gradients(model, each(**given).loss) for each in (compiled, model)))
 
     @torch.no_grad()
     def test_more_words(self) -> None:
@@ -2414,16 +2303,10 @@ class NextSentenceTests(TokenHeadTests):
     outputs_per_token = False
 
     def make_labels(self, inputs: Tensors) -> Tensors:
-        labels = torch.arange(len(inputs["input_ids"])) % 2
-        labels[2:3] = -100
-        return {"labels": labels}
+        return self.some_classes(inputs, 2)
 
     def bad_labels(self, inputs: Tensors) -> list[Tensors]:
-        wrong = ([0, 2, 0], [0, -1, 0], [0, 1], [0.0, 1.0, 0.0])
-        return [{"labels": torch.tensor(values)} for values in wrong]
-
-    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
-        return cross_entropies(model(**inputs).logits, labels["labels"])
+        return self.no_classes(2)
 
 
 class PreTrainingTests(MaskedLMTests):
@@ -2432,13 +2315,13 @@ class PreTrainingTests(MaskedLMTests):
     auto_class = AutoModelForPreTraining
     pipeline_task = None
     logits_name = "prediction_logits"
+    takes_items = False
 
     def make_labels(self, inputs: Tensors) -> Tensors:
-        pairs = NextSentenceTests.make_labels(self, inputs)["labels"]  # type: ignore[arg-type]
-        return super().make_labels(inputs) | {"next_sentence_label": pairs}
+        return super().make_labels(inputs) | {"next_sentence_label": self.some_classes(inputs, 2)["labels"]}
 
     def bad_labels(self, inputs: Tensors) -> list[Tensors]:
-        pairs = [{"next_sentence_label": torch.tensor(values)} for values in ([0, 2, 0], [0, 1], [0.0, 1.0, 0.0])]
+        pairs = [{"next_sentence_label": wrong["labels"]} for wrong in self.no_classes(2)]
         return super().bad_labels(inputs) + pairs
 
     def term_losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensors:
@@ -2465,13 +2348,6 @@ class PreTrainingTests(MaskedLMTests):
         assert model.accepts_loss_kwargs is False
         with pytest.raises(TypeError, match="num_items_in_batch"):
             model(**inputs, **self.make_labels(inputs), num_items_in_batch=7)
-
-    def test_a_batch_in_which_nothing_counts(self) -> None:
-        model, inputs = self.build(), self.make_inputs(3, (4, 0, 2))
-        loss = model(**inputs, **self.nothing_counts(self.make_labels(inputs))).loss
-        assert loss.item() == 0
-        for name, gradient in gradients(model, loss).items():
-            assert (gradient == 0).all(), f"the gradient of {name} is not zero"
 
     @torch.no_grad()
     def test_loss_with_padding(self) -> None:
@@ -2559,13 +2435,7 @@ class ImageClassifierTests(ImageTests, _LabelledTests):
         return found
 
     def make_labels(self, inputs: Tensors) -> Tensors:
-        labels = torch.arange(len(inputs["pixel_values"])) % self.config().num_labels
-        labels[2:3] = -100
-        return {"labels": labels}
+        return self.some_classes(inputs, self.config().num_labels)
 
     def bad_labels(self, inputs: Tensors) -> list[Tensors]:
-        classes = self.config().num_labels
-        return [{"labels": torch.tensor(values)} for values in ([0, classes, 0], [0, -1, 0], [0, 1])]
-
-    def losses(self, model: PreTrainedModel, inputs: Tensors, labels: Tensors) -> Tensor:
-        return cross_entropies(model(**inputs).logits, labels["labels"])
+        return self.no_classes(self.config().num_labels)

@@ -67,11 +67,7 @@ class AdaptiveSoftmax(nn.Module):
 
     @torch.no_grad()
     def set_token_counts(self, counts: Tensor) -> None:
-        """Rank the words by how often they occur, equally frequent ones by id. Without counts, words rank by id.
-
-        Args:
-            counts: (vocab_size,), integers.
-        """
+        """Rank the words by how often they occur, (vocab_size,), equally frequent ones and all without counts by id."""
         self.token_counts.copy_(counts)
         order = self.token_counts.argsort(descending=True, stable=True)
         self.ranks[order] = torch.arange(len(order), device=order.device)
@@ -85,14 +81,9 @@ class AdaptiveSoftmax(nn.Module):
         return torch.cat(pieces, -1).index_select(-1, self.ranks)
 
     def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """Return the sum of -ln P(target | h) in nats; a cluster is computed only where the target lies in it.
+        """Return the sum of -ln P(target | h) in nats: (positions, hidden), (positions,) -> a scalar.
 
-        Args:
-            hidden: (positions, hidden).
-            targets: (positions,) ids.
-
-        Returns:
-            A scalar, float32 or wider.
+        A cluster is computed only where the target lies in it.
         """
         slots, ranks = self._places(targets)
         total = linear_cross_entropy(hidden, self.head, slots)

@@ -108,15 +108,12 @@ class CausalSelfAttention(SelfAttention):
     def forward(
         self, hidden: Tensor, attention: AttentionKernel, cache: Cache | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Multi-head self-attention.
+        """Return the outputs, (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if shown.
 
         Args:
             hidden: (batch, seq, hidden).
             attention: from `causal_attention`.
             cache: keys and values of the tokens before; those of this call are added to it.
-
-        Returns:
-            (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if the kernel shows them.
         """
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
         if cache is not None:
@@ -132,16 +129,12 @@ class BidirectionalSelfAttention(SelfAttention):
     def forward(
         self, hidden: Tensor, attention: AttentionKernel, num_queries: int | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Multi-head self-attention.
+        """Return the outputs, (batch, queries, hidden), and the weights (batch, heads, queries, seq) if shown.
 
         Args:
             hidden: (batch, seq, hidden).
             attention: from `bidirectional_attention`.
             num_queries: the number of first positions that attend, without a mask; None: all.
-
-        Returns:
-            (batch, num_queries or seq, hidden), and the weights (batch, heads, num_queries or seq, seq) if the kernel
-            shows them.
         """
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
         return self.attend(q[:, :, :num_queries], k, v, attention)

@@ -31,16 +31,13 @@ class CrossAttention(MultiHeadAttention):
     def forward(
         self, hidden: Tensor, source: Tensor, attention: AttentionKernel, cache: EncoderDecoderCache | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Multi-head cross-attention.
+        """Return the target's outputs, (batch, seq, hidden), and the weights (batch, heads, seq, source) if shown.
 
         Args:
             hidden: (batch, seq, hidden), the target.
             source: (batch, source, hidden).
             attention: from `bidirectional_attention`, given the source.
             cache: keeps keys and values of the source: computed in the first call, read in all later ones.
-
-        Returns:
-            (batch, seq, hidden), and the weights (batch, heads, seq, source) if the kernel shows them.
         """
         (q,) = self.split_heads(self.q_proj(hidden), 1)
         if cache is not None and cache.is_updated.get(self.layer_idx):
@@ -72,16 +69,13 @@ class SourceQueryKeyAttention(MultiHeadAttention):
     def forward(
         self, hidden: Tensor, source: Tensor, attention: AttentionKernel, cache: EncoderDecoderCache | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Multi-head attention.
+        """Return the outputs, (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if shown.
 
         Args:
             hidden: (batch, seq, hidden), the target.
             source: (batch, seq, hidden), from `LengthTransform`.
             attention: from `causal_attention`.
             cache: this call's keys and values are added to the target's part of it, at `layer_index`.
-
-        Returns:
-            (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if the kernel shows them.
         """
         q, k = self.split_heads(self.qk_proj(source), 2)
         (v,) = self.split_heads(self.value_proj(hidden), 1)

@@ -81,11 +81,7 @@ class NoiseContrastiveLinear(nn.Linear):
 
     @torch.no_grad()
     def set_token_counts(self, counts: Tensor) -> None:
-        """Set the noise's distribution, and the biases to it; without counts, all words are equally probable.
-
-        Args:
-            counts: (vocab_size,), integers.
-        """
+        """Set the noise's distribution, and the biases to it, by counts (vocab_size,); before, all words are equal."""
         self.token_counts.copy_(counts)
         self.bias.copy_(self.log_noise())
 
@@ -103,13 +99,7 @@ class NoiseContrastiveLinear(nn.Linear):
     def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
         """Return `training_loss` in training mode, and -ln softmax(W h + b)[target] in evaluation mode; both summed.
 
-        Args:
-            hidden: (positions, hidden).
-            targets: (positions,) ids.
-
-        Returns:
-            A scalar, float32 or wider. The noise-contrastive loss is not a code length: do not compare it with a
-            softmax's.
+        The noise-contrastive loss is not a code length: do not compare it with a softmax's.
         """
         if not self.training:
             return matrix_cross_entropy(self, hidden, targets)

@@ -27,18 +27,7 @@ from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 def sampled_softmax_loss(
     hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, noise: Tensor, log_noise: Tensor
 ) -> Tensor:
-    """Return the module's loss summed over positions.
-
-    Args:
-        hidden: (positions, hidden).
-        weight, bias: (vocab, hidden), (vocab,).
-        targets: (positions,) ids.
-        noise: (samples,) ids, drawn from q.
-        log_noise: (vocab,), ln q.
-
-    Returns:
-        A scalar, float32 or wider.
-    """
+    """Return the module's loss summed over positions; arguments and result are `noise_contrastive_loss`'s."""
     # One look-up for both, because each one has a gradient of the whole matrix.
     rows = F.embedding(torch.cat((targets, noise)), weight)
     wide = torch.promote_types(hidden.dtype, torch.float32)

@@ -1,5 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A text's vector, from the states of its tokens (slides R:588, Y:441-452)."""
+"""A text's vector, from the states of its tokens (slides R:588, Y:441-452).
+
+The functions take `states` (batch, seq, size) and `real` (batch, seq) bool, False at padding, and return (batch, size);
+zeros for a row of padding only.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,6 @@ def last_state(states: Tensor, real: Tensor) -> Tensor:
     >>> last_state(torch.tensor([[[1.0], [2.0], [3.0]]]), torch.tensor([[True, True, False]]))
     tensor([[2.]])
 
-    Args:
-        states: (batch, seq, size).
-        real: (batch, seq) bool, False at padding.
-
-    Returns:
-        (batch, size); zeros for a row of padding only, as the other functions here.
     """
     steps = torch.arange(real.shape[1], device=real.device)
     return _state_at(steps.where(real, 0).amax(1), states, real)

@@ -120,19 +120,6 @@ def test_config_refuses_to_save_contradictions(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_config_survives_json(tmp_path):
-    config = PairConfig(kind="fancy", hidden_size=6)
-    config.save_pretrained(tmp_path)
-    assert PairConfig.from_pretrained(tmp_path).to_dict() == config.to_dict()
-
-
-def test_near_miss_in_a_file_of_our_own_type(tmp_path):
-    values = PairConfig().to_dict() | {"hiden_size": 3}
-    (tmp_path / "config.json").write_text(json.dumps(values))
-    with pytest.raises(ValueError, match="did you mean 'hidden_size'"):
-        PairConfig.from_pretrained(tmp_path)
-
-
 def test_a_flattened_copy_keeps_its_auto_map():
     config = PairConfig()
     config.auto_map = {"AutoConfig": "x.PairConfig"}
@@ -146,15 +133,6 @@ def test_save_and_reload_is_bit_equal(model, tmp_path):
     for (name, ours), (_, theirs) in zip(model.state_dict().items(), loaded.state_dict().items(), strict=True):
         assert torch.equal(ours, theirs), name
     assert list((tmp_path / "new").iterdir()) == [tmp_path / "new" / "folder"]
-
-
-def test_save_replaces_shards_and_keeps_other_files(model, tmp_path):
-    (tmp_path / "tokenizer.json").write_text("{}")
-    model.save_pretrained(tmp_path, max_shard_size=200)
-    assert len(list(tmp_path.glob("model-*"))) > 1
-    model.save_pretrained(tmp_path)
-    assert [p.name for p in tmp_path.glob("model*")] == ["model.safetensors"]
-    assert (tmp_path / "tokenizer.json").exists()
 
 
 def test_full_disk_leaves_the_old_model(model, tmp_path, monkeypatch):
@@ -236,15 +214,6 @@ def test_load_refuses_damaged_weights(model, tmp_path, change, message):
         PairForCausalLM.from_pretrained(tmp_path)
 
 
-def test_load_refuses_weights_of_another_size(model, tmp_path):
-    model.save_pretrained(tmp_path)
-    PairForCausalLM(PairConfig(hidden_size=6)).save_pretrained(tmp_path / "other")
-    (tmp_path / "other" / "model.safetensors").replace(tmp_path / "model.safetensors")
-    with pytest.raises(ValueError, match=r"cell.bias_hh has shape \(18,\) in .* asks for \(12,\)"):
-        PairForCausalLM.from_pretrained(tmp_path)
-    PairForCausalLM.from_pretrained(tmp_path, ignore_mismatched_sizes=True)
-
-
 def test_load_names_a_file_that_is_cut_off(model, tmp_path):
     model.save_pretrained(tmp_path)
     weights = tmp_path / "model.safetensors"
@@ -276,16 +245,6 @@ def test_load_names_a_missing_file(model, tmp_path):
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(OSError, match="model.safetensors"):
         PairForCausalLM.from_pretrained(tmp_path)
-
-
-def test_score_is_the_log_probability_of_each_token(model):
-    ids = torch.tensor([[9, 1, 2, 9, 3], [10, 10, 4, 5, 6]])
-    scores = model.score(ids)
-    log_probs = model(ids).logits.log_softmax(-1)
-    expected = torch.zeros(2, 5)
-    expected[0, 1], expected[0, 2], expected[0, 4] = log_probs[0, 0, 1], log_probs[0, 1, 2], log_probs[0, 3, 3]
-    expected[1, 3], expected[1, 4] = log_probs[1, 2, 5], log_probs[1, 3, 6]
-    torch.testing.assert_close(scores, expected)
 
 
 def test_score_looks_over_holes_in_the_mask(model):

@@ -127,21 +127,6 @@ def test_bfloat16_autocast_stays_near_float32() -> None:
     assert all(parameter.grad.isfinite().all() for parameter in layer.parameters())
 
 
-def test_it_learns_the_counts() -> None:
-    """With no h to tell the words apart, the probabilities become the relative frequencies."""
-    torch.manual_seed(0)
-    counts = torch.tensor([1, 40, 2, 20, 5, 10, 1, 1])
-    layer = AdaptiveSoftmax(8, 8, [2, 4])
-    layer.set_token_counts(counts)
-    targets, hidden = torch.arange(8).repeat_interleave(counts), torch.ones(int(counts.sum()), 8)
-    optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
-    for _ in range(200):
-        optimizer.zero_grad()
-        (layer.loss(hidden, targets) / len(targets)).backward()
-        optimizer.step()
-    assert_close(layer(hidden[0]).exp(), counts / counts.sum(), rtol=0.01, atol=0.002)
-
-
 @pytest.mark.parametrize("vocab_size", [2, 3, 4, 16, 17, 1000, 33_278])
 def test_default_cutoffs_fit_any_vocabulary(vocab_size: int) -> None:
     cutoffs = default_cutoffs(vocab_size)

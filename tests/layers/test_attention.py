@@ -172,19 +172,6 @@ def test_self_attention_is_torchs(kind: str, name: str, padding: str) -> None:
 # What may be seen
 
 
-@pytest.mark.parametrize("name", ["eager", "sdpa", "flex_attention"])
-@torch.no_grad()
-def test_the_first_output_sees_the_last_token_only_in_bidirectional_attention(name: str) -> None:
-    hidden = torch.randn(1, SEQ, WIDTH)
-    changed = hidden.clone()
-    changed[:, -1] += 1
-    for kind, moves in (("causal", False), ("bidirectional", True)):
-        module = layer(kind)
-        with uncompiled_flex_attention():
-            before, after = (module(x, kernel(kind, name, [x]))[0][:, 0] for x in (hidden, changed))
-        assert torch.allclose(before, after, atol=1e-6) != moves, kind
-
-
 def test_a_kernel_for_the_other_direction_is_refused() -> None:
     hidden = torch.randn(1, SEQ, WIDTH)
     with pytest.raises(ValueError, match=r"CausalSelfAttention was handed .* is_causal=False"):

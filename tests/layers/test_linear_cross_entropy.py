@@ -51,12 +51,6 @@ def test_some_positions_count_more_than_others(whole: bool, bias: bool, monkeypa
     assert_close(torch.autograd.grad(ours * 0.3, wanted), torch.autograd.grad(theirs * 0.3, wanted))
 
 
-@pytest.mark.parametrize("bias", [True, False])
-def test_gradients_are_those_of_finite_differences(bias: bool) -> None:
-    hidden, head, targets = problem(positions=4, ignored=1, bias=bias)
-    assert torch.autograd.gradcheck(lambda h: linear_cross_entropy(h, head, targets), (hidden,))
-
-
 def test_large_logits_stay_finite() -> None:
     hidden, head, targets = problem()
     hidden = (hidden.detach() * 1e4).requires_grad_()

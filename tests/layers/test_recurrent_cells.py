@@ -94,17 +94,6 @@ def test_cell_equals_numpy(kind: str) -> None:
         np.testing.assert_allclose(ours.detach().numpy(), theirs, atol=1e-12)
 
 
-def test_lstm_remembers_while_it_forgets_nothing() -> None:
-    """Forget gate open, input gate shut: c stays what it is for ever (slide R:502)."""
-    cell = LstmCell(1, 1)
-    with torch.no_grad():
-        cell.W.weight.zero_()
-        cell.W.bias.copy_(torch.tensor([40.0, -40.0, 1.0, 40.0]))  # f, i, g, o
-    outputs, (_, c) = unroll(cell, torch.randn(1, 50, 1), (torch.zeros(1, 1), torch.full((1, 1), 0.5)))
-    assert_close(c, torch.full((1, 1), 0.5))
-    assert_close(outputs, torch.full((1, 50, 1), 0.5).tanh())
-
-
 def test_masked_steps_carry_the_state() -> None:
     cell = LstmCell(INPUT, HIDDEN).double()
     inputs = torch.randn(2, 6, INPUT, dtype=torch.double)

@@ -56,11 +56,8 @@ class BidirectionalLMHead(ModelHead):
 
         Args:
             input_ids: (batch, seq, ...), what the base model reads.
-            attention_mask: (batch, seq), 1 = real word.
             labels: (batch, seq), the words' numbers, 0 to num_words - 1; -100 where none is to be predicted.
-            num_items_in_batch: the predictions of the whole training step, both directions'; the loss is then the sum
-                over this batch's divided by this.
-            kwargs: the other arguments of the base model.
+            num_items_in_batch: the number of predictions of the whole training step, both directions'.
 
         Returns:
             Without labels the logits: `forward_logits[:, t]` of the word at t + 1, `backward_logits[:, t]` of that at

@@ -67,9 +67,7 @@ class MaskedLMHead(ModelHead):
 
         Args:
             input_ids: (batch, seq), with masked tokens.
-            attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
-            num_items_in_batch, kwargs: see `ModelHead`.
             logits_to_keep: the last so many positions, or a tensor of positions, to compute logits for; 0 for all. Left
                 out: all, but in training with labels none, unless a tuple is asked for. The loss is the same.
 

@@ -27,6 +27,7 @@ class ModelHead:
     does not know either. Its signature lists them all (`position_ids`, `token_type_ids`, ...), because `generate()`,
     `Trainer` and pipelines read it. In all heads that take them,
 
+    - `input_ids` are (batch, seq), and `attention_mask` (batch, seq) is 1 at real tokens;
     - `num_items_in_batch` is the number of labels of the whole training step that are not -100; the loss is then the
       sum over this batch's divided by this, and else the mean over this batch's;
     - `output_hidden_states` and `output_attentions` add the `hidden_states` and `attentions` of the base model;
@@ -66,14 +67,7 @@ class ModelHead:
         raise NotImplementedError(f"{type(self).__name__} must define add_layers: what it has beside its base model")
 
     def base_model_outputs(self, **inputs: Any) -> Any:
-        """Return the outputs of the base model, without a cache of what it read: most heads go on from none.
-
-        Args:
-            inputs: arguments of its `forward`; None counts as left out.
-
-        Raises:
-            TypeError: it does not name an argument that was given.
-        """
+        """Return the outputs of the base model, without a cache of what it read: most heads go on from none."""
         if self._keeps_cache and inputs.get("use_cache") is None:
             inputs["use_cache"] = False
         return self.model(**inputs, return_dict=True)
@@ -95,10 +89,6 @@ class TextVectorHead(ModelHead):
     def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
         """Return the vector of each text, (batch, width): the `pooler_output` of a base model that has one.
 
-        Args:
-            outputs: of the base model.
-            attention_mask: (batch, seq), 1 = real token, as the base model got it; None where it got none.
-
         Raises:
             NotImplementedError: the base model has no such output: no other rule is right for all architectures.
         """
@@ -109,11 +99,7 @@ class TextVectorHead(ModelHead):
         return outputs.pooler_output
 
     def read_texts(self, inputs: dict[str, Any]) -> tuple[Any, Tensor]:
-        """Return the outputs of the base model for `inputs`, and the vector of each text, (batch, width).
-
-        Args:
-            inputs: arguments of its `forward`, `input_ids` and `attention_mask` among them.
-        """
+        """Return the outputs of the base model for `inputs`, and the vector of each text, (batch, width)."""
         outputs = self.base_model_outputs(**inputs)
         return outputs, self.pool(outputs, inputs["attention_mask"])
 

@@ -38,9 +38,8 @@ class MultipleChoiceHead(TextVectorHead):
 
         Args:
             input_ids: (batch, choices, seq), each choice after the text that it continues.
-            attention_mask: (batch, choices, seq), 1 = real token.
             labels: (batch,), the right choices, from 0; -100 is not counted.
-            num_items_in_batch, kwargs: see `ModelHead`; all tensors have an axis of choices too.
+            kwargs: all tensors have an axis of choices too.
 
         Returns:
             `loss` and `logits` (batch, choices). The first axis of `hidden_states` and `attentions` is batch * choices.

@@ -1,15 +1,52 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""BERT's two pre-training tasks in one step: masked words, and whether the second text follows the first."""
+"""BERT's pre-training: whether the second of two texts follows the first, alone or in one step with masked words."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
+from transformers.modeling_outputs import NextSentencePredictorOutput
 from transformers.utils.generic import ModelOutput, can_return_tuple
 
 from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.base.heads.masked_lm import MaskedLMHead, tuple_with_logits
 from hf_lecture_models.base.heads.model_head import TextVectorHead
+
+
+class NextSentenceHead(TextVectorHead):
+    """logits = seq_relationship(pool(outputs of the base model)); class 0: it follows, class 1: it does not."""
+
+    seq_relationship: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `seq_relationship`."""
+        self.seq_relationship = nn.Linear(config.output_size, 2)
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> NextSentencePredictorOutput:
+        """Classify pairs of texts.
+
+        Args:
+            input_ids: (batch, seq), both texts of a pair; `token_type_ids` tell them apart.
+            labels: (batch,), 0 where the second text follows the first, 1 where it does not; -100 is not counted.
+
+        Returns:
+            `loss` and `logits` (batch, 2).
+
+        Raises:
+            ValueError: labels of another shape, or that are neither 0 nor 1.
+        """
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
+        logits = self.seq_relationship(self.pool(outputs, attention_mask))
+        loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
+        return NextSentencePredictorOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
 @dataclass
@@ -55,12 +92,10 @@ class PreTrainingHead(MaskedLMHead, TextVectorHead):
 
         Args:
             input_ids: (batch, seq), both texts of a pair, with masked tokens.
-            attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
             next_sentence_label: (batch,), 0 where the second text follows the first, 1 where it does not; -100 is not
                 counted.
             logits_to_keep: see `MaskedLMHead`, for `prediction_logits`.
-            kwargs: see `ModelHead`.
 
         Returns:
             `loss` (the sum of the means whose labels are given), `prediction_logits` (batch, positions kept,

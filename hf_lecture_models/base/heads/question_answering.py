@@ -40,9 +40,8 @@ class QuestionAnsweringHead(ModelHead):
 
         Args:
             input_ids: (batch, seq), question and text.
-            attention_mask: (batch, seq), 1 = real token.
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
-            num_items_in_batch, kwargs: see `ModelHead`; the examples count, not their labels.
+            num_items_in_batch: the number of examples, not of their labels.
 
         Returns:
             `loss`, `start_logits` and `end_logits` (batch, seq).

@@ -40,16 +40,10 @@ class SequenceClassificationHead(TextVectorHead):
         """Classify texts.
 
         Args:
-            input_ids: (batch, seq).
-            attention_mask: (batch, seq), 1 = real token.
-            labels: see `sequence_classification_loss`.
-            num_items_in_batch, kwargs: see `ModelHead`.
+            labels: see `sequence_classification_loss`, also for the errors.
 
         Returns:
             `loss` and `logits` (batch, num_labels).
-
-        Raises:
-            ValueError: labels of another shape, or outside the classes or truth values.
         """
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
         outputs, vectors = self.read_texts(inputs)

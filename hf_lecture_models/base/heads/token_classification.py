@@ -34,11 +34,8 @@ class TokenClassificationHead(ModelHead):
         """Classify tokens.
 
         Args:
-            input_ids: (batch, seq).
-            attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), classes from 0 to num_labels - 1; -100 where none counts: at padding, and after the
                 first piece of a word.
-            num_items_in_batch, kwargs: see `ModelHead`.
 
         Returns:
             `loss` and `logits` (batch, seq, num_labels).

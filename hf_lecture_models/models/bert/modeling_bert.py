@@ -44,8 +44,7 @@ from hf_lecture_models.base.attention_models import TextEncoderPreTrainedModel, 
 from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
-from hf_lecture_models.base.heads.next_sentence import NextSentenceHead
-from hf_lecture_models.base.heads.pretraining import PreTrainingHead
+from hf_lecture_models.base.heads.pretraining import NextSentenceHead, PreTrainingHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.token_classification import TokenClassificationHead

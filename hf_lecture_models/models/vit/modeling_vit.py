@@ -47,8 +47,11 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel, truncated_normal
-from hf_lecture_models.base.heads.image_classification import ImageClassificationHead
-from hf_lecture_models.base.heads.masked_images import MaskedImageModelingHead, MaskedPatchPredictionHead
+from hf_lecture_models.base.heads.images import (
+    ImageClassificationHead,
+    MaskedImageModelingHead,
+    MaskedPatchPredictionHead,
+)
 from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS

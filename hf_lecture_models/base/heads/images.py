@@ -1,16 +1,60 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Masked patches of images: their pixels, or their mean color, predicted from the patches around them."""
+"""Heads of models of images: classes or numbers; and of masked patches, their pixels or their mean color."""
 
 from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers.modeling_outputs import MaskedImageModelingOutput, TokenClassifierOutput
+from transformers.modeling_outputs import ImageClassifierOutput, MaskedImageModelingOutput, TokenClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
+from hf_lecture_models.base.heads.sequence_classification import sequence_classification_loss
 from hf_lecture_models.layers.patches import patch_sums
+
+
+class ImageClassificationHead(ModelHead):
+    """logits = classifier(pool(outputs of the base model)).
+
+    A model with this head defines `pool`: how an image becomes a vector.
+    """
+
+    classifier: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `classifier`."""
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
+
+    def pool(self, outputs: Any) -> Tensor:
+        """Return the vector of each image, (batch, width), from what the base model returned."""
+        raise NotImplementedError(f"{type(self).__name__} must define pool: how its outputs become a vector per image")
+
+    @can_return_tuple
+    def forward(
+        self,
+        pixel_values: Tensor,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> ImageClassifierOutput:
+        """Classify images.
+
+        Args:
+            pixel_values: (batch, channels, height, width), from the image processor.
+            labels: see `sequence_classification_loss`, also for the errors.
+
+        Returns:
+            `loss` and `logits` (batch, num_labels).
+
+        Raises:
+            ValueError: images that the base model refuses.
+        """
+        outputs = self.base_model_outputs(pixel_values=pixel_values, **kwargs)
+        logits, loss = self.classifier(self.pool(outputs)), None
+        if labels is not None:
+            loss = sequence_classification_loss(logits, labels, self.config.problem_type, num_items_in_batch)
+        return ImageClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
 class MaskedImageModelingHead(ModelHead):
@@ -36,7 +80,7 @@ class MaskedImageModelingHead(ModelHead):
             pixel_values: (batch, channels, height, width), the whole images.
             bool_masked_pos: (batch, patches), True where the model sees the mask and predicts the pixels; without it,
                 nothing is masked and `loss` is None.
-            num_items_in_batch, kwargs: see `ModelHead`; the masked patches count.
+            num_items_in_batch: the number of masked patches.
 
         Returns:
             `loss` (the mean distance of a number in a masked patch), and `reconstruction`, shaped like `pixel_values`.
@@ -81,7 +125,6 @@ class MaskedPatchPredictionHead(ModelHead):
             pixel_values: (batch, channels, height, width), in which some patches may be replaced by others.
             bool_masked_pos: (batch, patches), True where the model sees the mask; None: nowhere.
             labels: (batch, patches), the colors that were there; -100 where none is to be predicted.
-            num_items_in_batch, kwargs: see `ModelHead`.
 
         Returns:
             `loss` and `logits` (batch, patches, colors).
